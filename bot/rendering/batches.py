@@ -1,4 +1,4 @@
-"""Renders the commands of a card for a batch (one call with many commands): as lines or groups, with outcomes, and as a spreadsheet."""
+"""Renders the commands of a batch (one call with many commands) for its card: as text with outcomes, and as a spreadsheet."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ def _find_title(item: PreviewPart) -> str:
 
 
 def _render_grouped(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
-    """Return one line per group of commands that make the same change, whatever the old values are."""
+    """Return one line per group of commands that write the same new values, even if their old values differ."""
     groups: dict[tuple[str, ...], list[PreviewPart]] = {}
     for item in items:
         changes = (f"{line.name} → {line.after}" for line in item.lines)
@@ -105,7 +105,8 @@ def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, 
 def _render_shared_change(lines: Sequence[PreviewLine], tr: Translator) -> str:
     """Return the change of one field in a group of commands, such as "Ответственный: Анна (9), Вера (2) → Борис".
 
-    The most frequent old values are shown with their counts; how many others there are is said in one phrase.
+    `lines` has one change per command, all with the same new value. The most frequent old values are shown with their counts, then how many
+    others there are.
     """
     name, after = lines[0].name, lines[0].after
     befores = Counter(line.before for line in lines)

@@ -1,6 +1,6 @@
-"""Renders the confirmation card in each of its states, and its details view. Pure.
+"""Renders cards (requests to confirm a call) in each of their states, and the details view of a card. Pure.
 
-The text comes from the stored request, never from the model.
+The text is built from the stored call, never by the model.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,11 @@ _OWN_ORIGINS = ("edit:", "again:", _UNDO)
 
 
 def render_card(view: CardView, tr: Translator) -> Spans:
-    """Return the card: what the call does, each old and new value, why a confirmation is needed, who asked, and the card's state."""
+    """Return the text of the card: what the call does, and each old and new value.
+
+    An open card also says why a confirmation is needed and who asked for the call. Any other card says how it was decided and what came of
+    it.
+    """
     blocks = [_render_head(view, tr)]
     changes = _render_lines(view.preview, tr) or join_blocks(render_commands(view, tr), "\n")
     if changes:
@@ -60,7 +64,11 @@ def _render_head(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
-    """Yield the parts of an open card below its changes: reasons, mode, who asked or must decide, and until when."""
+    """Yield the paragraphs of an open card that follow its list of changes.
+
+    They are the reasons for the confirmation with the level of risk, the safety mode, who asked and until when the card is open, and,
+    before a second confirmation, a warning.
+    """
     card, mode = view.card, view.preview.mode
     reasons = _render_reasons(view, tr)
     badge = tr.translate("card-risk", level=_evaluate_risk(view))
@@ -87,12 +95,15 @@ def _evaluate_risk(view: CardView) -> str:
 
 
 def _find_field(reason: Notice) -> str:
-    """Return the name of the field that a reason is about, "" if it is about none."""
+    """Return the code of the field that a reason for confirmation is about, "" if it is about none."""
     return str(reason.args.get("field") or "")
 
 
 def _render_reasons(view: CardView, tr: Translator) -> list[str]:
-    """Return the reasons why a confirmation is needed; one that applies to many commands of a batch is given once, with their number."""
+    """Return the reasons why a confirmation is needed, one text per kind of reason.
+
+    A reason that several commands of a batch have is given once, with the number of further commands.
+    """
     found: dict[str, list[str]] = {}
     sharp = {_find_field(reason) for reason in view.reasons if reason.code in _SUM_REASONS}
     own = view.card.slot.startswith(_OWN_ORIGINS)
@@ -109,7 +120,10 @@ def _render_reasons(view: CardView, tr: Translator) -> list[str]:
 
 
 def _render_lines(preview: Preview, tr: Translator) -> Spans:
-    """Return the first changes in full, further ones in a folded block, and the number of the rest; empty if there are none."""
+    """Return the list of changed fields: the first ones openly, the next ones in a folded block, then how many more there are.
+
+    Returns an empty text if there is nothing to list.
+    """
     lines = [line for line in preview.lines if not _is_named_in_heading(line, preview)]
     if not lines:
         return ()
@@ -119,7 +133,7 @@ def _render_lines(preview: Preview, tr: Translator) -> Spans:
 
 
 def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
-    """Return whether the heading already shows the change, as it does for the title of a record to be created."""
+    """Return whether the card's heading already shows this value: it is the title of the record that the call creates."""
     return preview.verb == "add" and line.field.upper() == "TITLE" and line.after == preview.title
 
 
@@ -162,7 +176,7 @@ def _render_state(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_replacement(card: Card, tr: Translator) -> str:
-    """Return the sentence why another card stands for this one; with the changed values where they are known."""
+    """Return the sentence that says why another card replaced this one, with the values that changed in the portal, if they are known."""
     if card.why == "edited":
         return tr.translate("card-superseded-edited")
     if "changes" in card.args:
@@ -171,7 +185,7 @@ def _render_replacement(card: Card, tr: Translator) -> str:
 
 
 def _render_refusal(card: Card, tr: Translator) -> str:
-    """Return the sentence for a call that was not done; the state "refused" is used only if it is certain that nothing was changed."""
+    """Return the sentence for a card with the status "refused": the call was not made, or certainly changed nothing, and why."""
     undo = _is_undo(card)
     if not card.code:  # not refused: a look at the portal showed that it did not happen
         return tr.translate("card-undo-not-done" if undo else "card-not-done")
@@ -203,7 +217,10 @@ def _render_executed(view: CardView, tr: Translator, who: str, at: str) -> Spans
 
 
 def _render_partial_outcome(view: CardView, tr: Translator) -> str:
-    """Return how many commands of a batch are done, failed and unknown; marks before the commands show which ones."""
+    """Return how many commands of a batch are done, failed and of unknown outcome, as one sentence.
+
+    Which ones these are is shown by the marks in front of the commands.
+    """
     statuses = [report.status for report in view.commands]
     failed = statuses.count("error") + statuses.count("not_run")
     unknown = statuses.count("unknown")
@@ -211,7 +228,7 @@ def _render_partial_outcome(view: CardView, tr: Translator) -> str:
 
 
 def _render_undo(view: CardView, tr: Translator) -> Spans:
-    """Return until when the call can be undone, or that it was undone; empty if it cannot be."""
+    """Return until when the call can be undone, or when and by whom it was undone; empty if it cannot be undone."""
     card = view.card
     if card.undone_at:
         return format_bold(tr.translate("card-undone", at=card.undone_at, who=card.undone_by))
@@ -220,7 +237,10 @@ def _render_undo(view: CardView, tr: Translator) -> Spans:
 
 
 def _format_duration(card: Card, tr: Translator) -> str:
-    """Return how long the call took from the decision to the portal's answer, in words; "" for a minute or more, as after a restart."""
+    """Return in words how many seconds passed between the approval and the portal's answer.
+
+    Returns "" from one minute on, since the program may have been restarted in between.
+    """
     begun, over = card.approved_at, card.executed_at
     seconds = (parse_iso(over) - parse_iso(begun)).total_seconds() if begun and over else -1.0
     if not 0 <= seconds < _SECONDS:
@@ -230,7 +250,10 @@ def _format_duration(card: Card, tr: Translator) -> str:
 
 
 def _render_created_record(view: CardView, tr: Translator) -> Spans:
-    """Return the number of the created or changed record with a link to it; empty if the heading has the link or no number is known."""
+    """Return the number of the created or changed record, with a link to it.
+
+    Returns an empty text if the heading has the link already, or if the number is unknown.
+    """
     preview, created = view.preview, view.card.created.rpartition(":")[2]
     if not created and preview.title and preview.url:
         return ()
@@ -240,7 +263,10 @@ def _render_created_record(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
-    """Yield sentences on fields that the portal accepted without an error and did not write, in a new or in an existing record."""
+    """Yield warnings about fields that the portal did not write although it reported success.
+
+    There is one sentence for the fields of new records, and one for those of existing records.
+    """
     added: list[str] = []
     kept: list[str] = []
     for code in view.card.unchanged:
@@ -267,7 +293,7 @@ def render_details(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_all_reasons(view: CardView, tr: Translator) -> Spans:
-    """Return all reasons of the card, each once; the texts of company rules are shown as written."""
+    """Return a list of all reasons why the call needs a confirmation, without repetitions. Texts of company rules are shown as written."""
     said = dict.fromkeys(tr.translate_notice(reason) for reason in view.reasons)
     if not said:
         return ()

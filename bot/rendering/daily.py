@@ -1,4 +1,7 @@
-"""Renders the morning digest, /today, the evening summary and reminders with their buttons. Pure; no text is read as markup."""
+"""Renders the morning digest, the answer to /today, the evening summary, and reminders with their buttons. Pure.
+
+Texts of customers and of the portal are shown as they are, never read as Markdown or HTML.
+"""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +38,7 @@ class ReminderButton(NamedTuple):
 
 
 def render_daily(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "daily": digest, /today or evening summary."""
+    """Return the text of an outbox message of kind "daily": the morning digest, the answer to /today, or the evening summary."""
     daily = DailyBody.model_validate(body)
     if daily.what == "lost":
         return join_blocks([build_spans(tr.translate("daily-lost")), build_spans(tr.translate("daily-off"))], "\n\n")
@@ -43,7 +46,7 @@ def render_daily(body: JsonObject, tr: Translator) -> Spans:
 
 
 def render_reminder(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "reminder"."""
+    """Return the text of an outbox message of kind "reminder": a reminder that is set, due, moved or dropped, or the list of all."""
     shown = ReminderBody.model_validate(body)
     if shown.what == "elsewhere":
         return build_spans(tr.translate("reminder-elsewhere"))
@@ -69,7 +72,10 @@ def build_reminder_buttons(body: JsonObject, tr: Translator) -> list[list[Remind
 
 
 def parse_reminder_click(data: str) -> dict[str, str] | None:
-    """Return the body of the inbox row (kind "reminder") for a click with this callback data; None for other data."""
+    """Return the body of the inbox row for a click on a button under a reminder; None for other callback data.
+
+    The body has the id of the reminder, the action (drop, hour or morning), and the place of the button.
+    """
     found = _DATA.fullmatch(data)
     return {"reminder": found[1], "action": _ACTIONS[found[2]], "place": found[3]} if found else None
 
@@ -90,12 +96,16 @@ def _render_reminder_list(body: ReminderBody, tr: Translator) -> Spans:
 
 
 def _render_rest(more: int, tr: Translator) -> Spans:
-    """Return how many further lines of a list there are, in words; empty if there are none."""
+    """Return the sentence that says how many more lines a list has than are shown; empty if all are shown."""
     return build_spans(tr.translate("daily-more", count=more)) if more else ()
 
 
 def _render_agenda(body: DailyBody, tr: Translator) -> Spans:
-    """Return the day's lists with headings, the team's numbers, and which lists could not be read; without any, a friendly sentence."""
+    """Return the text of the morning digest or of the answer to /today.
+
+    It has the day's lists with headings, the numbers of the team, and the names of lists that could not be read. If there is nothing to do,
+    a friendly sentence says so.
+    """
     day = date.fromisoformat(body.day)
     title = tr.translate("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body.what == "digest" else ""
     blocks = [format_bold(title)] if title else []
@@ -132,7 +142,7 @@ def _render_team_numbers(line: TeamLine, tr: Translator) -> str:
 
 
 def _render_evening(body: DailyBody, tr: Translator) -> Spans:
-    """Return the evening summary: what was changed, by person, which cards wait, and which calls have an unknown outcome."""
+    """Return the evening summary: what each person changed, the open cards, and the calls with an unknown outcome."""
     day = date.fromisoformat(body.day)
     blocks = [format_bold(tr.translate("daily-evening", day=format_day(day, today=day, locale=tr.locale)))]
     blocks.extend(_render_person(person, tr) for person in body.people)
@@ -153,7 +163,7 @@ def _render_person(person: CallGroup, tr: Translator) -> Spans:
 
 
 def _render_open_item(line: CallLine, tr: Translator) -> Spans:
-    """Return the line of an open card, or of a call whose outcome is unknown."""
+    """Return one line of the evening summary, about an open card or a call with an unknown outcome."""
     if line.preview is None:
         return build_spans("• ", line.who, ": ", _render_call(line, tr))
     until = tr.translate("daily-until", at=line.until) if line.until else ""

@@ -1,7 +1,7 @@
 """Changes texts of customers and of the portal so that Telegram shows no clickable link, mention or command in them. Pure.
 
-Cards show such addresses in full but not clickable, since somebody decides about them; in other messages they are removed. Only the
-shown text is changed, not the stored one.
+On cards an address stays readable but is not clickable, since a person decides about it. In other messages it is removed. Only the
+displayed text is changed, not the stored one.
 """
 
 import re
@@ -42,9 +42,10 @@ _CONTACT = re.compile(
 
 
 def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonObject:
-    """Return the body of an outbox message of this kind with its links disabled; bodies without foreign text are returned unchanged.
+    """Return the body of an outbox message of this kind, with clickable links disabled in its texts.
 
-    In a reply only the values that code inserted are changed, since the links in the model's own text were checked before.
+    In a reply, texts of the model are unchanged, since their links were checked before. Bodies of some kinds, such as files and answers to
+    clicks, are returned unchanged. `locale` is the language of the word that replaces a removed address.
     """
     hosts = frozenset(host for address in _find_own_addresses(body) for host in extract_hosts(address))
     match kind:
@@ -59,7 +60,7 @@ def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonOb
 
 
 def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
-    """Return `text` with invisible characters inserted so that nothing in it is clickable, except addresses of `hosts`."""
+    """Return `text` with invisible characters inserted so that nothing in it is clickable, except addresses of the given hosts."""
     kept = _ADDRESS.sub(
         lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text
     )
@@ -68,7 +69,7 @@ def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """What a text has that Telegram would make something to tap of: places in the joined text of all spans."""
+    """The places in a text that Telegram would make clickable, as offsets in `text`, the joined text of all spans."""
 
     text: str
     contacts: tuple[tuple[int, int], ...]
@@ -77,9 +78,10 @@ class _Findings:
 
 
 def disarm_spans(text: Spans) -> Spans:
-    """Return the spans with nothing to tap but their own links: contacts become code, which is copied whole, other things hold a `JOINER`.
+    """Return the spans so that nothing in them is clickable except their own links (`Span.url`).
 
-    The joined text is searched, since formatting may divide an address. Only spans that others wrote get joiners.
+    A contact (phone number, e-mail or card number) becomes code, which a tap only copies. Addresses, mentions and commands get an invisible
+    `JOINER`, but only in text that others wrote. The joined text of all spans is searched, since formatting may divide an address.
     """
     joined = "".join(span.text for span in text)
     contacts = tuple(found.span() for found in _CONTACT.finditer(joined))
@@ -97,7 +99,10 @@ def disarm_spans(text: Spans) -> Spans:
 
 
 def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
-    """Yield the span, which stands at `start`, in pieces: contacts as code, and the rest."""
+    """Yield the span in pieces: each contact (phone, e-mail or card number) in it as code, and the text between them with joiners.
+
+    `start` is the span's offset in the joined text of all spans.
+    """
     place, end = start, start + len(span.text)
     for first, last in found.contacts:
         if first < end and last > place:
@@ -109,7 +114,10 @@ def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
 
 
 def _add_joiners(span: Span, start: int, end: int, found: _Findings) -> str:
-    """Return the text from `start` to `end` with a joiner after every sign that may stand in something to tap."""
+    """Return the joined text from `start` to `end`, with the invisible `JOINER` wherever an address, mention, command or tag can be broken.
+
+    The text of a span that the program itself wrote is returned unchanged.
+    """
     if not span.is_foreign:
         return found.text[start:end]
     stops = found.stops[bisect_right(found.stops, start) : bisect_right(found.stops, end)]
@@ -123,7 +131,11 @@ def _disable_reply_links(name: str, value: object, hosts: AbstractSet[str], loca
 
 
 def _disable_nested_links(name: str, value: object, hosts: AbstractSet[str], *, locale: str) -> object:
-    """Return `value` with links disabled in all texts inside it; with a `locale`, addresses are replaced by a word in that language."""
+    """Return `value`, a field `name` of a message body, with links disabled in all texts inside it.
+
+    If `locale` is not "", addresses are replaced by a word in that language; otherwise they stay readable. Addresses of `hosts` stay
+    clickable.
+    """
     if isinstance(value, str):
         if name in _CODE_FIELDS:
             return value
@@ -136,7 +148,7 @@ def _disable_nested_links(name: str, value: object, hosts: AbstractSet[str], *, 
 
 
 def _find_own_addresses(value: object, name: str = "") -> Iterator[str]:
-    """Yield the addresses in `value` that the bot itself built."""
+    """Yield the addresses inside `value`, a field `name` of a message body, that the bot itself built, such as those of records' pages."""
     if isinstance(value, str) and name in _URL_FIELDS:
         yield value
     elif isinstance(value, Mapping):

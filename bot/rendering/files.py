@@ -1,6 +1,6 @@
-"""Renders lists as files: XLSX, and CSV in the form that Russian Excel reads. No text of a record can become a formula. Pure.
+"""Renders lists as files: as XLSX, or as CSV in the form that the Russian Excel reads. Pure.
 
-The rows are built by code, never written by the model.
+The rows are built by code, never written by the model. No text of a record can become a formula.
 """
 
 import csv
@@ -25,7 +25,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """A list with column headings; `links` holds for each row the address to which its first cell links, "" for none."""
+    """A table for a file: column headings and rows. `links` has one address per row, to which the first cell links; "" is no link."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -33,7 +33,10 @@ class Sheet:
 
 
 def build_sheet(table: Table, *, heading: str) -> Sheet:
-    """Return a list of records, as shown in a message, as a sheet of one column, in which each row links to its record."""
+    """Return a list of records as a sheet with one column, whose title is `heading`.
+
+    Each row has the same text as in the message and links to its record.
+    """
     return Sheet(columns=(heading,), rows=tuple((row.label,) for row in table.rows), links=tuple(row.url for row in table.rows))
 
 

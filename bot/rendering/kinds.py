@@ -1,6 +1,6 @@
-"""The table of all kinds of outbox messages with their renderers, used by every door. Pure; no text is read as markup.
+"""Maps each kind of outbox message to the function that renders its text, for all doors (Telegram, HTTP, command line). Pure.
 
-Messages about people, which are a single sentence, are rendered here.
+Messages about people and their access are a single sentence, and are rendered here.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from state.stored import JsonObject
 
 
 def render_people_message(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of a message about people and their access; names are inserted as plain text."""
+    """Return the text of a message about people and their access, such as an invitation; names are inserted as plain text."""
     about: JsonObject = body.get("about") or {}
     args = {**body.get("args", {}), **({"name": about.get("name") or about.get("key", "")} if about else {})}
     return build_spans(tr.translate(str(body["code"]), **args))

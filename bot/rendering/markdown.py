@@ -1,7 +1,7 @@
 """Renders the Markdown of models as spans: bold, italic, code, lists, headings, quotes, tables and links. Pure.
 
-A value is never altered: 5*3 keeps its star, the numbers of a list stay as written, and "> 5" is a comparison. Addresses become links only
-if they are listed; nothing else of the text can be tapped.
+Text that only looks like Markdown is kept: "5*3" keeps its star, the numbers of a list stay as written, and "> 5" is a comparison, not a
+quote. Only listed addresses become links; nothing else can be tapped.
 """
 
 import re
@@ -45,7 +45,10 @@ _SCHEMES: Final = ("mailto:", "tel:")
 
 
 def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = None) -> Spans:
-    """Return a model's text as spans. `links` are the addresses that stay links; by default all complete ones: they were checked."""
+    """Return a model's Markdown text as spans.
+
+    Only the addresses in `links` become links. If it is None, all complete addresses of the text do, since the text was checked before.
+    """
     if links is None:
         links = [found.address for found in find_addresses(text) if "/" in found.address]
     writer = _Writer(locale=locale, links=frozenset(map(normalize_address, links)), lines=tuple(_LINE_END.split(text)))
@@ -56,7 +59,7 @@ def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = 
 
 @lru_cache(maxsize=1)
 def _build_parser() -> MarkdownIt:
-    """Return CommonMark without what turns plain words of a model into markup, and with tables and struck-out text."""
+    """Return a CommonMark parser with tables and strikethrough, without the rules that would misread a model's plain words as markup."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"]).disable(["code", "lheading", "reference"])
     parser.normalizeLink = _keep_link  # type: ignore[method-assign]
@@ -67,18 +70,21 @@ def _build_parser() -> MarkdownIt:
 
 
 def _keep_link(url: str) -> str:
-    """Return the address as written, to be compared with those that are listed."""
+    """Return the address unchanged (the parser would encode it), so that it can be compared with the listed addresses."""
     return url
 
 
 def _accept_link(url: str) -> bool:
-    """Take every link for one: `_Writer` decides which may be tapped."""
+    """Return True, so that the parser accepts every link; `_Writer` decides later which addresses become links."""
     del url
     return True
 
 
 def _take_plain_stars(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the signature of a rule
-    """Take stars as text in 5*3*2, in a*b and in a masked secret."""
+    """Rule of the parser: read stars as plain text, not as emphasis, in "5*3*2", in "a*b" and in a masked secret such as "key=***".
+
+    Returns True if the rule applied at the parser's position.
+    """
     if state.src[state.pos] != "*":
         return False
     end = state.pos + 1
@@ -96,7 +102,10 @@ def _take_plain_stars(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
 
 
 def _take_quote(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - the signature of a rule
-    """Take a quote, unless the sign compares: "> 5 млн"."""
+    """Rule of the parser: read a line with ">" as a quote, unless ">" means "more than", as in "> 5 млн".
+
+    Returns True if a quote was read.
+    """
     place = state.bMarks[start] + state.tShift[start]
     if state.src[place : place + 1] == ">" and _COMPARISON.match(state.src, place + 1):
         return False
@@ -104,13 +113,16 @@ def _take_quote(state: StateBlock, start: int, end: int, silent: bool) -> bool: 
 
 
 class _Tokens:
-    """A reader of the parser's tokens."""
+    """Iterates over the tokens of the Markdown parser, and can take all tokens up to a closing one at once."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens, self._at = tokens, 0
 
     def take_until(self, closing: str) -> "_Tokens":
-        """Return the tokens up to the `closing` one of this level, and go on after it."""
+        """Return the tokens before the closing token of type `closing`, and continue after that token.
+
+        Closing tokens of nested blocks are skipped.
+        """
         level, start = 0, self._at
         while self._at < len(self._tokens):
             token = self._tokens[self._at]
@@ -130,7 +142,7 @@ class _Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Writer:
-    """Writes tokens as spans."""
+    """Renders the parser's tokens as spans in the styles `styles`. `links` are the normalized addresses that become links."""
 
     locale: Locale
     links: AbstractSet[str]
@@ -139,11 +151,11 @@ class _Writer:
     styles: tuple[Style, ...] = ()
 
     def render_plain(self, text: str) -> Spans:
-        """Return the text as it is written."""
+        """Return the text without reading it as Markdown; listed addresses become links."""
         return self._render_words(text)
 
     def render_blocks(self, tokens: _Tokens) -> Spans:
-        """Return the blocks with the empty lines that stand between them."""
+        """Return the rendered blocks (paragraphs, lists, tables …), separated by an empty line where the source has one."""
         whole: list[Span] = []
         start = 0
         for token in tokens:
@@ -204,7 +216,10 @@ class _Writer:
         return join_blocks([self._render_row(cells[0], row) for row in rows[1:]], "\n")
 
     def _render_row(self, names: Sequence[str], row: Sequence[Spans]) -> Spans:
-        """Return a row as a line: its first cell in bold, and the name before each further one."""
+        """Return a table row as one line, for a table that is too wide for a phone, such as "• Ромашка — Сумма: 5, Стадия: Новая".
+
+        The first cell is bold, and each other cell follows the name of its column.
+        """
         first = tuple(replace(span, style="bold", more=()) if not span.styles else span for span in row[0])
         named = zip(names[1:], row[1:], strict=True)
         rest = [build_spans(self._write(f"{name}: " if name else ""), cell) for name, cell in named if cell]
@@ -240,7 +255,7 @@ class _Writer:
         return label if bare in shown else build_spans(label, self._write(f" ({bare})" if shown else bare))
 
     def _render_words(self, text: str) -> Spans:
-        """Return plain words with the listed addresses in them as links."""
+        """Return plain text as spans. Listed addresses become links, and other addresses are replaced by a word."""
         parts: list[Spans] = []
         end = 0
         for found in find_addresses(text):
@@ -257,14 +272,17 @@ class _Writer:
         return self if style in self.styles else replace(self, styles=(*self.styles, style))
 
     def _write(self, text: str, style: Style = "") -> Spans:
-        """Return the text in the present styles; code takes no other style than a quote."""
+        """Return the text as a span in the current styles, or in `style` if it is given.
+
+        A text with `style` (code) takes no other style than a surrounding quote.
+        """
         outer = tuple(one for one in self.styles if one == "quote") if style else self.styles
         first, *more = (style, *outer) if style else (outer or ("",))
         return build_spans(Span(text, first, more=tuple(more), is_foreign=True))
 
 
 def _complete(address: str) -> str:
-    """Return the address as Telegram opens it."""
+    """Return the address with "http://" in front if it has no scheme."""
     return address if "://" in address else f"http://{address}"
 
 
@@ -286,7 +304,7 @@ def _measure_width(text: str) -> int:
 
 
 def _trim(text: Spans) -> Spans:
-    """Return the spans without blank space at their end."""
+    """Return the spans without spaces and line breaks at their end."""
     spans = list(text)
     while spans and not (shown := spans[-1].text.rstrip()):
         spans.pop()

@@ -1,6 +1,6 @@
-"""Renders the progress of a turn while it runs: its steps with ticks, then the answer so far. Pure.
+"""Renders the progress of a running turn (processing of a request): its steps with ticks, then the answer so far. Pure.
 
-The model's THOUGHT and ACTION blocks are not shown.
+The text of the answer arrives without the model's THOUGHT and ACTION blocks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,9 +50,10 @@ def render_step(step: Step, tr: Translator) -> Spans:
 
 
 def _find_step_words(step: Step, tense: str, tr: Translator) -> str:
-    """Return verb and object of a step; `tense` is "done" or "doing".
+    """Return what the step does, as verb and object, such as «нашёл сделки»; `tense` is "done" or "doing".
 
-    A method with words of its own and an action without words for both tenses are named as on a card, an unknown one by its method.
+    A method with words of its own, such as «Отвязать контакт от сделки», has one form for both tenses. A step for which there are no words
+    is named by its method.
     """
     verb, entity = step.verb, step.entity
     if verb == "batch":

@@ -1,4 +1,7 @@
-"""Renders the questions asked when somebody edits a card, and the list of a group's open cards. Pure; no text is read as markup."""
+"""Renders the questions that are asked when a person edits a card, and the list of a group's open cards. Pure.
+
+Texts of customers and of the portal are shown as they are, never read as Markdown or HTML.
+"""
 
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_heading
@@ -9,7 +12,10 @@ from state.stored import JsonObject
 
 
 def render_edit(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "edit": the question which field to change, or to which value, or the outcome."""
+    """Return the text of an outbox message of kind "edit", with which a person changes a card before it is decided.
+
+    It asks which field to change or for the new value, or says what came of the change.
+    """
     edit = EditBody.model_validate(body)
     if edit.notice is not None:
         return build_spans(tr.translate_notice(edit.notice))

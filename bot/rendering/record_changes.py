@@ -19,14 +19,14 @@ _VALUE: Final = 120
 
 
 class HistoryButton(NamedTuple):
-    """A button's label, and the words that its callback data consists of."""
+    """A button that shows another page of a history: its label, and the words of its callback data."""
 
     text: str
     words: tuple[str, ...]
 
 
 def render_history(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "history": the record, the changes of this page, and the page number."""
+    """Return the text of an outbox message of kind "history": the record's name, one page of its changes, and the page number."""
     history = HistoryBody.model_validate(body)
     blocks = [_render_head(history, tr), *(_render_entry(entry, tr) for entry in history.entries)]
     if not history.entries:
@@ -38,7 +38,7 @@ def render_history(body: JsonObject, tr: Translator) -> Spans:
 
 
 def build_history_buttons(body: JsonObject, tr: Translator) -> list[list[HistoryButton]]:
-    """Return the row of buttons to the newer and the older page; empty if there is only one page."""
+    """Return one row with the buttons for the newer and the older page; an empty list if there is only one page."""
     history, row = HistoryBody.model_validate(body), []
     if history.page > 0:
         row.append(HistoryButton(tr.translate("button-history-newer"), _build_page_words(history, history.page - 1)))
@@ -71,7 +71,10 @@ def _render_entry(entry: HistoryEntry, tr: Translator) -> Spans:
 
 
 def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
-    """Return who approved the change and how, or that it ran without a confirmation; empty for one that neither was decided nor done."""
+    """Return in words who decided about the call and how, or that it ran without a confirmation.
+
+    The list has one text, or none for a call that was neither decided nor successful.
+    """
     if not entry.decided:
         return [tr.translate("history-free")] if entry.status == "succeeded" else []
     who = entry.decided_by or tr.translate("history-self")
@@ -80,7 +83,10 @@ def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
 
 
 def _render_deed(entry: HistoryEntry, tr: Translator) -> list[Spans]:
-    """Return what was done, such as a new record or a comment; empty for an update, whose fields are listed instead."""
+    """Return what the call did, such as «Создать сделку», as a list with one line.
+
+    The list is empty for an update with known fields, because these are listed instead.
+    """
     if entry.verb == "update" and entry.lines:
         return []
     done = tr.describe_call(entry.method, entry.verb, entry.entity)

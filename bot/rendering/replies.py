@@ -1,4 +1,7 @@
-"""Renders replies as text. Pure; of the texts only those of the model are read as markup, and it makes no link of its own."""
+"""Renders the replies of a turn (processing of a request) as text. Pure.
+
+Only texts of the model are read as Markdown.
+"""
 
 from bot.i18n.translate import Translator
 from bot.rendering.markdown import render_markdown
@@ -42,7 +45,10 @@ _SIGNS = ("⚠️", "⛔")
 
 
 def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
-    """Return the whole reply, empty if there is nothing to say; of a list longer than `MAX_ROWS` only the `first` rows are shown."""
+    """Return the text of the whole reply; an empty text if it says nothing.
+
+    Of a list with more than `MAX_ROWS` rows only the `first` ones are shown.
+    """
     blocks = [
         render_markdown(part.text, locale=tr.locale, links=reply.links) if isinstance(part, Text) else render_table(part, tr, first=first)
         for part in reply.parts
@@ -56,7 +62,10 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
 
 
 def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
-    """Return a list of records with links, followed by `gap` and a line with their number and sum; a sentence for an empty list."""
+    """Return a numbered list of records with links, then `gap`, and a last line with their count and sum.
+
+    An empty list becomes a sentence. Of a list with more than `MAX_ROWS` rows only the `first` ones are shown.
+    """
     if not table.rows:
         return build_spans(tr.translate("list-empty"))
     shown = len(table.rows) if len(table.rows) <= MAX_ROWS else first
@@ -85,14 +94,14 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
 
 
 def render_planned_call(preview: Preview, method: str, tr: Translator) -> Spans:
-    """Return a call that is only planned, because the bot runs in shadow mode, in words."""
+    """Return in words what a call would do. It is only planned, because the bot runs in shadow mode, in which nothing is written."""
     changes = "; ".join(f"{line.name}: {format_change(line)}" for line in preview.lines)
     head = render_heading(preview, method, tr)
     return build_spans(head, f" — {changes}") if changes else build_spans(head)
 
 
 def format_change(line: PreviewLine) -> str:
-    """Return "old → new", or only the new value if there was none before."""
+    """Return the change of a field as "old → new", or only the new value if there was none before."""
     return f"{line.before} → {line.after}" if line.before else line.after
 
 

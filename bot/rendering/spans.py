@@ -1,4 +1,4 @@
-"""Text with emphasis and links, independent of the channel; each door converts it into its own form, such as Telegram's entities. Pure."""
+"""Text with styles and links, independent of the channel. Each door (Telegram, HTTP, command line) converts it into its own form. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote"]
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of text in one style, with `more` styles if it has several; `url` makes it a link."""
+    """A piece of text with one style, or with several styles (`style` and `more`). If `url` is set, the text is a link."""
 
     text: str
     style: Style = ""
@@ -64,5 +64,5 @@ def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
 
 
 def to_plain_text(text: Spans) -> str:
-    """Return the text without styles; each link is followed by its address in parentheses, unless its text is the address."""
+    """Return the text without styles. Each link is followed by its address in parentheses, unless the address ends with the link's text."""
     return "".join(f"{span.text} ({span.url})" if span.url and not span.url.endswith(span.text) else span.text for span in text)

@@ -1,6 +1,7 @@
-"""The Telegram door: takes updates, stores them as inbox rows, delivers the outbox, and publishes the command menus.
+"""The Telegram door: the part of the program that connects one bot to the orchestrator, which decides what is done.
 
-Of several processes only one does this at a time. What an update leads to is decided by the orchestrator, not here.
+It stores Telegram's updates as inbox rows (stored inputs), delivers outbox rows (stored messages), and publishes the command menus. Of
+several processes only the leader polls, delivers and publishes; updates by webhook are received by every process.
 """
 
 import asyncio
@@ -61,7 +62,7 @@ Python drops a generic pydantic model that nobody refers to, and building it aga
 
 
 def build_bot(token: str, api_base: str) -> Bot:
-    """Return a bot that talks to the Bot API at `api_base`; raises SettingsError for a malformed token."""
+    """Return a client for one bot at the Bot API address `api_base`. Raises SettingsError for a malformed token."""
     try:
         validate_token(token)
     except TokenValidationError:
@@ -73,7 +74,7 @@ def build_bot(token: str, api_base: str) -> Bot:
 class TelegramDoor:
     """Takes the updates of one bot and delivers its messages until cancelled.
 
-    `delivery` can send a notice to a chat even while the database cannot be written.
+    Its attribute `delivery` sends the messages, and can send a notice to a chat even while the database cannot be written.
     """
 
     def __init__(
@@ -86,9 +87,10 @@ class TelegramDoor:
         webhook: Webhook | None = None,
         pacer: RateLimiter | None = None,
     ) -> None:
-        """Set up the door for `bot`; without a webhook it polls for updates.
+        """Set up the door for `bot`, which receives updates by `webhook`, or by polling if `webhook` is None.
 
-        The orchestrator is passed to `run` later, because building the orchestrator requires `delivery`.
+        `people` gives the language of each chat; `pacer` replaces the usual rate limiter. The orchestrator is passed later, to `run`,
+        because it is built with the door's `delivery`.
         """
         self.bot = bot
         self._election = LeaderElection(store, clock, f"door:telegram:{bot.id}")
@@ -126,7 +128,7 @@ class TelegramDoor:
             await self.bot.session.close()
 
     def is_delivering(self) -> bool:
-        """Return whether this process serves Telegram now; of several processes only one does."""
+        """Return whether this process is the leader, the only one of several processes that delivers messages now."""
         return self._election.is_leader
 
     def build_router(self) -> APIRouter | None:
@@ -170,9 +172,9 @@ class TelegramDoor:
         await self._intake.take(raw)
 
     async def _accept(self, update: Update) -> None:
-        """Store the inbox rows of `update` and give the answers that are due at once, without waiting for calls to Telegram.
+        """Store the inbox rows of `update`, and send the answers that do not wait for the orchestrator (to clicks and to strangers).
 
-        Raises StoreError if the update is not stored.
+        The answers are sent in the background, so this does not wait for Telegram. Raises StoreError if the update is not stored.
         """
         await self.delivery.chats.observe_update(update)
         update = self.delivery.chats.restore_origin_chat(update)
@@ -193,9 +195,10 @@ class TelegramDoor:
         return self._refuse_stale_click(update, replace(routed, rows=rows, say=said))
 
     def _refuse_stale_click(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
-        """Return an immediate answer in place of a click that no handler would take; return `routed` for all others.
+        """Return `routed`, or a short answer in its place if the update is a click on a button that no longer works.
 
-        Such is a click on a button of another version, or on «Stop» under a turn that has ended.
+        Two kinds of buttons no longer work: a button that another version of the program made and this one does not know, and «Stop» under
+        an earlier turn (processed request) while a later one is running.
         """
         query, row = update.callback_query, next(iter(routed.rows), None)
         if query is None or query.message is None or row is None or self._orchestrator is None:
@@ -209,9 +212,9 @@ class TelegramDoor:
         return routed
 
     async def _remove_duplicate_card(self, update: Update, routed: ParsedUpdate) -> None:
-        """Remove the buttons of a card message that is clicked and of which a newer copy stands in the chat.
+        """Remove the buttons of the clicked message if it shows a card (request for confirmation) that a newer message shows too.
 
-        There are two messages of one card if the process stopped between delivering it and recording the delivery.
+        A card is shown twice if the process stopped after it sent the card and before it recorded that.
         """
         query = update.callback_query
         said = parse_input(routed.rows[0])
@@ -224,9 +227,10 @@ class TelegramDoor:
             self.delivery.remove_buttons(routed.session, query.message.message_id)
 
     async def _store_rows(self, routed: ParsedUpdate) -> None:
-        """Store the rows durably; raises StoreError if they are not stored, since such an update must not be confirmed to Telegram.
+        """Store the inbox rows of `routed` durably. Raises StoreError if they cannot be stored: the update must not be confirmed then.
 
-        The person is told that nothing can be stored, but only once until it works again.
+        On the first failure the person is told that nothing can be stored. After further failures nobody is told, until storing works
+        again.
         """
         if self._orchestrator is None:
             msg = "the door is not running"
@@ -246,7 +250,10 @@ class TelegramDoor:
             self._queue.watch_requests(requests, busy=busy)
 
     async def _find_open_cards(self, update: Update) -> tuple[OpenCard, ...]:
-        """Return the open cards of the chat if the update is a text that could be an answer to one, else none."""
+        """Return the cards that wait for a decision in the chat of `update`.
+
+        Returns an empty tuple if the update is not a text that could decide a card, such as «да».
+        """
         message = update.message
         if message is None or not may_decide(message):
             return ()
@@ -289,9 +296,9 @@ Scope = BotCommandScopeDefault | BotCommandScopeAllPrivateChats | BotCommandScop
 
 
 def list_menus(admins: Collection[int] = ()) -> list[tuple[Scope, tuple[str, ...]]]:
-    """Return each menu (by Telegram's scope) with its commands in display order; private chats of administrators get further commands.
+    """Return the command menus as pairs: Telegram's scope (who sees the menu), and the names of its commands in display order.
 
-    `admins` are Telegram ids.
+    `admins` are the Telegram ids of administrators, whose private chats get a menu with further commands.
     """
     return [
         (BotCommandScopeDefault(), ("start", "help")),
@@ -302,7 +309,10 @@ def list_menus(admins: Collection[int] = ()) -> list[tuple[Scope, tuple[str, ...
 
 
 async def publish_menus(bot: Bot, admins: Collection[int] = ()) -> None:
-    """Set every command menu in every language; a menu that Telegram refuses is skipped, since the bot works without it."""
+    """Set every command menu in every language of the bot. A menu that Telegram refuses is skipped, since the bot works without it.
+
+    `admins` are the Telegram ids of administrators, who get further commands.
+    """
     for locale, code in _LANGUAGES:
         tr = Translator(locale)
         for scope, names in list_menus(admins):

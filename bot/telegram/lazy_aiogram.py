@@ -30,15 +30,18 @@ def import_aiogram() -> None:
 
 
 def _defer_rebuild(cls: type[BaseModel], /, *, _types_namespace: dict[str, Any] | None = None, **_: Any) -> None:
-    """Stand in for pydantic's `model_rebuild` while aiogram is imported: record the names it passes and build nothing."""
+    """Replace pydantic's `model_rebuild` while aiogram is imported: build nothing, but keep the namespace that aiogram passes.
+
+    The namespace maps the names that occur in annotations to their types. `_rebuild_model` uses it later.
+    """
     del cls
     _names.update(_types_namespace or {})
 
 
 def _rebuild_model(cls: type[BaseModel], /, *, force: bool = False, raise_errors: bool = True, **named: Any) -> bool | None:
-    """Stand in for `model_rebuild` of aiogram's types after the import: build the type with the recorded names.
+    """Replace `model_rebuild` of aiogram's types after the import: build the type with the namespace that was kept during the import.
 
-    Pydantic calls it at the first use of the type.
+    Pydantic calls this at the first use of the type.
     """
     names = named.get("_types_namespace") or _names
     build = BaseModel.model_rebuild.__func__  # type: ignore[attr-defined]

@@ -25,19 +25,21 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class LeadershipLost(Exception):
-    """The lease of this process has expired, or it cannot be confirmed that it has not."""
+    """This process is no longer the leader: its lease has expired, or could not be renewed in time."""
 
 
 class LeaderElection:
-    """Runs one piece of work while this process is the leader for it, that is, while it renews the lease.
+    """Runs one piece of work in the process that is the leader, that is, as long as this process holds and renews the lease.
 
-    The time left is measured since boot, so neither changing the clock nor suspending the machine can extend it.
+    The time until the lease expires is measured with the clock since boot, so neither a change of the wall clock nor a suspended machine
+    can extend it.
     """
 
     def __init__(self, store: AsyncStore, clock: Clock, name: str) -> None:
         """Create a candidate for the lease `name`, such as "door:telegram:1".
 
-        All processes must use the same name, and no session may have it, because sessions have leases too.
+        All processes that compete for the work must use the same name. It must differ from every session key, because sessions have leases
+        in the same table.
         """
         self._store = store
         self._clock = clock
@@ -48,13 +50,13 @@ class LeaderElection:
 
     @property
     def is_leader(self) -> bool:
-        """Return whether this process holds the lease, so that no other process can have it."""
+        """Whether this process holds the lease now; while it does, no other process can hold it."""
         return self._lease is not None and read_boottime() < self._until
 
     async def run(self, work: Work) -> None:
-        """Wait for the lease, run `work` while it is held, and wait again when it is lost; never returns.
+        """Wait for the lease and run `work` while it is held; when the lease is lost, cancel the work and begin again. Never returns.
 
-        Raises what `work` raises while the lease is held.
+        Raises the errors of `work`, except those that occur when the lease is already lost.
         """
         while True:
             await self._wait_for_lease()
@@ -75,7 +77,10 @@ class LeaderElection:
             await asyncio.sleep(LOOK)
 
     async def _acquire_lease(self) -> bool:
-        """Get or renew the lease and return whether it is held and no other process had it in between. Raises StoreError."""
+        """Acquire or renew the lease and return whether this process holds it. Raises StoreError.
+
+        Returns False also if another process has held the lease since the last renewal.
+        """
         before, now = read_boottime(), self._clock.now()
         lease = await self._store.acquire(self._name, self._owner, now, now + LEASE)
         if lease is None or (self._lease is not None and lease.epoch != self._lease.epoch):
@@ -85,7 +90,10 @@ class LeaderElection:
         return True
 
     async def _run_while_leader(self, work: Work) -> None:
-        """Run `work` until it ends or the lease is lost, then cancel it and wait for its end; raises LeadershipLost, or its error."""
+        """Run `work` until it ends or the lease is lost; cancel it in the second case and wait for its end.
+
+        Raises LeadershipLost if the lease is lost, otherwise the error of `work` if it failed.
+        """
         working = asyncio.ensure_future(work())
         keeping = asyncio.ensure_future(self._keep_renewing())
         try:
@@ -106,7 +114,7 @@ class LeaderElection:
             return self.is_leader
 
     async def _keep_renewing(self) -> None:
-        """Renew the lease again and again; return when it is lost or could not be renewed in time."""
+        """Renew the lease at regular intervals; return when it is lost or could not be renewed in time."""
         while self.is_leader:
             await asyncio.sleep(min(LEASE.total_seconds() / 4, max(0.0, self._until - read_boottime())))
             try:

@@ -1,6 +1,7 @@
-"""`sdelka demo`: starts the three sandbox servers and the real bot on free loopback ports; needs no account.
+"""The command `sdelka demo`: runs three fake servers (portal, model, Telegram) and the real bot on this machine, without any account.
 
-The bot is a separate process configured by environment variables alone, exactly as in production; this supervisor can kill and restart it.
+The bot runs in a process of its own and is configured only by environment variables, as in production. This process can kill and restart
+it.
 """
 
 import argparse
@@ -34,7 +35,7 @@ PEOPLE = (
 
 
 async def main(options: argparse.Namespace) -> int:
-    """Start everything, print the addresses, and run until stopped by a signal, which may come at any moment; return 0."""
+    """Run the demo until SIGINT or SIGTERM, then stop all its processes and return 0. A signal may come at any moment."""
     stop = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
@@ -51,7 +52,7 @@ async def main(options: argparse.Namespace) -> int:
 
 
 async def _show(options: argparse.Namespace) -> None:
-    """Run the whole demo until cancelled."""
+    """Start the servers and the bot, print their addresses, and keep them running until cancelled."""
     with tempfile.TemporaryDirectory(prefix="sdelka-demo-") as temporary:
         folder = await asyncio.to_thread(Path(options.data or temporary).resolve)
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +73,10 @@ async def _show(options: argparse.Namespace) -> None:
 
 
 async def _start(folder: Path, options: argparse.Namespace, stack: contextlib.AsyncExitStack, supervisor: str) -> dict[str, str]:
-    """Start the three servers and return their addresses; each prints its own on its first line."""
+    """Start the three fake servers and return their addresses by name.
+
+    `supervisor` is the address of this process's own HTTP server, which the chat page calls to kill the bot.
+    """
     base = [sys.executable, "-m"]
     portal = await start_server(stack, [*base, "sandbox.portal", "--port", "0", "--data", str(folder / "portal")], folder / "portal.log")
     model = await start_server(stack, [*base, "sandbox.model", "--port", "0"], folder / "model.log")
@@ -105,7 +109,10 @@ def _bot_environment(folder: Path, addresses: dict[str, str], mode: str) -> dict
 
 
 async def _events(portal: str) -> dict[str, str]:
-    """Register an outgoing webhook of the portal to a free port, as an administrator would; return the bot's settings for it."""
+    """Register a webhook for events at the fake portal, as an administrator would, and return the bot's settings for receiving them.
+
+    The settings include a free port on which the bot will listen.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     wanted = {"handler": f"http://127.0.0.1:{port}/bitrix/events", "events": list(EVENTS)}
@@ -115,13 +122,13 @@ async def _events(portal: str) -> dict[str, str]:
 
 
 def _api(tokens: dict[str, str]) -> dict[str, str]:
-    """Return the settings of the HTTP API."""
+    """Return the bot's settings for its HTTP API: the tokens of its clients and the token for metrics."""
     listed = ",".join(f"{name}={tokens[name]}:{role}:full" for name, role in CLIENTS.items())
     return {"HTTP_API_TOKENS": listed, "METRICS_TOKEN": tokens["metrics"]}
 
 
 async def _ready(addresses: dict[str, str]) -> None:
-    """Wait until the bot has polled once. Raises TimeoutError if that takes too long even for a busy machine."""
+    """Wait until the bot has polled for updates once. Raises TimeoutError after two minutes."""
     async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(120):
         while True:
             answer = (await client.get(f"{addresses['telegram']}/sandbox/requests")).json()
@@ -155,7 +162,7 @@ def _announce(addresses: dict[str, str], tokens: dict[str, str], options: argpar
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """Parse the options of the demo."""
+    """Return the parsed command-line options of the demo."""
     parser = argparse.ArgumentParser(prog="sdelka demo", description="A CRM, a messenger and a model on this machine, and the real bot.")
     parser.add_argument("--json", action="store_true", help="print one JSON line with all addresses")
     parser.add_argument("--port", type=int, default=0, help="port of the chat page; 0 = a free one")

@@ -1,4 +1,4 @@
-"""Child processes of the demo: started, watched, killed and restarted; none outlives the supervisor."""
+"""Starts the processes of the demo, restarts the bot when it dies, and ends all processes before the demo itself ends."""
 
 import asyncio
 import contextlib
@@ -12,14 +12,14 @@ from typing import Any, Self
 
 
 class StartFailed(RuntimeError):
-    """A server of the demo did not start; the message shows the end of its log."""
+    """A server of the demo did not start. The message contains the end of its log."""
 
 
 class Child:
-    """A process that is restarted when it dies."""
+    """A process that is started again whenever it dies, until the context is left; the demo runs the bot in it."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-        """Prepare the process without starting it; `environment` is added to this process's own."""
+        """Prepare the process without starting it. `environment` is added to the environment of this process."""
         self._command = list(command)
         self._environment = {**os.environ, **environment}
         self._log = log
@@ -28,19 +28,19 @@ class Child:
         self.starts = 0
 
     async def __aenter__(self) -> Self:
-        """Start it and keep it running."""
+        """Start the process, and start it again whenever it dies."""
         self._watch = asyncio.ensure_future(self._keep_running())
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Stop it permanently."""
+        """Stop the process for good."""
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
         await _end(self._process)
 
     def kill(self) -> bool:
-        """Send SIGKILL, as a power cut would; return False if it is not running."""
+        """Kill the process with SIGKILL, which it cannot handle, like a power cut. Return False if it is not running."""
         if self._process is None or self._process.returncode is not None:
             return False
         self._process.send_signal(signal.SIGKILL)
@@ -56,7 +56,10 @@ class Child:
 
 
 async def start_server(stack: contextlib.AsyncExitStack, command: Sequence[str], log: Path) -> dict[str, Any]:
-    """Start a sandbox server and return the JSON of its first line. Raises StartFailed."""
+    """Start a server of the demo, and return the JSON object that it prints on its first line. Raises StartFailed.
+
+    The server is stopped when `stack` is closed.
+    """
     with log.open("ab") as errors:
         process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, stderr=errors)
     stack.push_async_callback(_end, process)

@@ -1,4 +1,4 @@
-"""The tour's scene "kill the bot in the middle of the call": a real change, a real SIGKILL, and the recovery."""
+"""One scene of the guided tour: a person changes a deal, the bot is killed in the middle of the call, and it recovers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,12 +14,12 @@ SLOW = 3.0
 
 
 class SceneFailed(RuntimeError):
-    """The scene could not be completed."""
+    """The scene of the tour could not be completed; the message says where it stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """The bot to kill, and the addresses at which its effects are observed."""
+    """What the scene needs: the bot's process, and the addresses of the fake portal and the fake Telegram."""
 
     bot: Child
     portal: str
@@ -27,7 +27,11 @@ class Scene:
 
 
 async def play(client: httpx.AsyncClient, scene: Scene, person: int) -> AsyncIterator[str]:
-    """Ask, approve, kill while the portal works, wait for the restart, count the writes; yield what happens."""
+    """Play the scene, and yield a sentence about each step.
+
+    `person` asks the bot to change a deal and approves it. The bot is killed while the portal works, and starts again. At the end the
+    changes in the portal are counted.
+    """
     deal = (await client.get(f"{scene.portal}/sandbox/records/deal/{DEAL}")).json()
     wanted = int(float(deal["OPPORTUNITY"])) + 10_000
     before = await _calls(client, scene, 0)

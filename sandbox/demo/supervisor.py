@@ -1,4 +1,4 @@
-"""A small HTTP server for the supervisor: lets the tour kill the bot in the middle of a call."""
+"""A small HTTP server in the process that runs the demo; with it the guided tour can kill the bot in the middle of a call."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from sandbox.demo.scene import Scene, SceneFailed, play
 
 @dataclass
 class Supervisor:
-    """What the HTTP server controls."""
+    """The address of the demo's HTTP server, and what the scene of the tour needs, which is set once it has started."""
 
     address: str
     bot: Child | None = None
@@ -27,23 +27,23 @@ class Supervisor:
     telegram: str = ""
 
     def scene(self) -> Scene:
-        """Return the scene's targets. Raises SceneFailed before everything has started."""
+        """Return what the scene of the tour needs. Raises SceneFailed if the demo is still starting."""
         if self.bot is None:
             raise SceneFailed("демо ещё запускается")
         return Scene(bot=self.bot, portal=self.portal, telegram=self.telegram)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without signal handlers: the demo's own handlers must stop the children too."""
+    """A uvicorn server that does not handle signals, because the demo's own handlers must also stop the other processes."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Install no signal handlers."""
+        """Replace uvicorn's method that installs signal handlers; install none."""
         yield
 
 
 async def serve_supervisor(stack: contextlib.AsyncExitStack) -> Supervisor:
-    """Listen on a free loopback port until the stack closes."""
+    """Start the HTTP server on a free loopback port and return its `Supervisor`; the server is stopped when `stack` is closed."""
     listener = socket.create_server(("127.0.0.1", 0))
     supervisor = Supervisor(address=f"http://127.0.0.1:{listener.getsockname()[1]}")
     server = _Server(uvicorn.Config(_app(supervisor), log_level="error", lifespan="off"))
@@ -66,14 +66,14 @@ def _app(supervisor: Supervisor) -> FastAPI:
 
     @app.post("/demo/kill")
     async def kill(asked: Asked) -> StreamingResponse:
-        """Play the scene and tell its progress as JSON lines."""
+        """Play the scene, and stream a sentence about each step as lines of JSON."""
         return StreamingResponse(_told(supervisor, asked.person), media_type="application/x-ndjson")
 
     return app
 
 
 class Asked(BaseModel):
-    """Whose chat the scene is played in."""
+    """The request body of `POST /demo/kill`; `person` is the id of the person in whose chat the scene is played."""
 
     person: int
     chat_id: int | None = None

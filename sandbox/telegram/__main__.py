@@ -10,7 +10,7 @@ _EXIT_PORT_TAKEN = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until stopped; print a clear sentence and return 2 if the port is taken."""
+    """Run the fake Telegram until stopped. If the port is taken, print a message and return 2."""
     parser = argparse.ArgumentParser(prog="sandbox.telegram", description="A Telegram Bot API and a chat page on loopback.")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--data", type=Path, help="folder that keeps the chats; none: forgotten at the end")

@@ -1,4 +1,7 @@
-"""People's actions: messages, forwards, pastes, files, edits. Builds the updates that a real client would cause."""
+"""Performs actions of simulated people: writing, forwarding, pasting, sending files, editing and deleting.
+
+Each action queues the same update for the bot that the action of a real person in a Telegram client would cause.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,12 +20,15 @@ _CHANNEL_ID = -100_900_000_000
 
 
 class CannotActError(Exception):
-    """A person tries something that no client would allow; the text says what, for the caller of the control interface."""
+    """A person tries something that no Telegram client would allow; the text says what.
+
+    The control interface returns this text to its caller.
+    """
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a forwarded message."""
+    """Who or what a forwarded message comes from: a person, a person who hides the account, a group, or a channel."""
 
     kind: Literal["user", "hidden_user", "chat", "channel"]
     name: str = ""
@@ -32,7 +38,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Around:
-    """Where and how something is written: the chat, the topic, the message replied to, the sender, the origin of a forward."""
+    """Everything about a person's message except its content: chat, topic, message replied to, origin of a forward, and sender.
+
+    A field that is None does not apply. Without a chat id the message goes to the private chat with the bot.
+    """
 
     chat_id: int | None = None
     thread: int | None = None
@@ -49,7 +58,10 @@ Sent = tuple[int, int | None]
 
 
 def send(world: World, person: Person, text: str, around: Around, entities: Any = None) -> list[Sent]:
-    """Write into a chat and give (message_id, update_id) of each message: a paste above 4096 arrives as several."""
+    """Write a text into a chat, and return the message_id and update_id of each resulting message.
+
+    A text of more than 4096 UTF-16 units becomes several messages, as in a Telegram client.
+    """
     text = text.strip()
     if not text:
         raise CannotActError("a message needs a text that is not blank")
@@ -60,14 +72,20 @@ def send(world: World, person: Person, text: str, around: Around, entities: Any 
 
 
 def plain(name: str, text: str) -> JsonObject:
-    """Return a text or caption with the entities that Telegram finds by itself."""
+    """Return the fields of a message for `text`, with the entities that Telegram finds by itself, such as links and mentions.
+
+    `name` is "text" or "caption".
+    """
     entities = texts.plain_entities(text)
     found = {"entities" if name == "text" else "caption_entities": entities} if entities else {}
     return {name: text, **found} if text else {}
 
 
 def put(world: World, person: Person, around: Around, content: JsonObject) -> Sent:
-    """Store one message of a person, show it, and queue its update. Raises `CannotActError` for what no client would do."""
+    """Store one message of a person, show it on the chat page, and queue its update. Return its message_id and update_id.
+
+    Raises `CannotActError` for anything that no Telegram client would allow.
+    """
     chat = chat_for(world, person, around.chat_id)
     _reachable(world, chat["id"])
     body: JsonObject = {
@@ -85,7 +103,10 @@ def put(world: World, person: Person, around: Around, content: JsonObject) -> Se
 
 
 def edit(world: World, person: Person, message_id: int, text: str) -> int | None:
-    """Change one's own message, or the caption of one's own file, and return the id of the `edited_message` update."""
+    """Change the text of a person's message, or the caption of a person's file. Return the id of the `edited_message` update.
+
+    Raises `CannotActError` if somebody else wrote the message.
+    """
     message = _own_message(world, person, message_id)
     name = "text" if "text" in message.body else "caption"
     kept = {key: value for key, value in message.body.items() if key not in {"entities", "caption_entities"}}
@@ -96,7 +117,10 @@ def edit(world: World, person: Person, message_id: int, text: str) -> int | None
 
 
 def delete(world: World, person: Person, message_id: int, chat_id: int | None) -> None:
-    """Delete a message for everybody: one's own, in a private chat also the bot's. The bot is never notified."""
+    """Delete a message for everybody in the chat. Telegram never notifies a bot of this, so no update is queued.
+
+    People may delete their own messages, and in the private chat also those of the bot.
+    """
     chat = chat_for(world, person, chat_id)
     found = messages.find(world.db, chat["id"], message_id)
     if found is None or found.deleted:
@@ -108,14 +132,17 @@ def delete(world: World, person: Person, message_id: int, chat_id: int | None) -
 
 
 def tell(world: World, kind: str, body: JsonObject) -> int | None:
-    """Queue the update of a message; None if the bot is not in that chat and does not receive it."""
+    """Queue the update `kind` for a message and return its id. Return None if the bot is not in the chat, since it then gets no update."""
     if standings.state_of(world.db, body["chat"]["id"]) in {"kicked", "left"}:
         return None
     return world.queue_update(kind, messages.over_the_wire(body))
 
 
 def chat_for(world: World, person: Person, chat_id: int | None) -> JsonObject:
-    """Return a chat that the person is in, the private one if none is named."""
+    """Return the Chat object of a chat that the person is in. If `chat_id` is None, this is the private chat with the bot.
+
+    Raises `CannotActError` if the person is not in the chat.
+    """
     wanted = person.id if chat_id is None else chat_id
     chat = people.find_chat(world.db, wanted)
     if chat is None or person.id not in people.members_of(world.db, wanted):

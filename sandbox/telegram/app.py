@@ -1,4 +1,4 @@
-"""Builds the sandbox as one ASGI application: Bot API, control interface, demo endpoints, pages."""
+"""Builds the ASGI application of the sandbox: the Bot API, the control interface for tests, the demo's endpoints, and the chat page."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ _CONTENT_POLICY = (
 
 
 def create_app(world: World) -> FastAPI:
-    """Build the application around an open world; its shutdown closes the world's database."""
+    """Build the application for an open world (the state of one sandbox). Its shutdown closes the world's database."""
     client = httpx.AsyncClient(trust_env=False)
 
     @asynccontextmanager
@@ -63,7 +63,7 @@ def _pages(app: FastAPI) -> None:
 
 
 async def _misread(_request: Request, error: Exception) -> JSONResponse:
-    """Answer 400 with one sentence per mistake: the caller is a test or the sandbox's own page."""
+    """Return status 400 with one sentence per mistake in the request, for the tests and the chat page that sent it."""
     problems: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
     sentences = [f"{'.'.join(str(part) for part in item['loc'][1:])}: {item['msg']}" for item in problems]
     return JSONResponse({"detail": "; ".join(sentences)}, status_code=400)

@@ -1,4 +1,7 @@
-"""Reads the tail of the audit log (`<user>.jsonl`) for the page, whatever it contains; a torn line is skipped."""
+"""Reads the newest records of the bot's audit log (one file `<user>.jsonl` per person) to show them on the page.
+
+It accepts several names for each field, and skips lines that are not valid JSON.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,7 +23,7 @@ _ANSWERS = ("answers", "bitrix_answers", "responses", "results")
 
 
 def read_audit(folder: Path, limit: int, find: str) -> list[JsonObject]:
-    """Return the latest records of all people, newest first, that contain the words; an absent folder gives none."""
+    """Return at most `limit` records of all people that contain the words `find`, newest first; an empty list if there is no folder."""
     if not folder.is_dir():
         return []
     wanted = find.casefold()
@@ -67,7 +70,7 @@ def _first(raw: JsonObject, names: Iterable[str]) -> Any:
 
 
 def _readable(value: Any) -> str:
-    """Render a person or a text as one line, whether it is a name or an object with one."""
+    """Return the value as text. Of an object, this is its name, text, message, id or key, whichever it has."""
     if isinstance(value, dict):
         value = _first(value, ("name", "text", "message", "id", "key"))
     return "" if value is None else str(value)

@@ -1,4 +1,7 @@
-"""The HTTP side of the fake Bot API: token, faults, limits, the method table and the envelope around every answer."""
+"""Serves the HTTP interface of the fake Bot API.
+
+It checks the token, applies faults and rate limits, finds the function of the called method, and wraps the result as the Bot API does.
+"""
 
 import asyncio
 import contextlib
@@ -65,7 +68,7 @@ METHODS: dict[str, Method] = {
 
 
 def routes(world: World) -> list[Route]:
-    """Return the two routes of the Bot API: methods and files."""
+    """Return the two HTTP routes of the Bot API: one to call methods, one to download files."""
 
     async def method(request: Request) -> Response:
         return await _serve(world, request)
@@ -168,10 +171,10 @@ async def _pause(world: World, seconds: float) -> None:
 
 
 class CutConnection(Response):
-    """An answer that breaks off: the caller learns that the request was received, but not its result."""
+    """An HTTP response that ends before its body, so that the bot cannot know the result of its call."""
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        """Announce a body and send none; the server then closes the connection."""
+        """Send headers that announce a body, but no body; the server then closes the connection."""
         headers = [(b"content-type", b"application/json"), (b"content-length", b"2")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 

@@ -1,4 +1,7 @@
-"""The control interface, `/sandbox/…`: reads chats, arms faults, advances the clock. The bot never calls it."""
+"""The control interface under `/sandbox/`, with which tests and the chat page act as people, read chats, set faults and move the clock.
+
+The bot never calls it.
+"""
 
 from dataclasses import asdict
 from typing import Any
@@ -19,7 +22,7 @@ from sandbox.telegram.world import World
 
 
 def control_router(world: World) -> APIRouter:
-    """Build `/sandbox/…`: people and their actions, chats, and the tools of tests."""
+    """Return the router of the control interface `/sandbox/…`: people and their actions, chats, and tools for tests."""
     router = APIRouter(prefix="/sandbox")
     people_routes(router, world)
     acting_routes(router, world)

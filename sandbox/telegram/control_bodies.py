@@ -1,4 +1,4 @@
-"""What the control side is sent: one model per request; an unknown field is a typing mistake and is refused."""
+"""Request bodies of the control interface (`/sandbox/…`), one model for each kind of request."""
 
 from typing import Annotated, Any, Literal
 
@@ -11,13 +11,16 @@ from sandbox.telegram.storage.people import GroupKind
 
 
 class Body(BaseModel):
-    """A request of the control side: an unknown field is a typing mistake and is refused."""
+    """Base class of request bodies of the control interface. An unknown field is refused, since it must be a typing mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class NewPerson(Body):
-    """A person to add; the private chat gets the same id. Who never started the bot cannot be written to."""
+    """A person to add, whose private chat with the bot gets the same id.
+
+    If `started` is False, the person has never started the bot, and the bot cannot write to the person.
+    """
 
     id: int = Field(gt=2)
     first_name: str
@@ -29,7 +32,7 @@ class NewPerson(Body):
 
 
 class NewGroup(Body):
-    """A group to open with the bot in it; `added_by` lets the bot hear that it was added."""
+    """A group to create with the bot as a member. If `added_by` is the id of a person, the bot gets an update that this person added it."""
 
     title: str
     members: list[int]
@@ -38,7 +41,7 @@ class NewGroup(Body):
 
 
 class Placed(Body):
-    """Where and how a person writes."""
+    """Base class of messages: chat, topic, message replied to, origin of a forward, and sender. Subclasses add the content."""
 
     chat_id: int | None = None
     thread: int | None = None
@@ -50,32 +53,35 @@ class Placed(Body):
     as_chat: Literal["anonymous_admin", "channel"] | None = None
 
     def around(self) -> Around:
-        """Give it as the acting side takes it."""
+        """Return these fields as the `Around` object that the functions in `acting` take."""
         return Around(**{name: getattr(self, name) for name in Placed.model_fields})
 
 
 class Sent(Placed):
-    """What a person writes."""
+    """A text that a person writes."""
 
     text: str
     entities: list[dict[str, Any]] | None = None
 
 
 class Burst(Placed):
-    """Several messages written one right after the other."""
+    """Several texts that a person writes one right after the other."""
 
     texts: Annotated[list[str], Field(min_length=1, max_length=100)]
 
 
 class Forwarded(Burst):
-    """Messages of somebody else, with a comment of one's own."""
+    """Messages of somebody else that a person forwards, with a comment of the person before or after them."""
 
     comment: str = ""
     comment_first: bool = True
 
 
 class Voice(Placed):
-    """A voice message: words, a named sample, or a recording in base64 (`seconds` is its length)."""
+    """A voice message, given by exactly one of three fields: the spoken words, the name of a sample, or a recording in base64.
+
+    `seconds` is its length.
+    """
 
     words: str | None = None
     sample: str | None = None
@@ -84,7 +90,7 @@ class Voice(Placed):
 
 
 class SentFile(Placed):
-    """A document or picture: its name and its content as text or in base64."""
+    """A document or picture that a person sends: its name, and its content either as text or in base64."""
 
     file_name: str = Field(min_length=1)
     mime: str = "application/octet-stream"
@@ -94,23 +100,24 @@ class SentFile(Placed):
 
 
 class Edited(Body):
-    """How a person changes an own message."""
+    """A person's own message to change, and its new text."""
 
     message_id: int
     text: str = Field(min_length=1)
 
 
 class Deleted(Body):
-    """Which message a person takes away."""
+    """A message that a person deletes."""
 
     message_id: int
     chat_id: int | None = None
 
 
 class Pressed(Body):
-    """Which button a person presses: by its data or by its text; `force` sends the data even if no button has it.
+    """A button that a person clicks, given either by its callback data or by its text.
 
-    `age` is how many seconds ago: too old to be answered, and still delivered.
+    With `force` the data is sent even if no button has it. `age` is how many seconds ago the click was made; an old click is still
+    delivered, but can no longer be answered.
     """
 
     message_id: int
@@ -122,36 +129,40 @@ class Pressed(Body):
 
 
 class Standing(Body):
-    """What keeps the bot out of a chat; null lets it in again. `by` is who did it, for a group."""
+    """The new state of the bot in a chat, such as "blocked"; null makes the bot a normal member again.
+
+    For a group, `by` is the id of the person who causes the change.
+    """
 
     state: Literal["unstarted", "blocked", "deactivated", "kicked", "left"] | None
     by: int | None = None
 
 
 class By(Body):
-    """Who does it."""
+    """Base class of actions on a group; `by` is the id of the person who acts."""
 
     by: int
 
 
 class NewTopic(By):
-    """A topic to open in a forum."""
+    """A topic to open in a forum (a group with topics)."""
 
     name: str = Field(min_length=1, max_length=128)
 
 
 class Members(By):
-    """Who joins and who leaves a group."""
+    """The ids of people to add to a group, and of those to remove from it."""
 
     add: list[int] = []
     remove: list[int] = []
 
 
 class ArmedFault(Body):
-    """Which calls meet which fault: `skip` of them go well first, `times` meet it; `chat_id` narrows it to one chat.
+    """A fault for the bot's next calls of `method`: `skip` calls are handled normally first, then `times` calls get the fault.
 
-    429: `retry_after` null leaves the number out, `hold` keeps the chat closed until the wait is over.
-    refuse: `code` and `description`. timeout, slow: `seconds`.
+    `chat_id` limits it to one chat. Kind "429" has `retry_after`, where null omits the number of seconds from the answer, and `hold`, with
+    which all calls to the chat are refused until the wait is over. Kind "refuse" has `code` and `description`. Kinds "timeout" and "slow"
+    have `seconds`.
     """
 
     method: str = ANY_METHOD
@@ -167,7 +178,10 @@ class ArmedFault(Body):
 
 
 class Limits(Body):
-    """Flood limits to hold from now on; what is left out is off, `preset` starts from what Telegram states."""
+    """Rate limits to apply from now on; a limit that is not given is off.
+
+    With the preset "telegram", limits that are not given are those that Telegram documents.
+    """
 
     preset: Literal["telegram"] | None = None
     chat_per_second: float | None = Field(default=None, gt=0)
@@ -177,20 +191,20 @@ class Limits(Body):
     drafts_per_second: float | None = Field(default=None, gt=0)
 
     def limits(self) -> RateLimits:
-        """Give the limits that are meant."""
+        """Return the limits of the request as a `RateLimits` object, with those of the preset filled in."""
         given = {name: value for name, value in self.model_dump(exclude={"preset"}).items() if value is not None}
         base = DOCUMENTED if self.preset else RateLimits()
         return RateLimits(**{**vars(base), **given})
 
 
 class Again(Body):
-    """How many of the latest updates come again: as they were, or under new update ids."""
+    """A request to send the last updates to the bot again, either unchanged or with new update ids."""
 
     last: int = Field(default=1, ge=1, le=500)
     new_ids: bool = False
 
 
 class Advance(Body):
-    """By how many seconds the sandbox's clock moves forward."""
+    """The number of seconds by which the sandbox's clock is moved forward."""
 
     seconds: float = Field(ge=0)

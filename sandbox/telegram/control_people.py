@@ -1,4 +1,4 @@
-"""The control interface for people: who exists, what they write, send and press, and which chats they are in."""
+"""Routes of the control interface for people: who exists, what they write and click, and which chats they are in."""
 
 from dataclasses import asdict
 from typing import Any
@@ -31,7 +31,7 @@ from sandbox.telegram.world import World
 
 
 def people_routes(router: APIRouter, world: World) -> None:
-    """Add the routes for people and the chats they are in."""
+    """Add routes to `router` that list and create people and chats."""
 
     @router.get("/health")
     async def health() -> JsonObject:
@@ -69,7 +69,7 @@ def people_routes(router: APIRouter, world: World) -> None:
 
 
 def acting_routes(router: APIRouter, world: World) -> None:
-    """Add the routes for what people write and press."""
+    """Add routes to `router` with which people write, send files, and click buttons."""
 
     @router.post("/users/{user_id}/send")
     async def send(user_id: int, body: Sent) -> JsonObject:
@@ -146,7 +146,7 @@ def _file_routes(router: APIRouter, world: World) -> None:
 
 
 def joining_routes(router: APIRouter, world: World) -> None:
-    """Add the routes for blocking the bot, joining and leaving, topics, and the move to a supergroup."""
+    """Add routes to `router` for blocking the bot, joining and leaving groups, opening topics, and turning a group into a supergroup."""
 
     @router.post("/users/{user_id}/standing")
     async def person_standing(user_id: int, body: Standing) -> JsonObject:

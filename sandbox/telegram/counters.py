@@ -1,4 +1,4 @@
-"""Counts the bot's calls: refused ones by reason, and how fast each chat was written to. Refuses nothing."""
+"""Counts the bot's calls: refused calls by reason, and how fast the bot writes to each chat. It refuses nothing itself."""
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _REFUSED_BY_ORDER = {"429", "500", "403_blocked", "refuse"}
 
 @dataclass
 class Pace:
-    """The rate of calls: the total of each kind, and the most within a second and a minute."""
+    """Counts the calls to one chat, or to all: the total per kind, and the most calls within any second and any minute."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     peak_second: int = 0
@@ -20,7 +20,7 @@ class Pace:
     recent: deque[float] = field(default_factory=deque)
 
     def note(self, kind: str, moment: float) -> None:
-        """Count one call; drafts are counted but do not affect the rate."""
+        """Count one call of this kind, made at the time `moment` in seconds. Drafts are not included in the peaks."""
         self.kinds[kind] += 1
         if kind == "drafts":
             return
@@ -36,13 +36,13 @@ class Pace:
         self.peak_minute = max(self.peak_minute, len(self.recent))
 
     def view(self) -> JsonObject:
-        """Return the figures."""
+        """Return the totals per kind and the peaks per second and per minute, as JSON data."""
         kinds = {name: self.kinds[name] for name in ("sends", "edits", "drafts")}
         return {**kinds, "peak_second": self.peak_second, "peak_minute": self.peak_minute}
 
 
 class Counters:
-    """Counts since the start or the last `DELETE /sandbox/counters`."""
+    """Counts the bot's calls since the start of the sandbox, or since the last `DELETE /sandbox/counters`."""
 
     def __init__(self) -> None:
         self._calls: Counter[str] = Counter()
@@ -61,13 +61,13 @@ class Counters:
         }
 
     def came(self, method: str, chat: str, moment: float) -> None:
-        """Count an arriving call: a send or edit before the announced wait is over counts as early."""
+        """Count a call that arrives. A send or edit that comes before the end of a flood wait is also counted as early."""
         self._calls[method] += 1
         if kind_of(method) and moment < self._waits.get(chat, 0):
             self._early += 1
 
     def passed(self, method: str, chat: str, moment: float) -> None:
-        """Count an accepted send, edit or draft, and whether the documented limits would have accepted it."""
+        """Count a successful send, edit or draft. If the documented limits of Telegram would have refused it, also count that."""
         kind = kind_of(method)
         if kind is None:
             return
@@ -80,7 +80,11 @@ class Counters:
                 watch.count(kind, chat, moment)
 
     def refused(self, entry: JsonObject, chat: str, retry_after: int | None, moment: float) -> None:
-        """Count a call that was answered with an error, by reason; faults armed by a test and polling conflicts are kept apart."""
+        """Count a call that was answered with an error, by method, status and reason.
+
+        Errors that a test ordered are not counted here. Polling conflicts are counted separately. `retry_after` is the flood wait that the
+        answer announced, in seconds.
+        """
         if retry_after is not None:
             self._waits[chat] = moment + retry_after
         if entry.get("fault") in _REFUSED_BY_ORDER:
@@ -93,11 +97,11 @@ class Counters:
         found[1] = entry["seq"]
 
     def ordered(self, kind: str) -> None:
-        """Count a fault armed by a test that a call met."""
+        """Count one call that got a fault of this kind, because a test had ordered it."""
         self._ordered[kind] += 1
 
     def view(self) -> JsonObject:
-        """Return everything as `GET /sandbox/counters` shows it."""
+        """Return all counts as JSON data, as `GET /sandbox/counters` returns them."""
         refusals = [
             {"method": method, "code": code, "reason": reason, "count": count, "last_seq": last}
             for (method, code, reason), (count, last) in self._refusals.items()

@@ -1,4 +1,4 @@
-"""Reads the portal sandbox over HTTP and shapes deals for the page; tolerates different wrappings of records."""
+"""Reads the portal sandbox (a fake Bitrix24) over HTTP, and prepares its deals and calls for the page."""
 
 from time import monotonic
 from typing import Any
@@ -14,7 +14,7 @@ _WRAPPERS = ("records", "items", "result")
 
 
 class Portal:
-    """The portal sandbox for the page; names of people and stages are cached for ten seconds."""
+    """A client of the portal sandbox for the page; it caches the names of people and of deal stages for ten seconds."""
 
     def __init__(self, url: str, client: httpx.AsyncClient) -> None:
         self._url = url.rstrip("/")
@@ -22,13 +22,16 @@ class Portal:
         self._names: tuple[float, dict[str, str], dict[str, JsonObject]] | None = None
 
     async def deals(self) -> JsonObject:
-        """Return the deals, newest first, with names instead of codes. Raises 502 if the portal does not answer."""
+        """Return all deals, newest first, with names of people and stages in place of their codes.
+
+        Raises an HTTPException with status 502 if the portal does not answer.
+        """
         owners, stages = await self._known_names()
         rows = [_deal(record, owners, stages) for record in await self._records("deal")]
         return {"deals": sorted(rows, key=lambda row: -row["id"])}
 
     async def ledger(self, after: int) -> JsonObject:
-        """Return the calls in the portal's ledger after a number."""
+        """Return the calls that the portal recorded after the call with the number `after`."""
         return {"calls": _listed(await self._fetch(f"/sandbox/ledger?after={after}"), "calls")}
 
     async def _known_names(self) -> tuple[dict[str, str], dict[str, JsonObject]]:
@@ -59,7 +62,10 @@ class Portal:
 
 
 def _listed(body: Any, *wrappers: str) -> list[JsonObject]:
-    """Return the list of records, bare or wrapped, given as a list or as a map by id."""
+    """Return the records in an answer as a list.
+
+    The answer may be a list of records or a map from ids to records, and may be wrapped in an object under one of the names `wrappers`.
+    """
     for name in wrappers:
         if isinstance(body, dict) and name in body:
             body = body[name]
@@ -86,7 +92,7 @@ def _deal(record: JsonObject, owners: dict[str, str], stages: dict[str, JsonObje
 
 
 def _semantics(record: JsonObject, stage: JsonObject) -> str:
-    """Return the state of a deal: S won, F lost, P in progress."""
+    """Return whether a deal is won ("S"), lost ("F") or in progress ("P")."""
     given = str(record.get("STAGE_SEMANTIC_ID") or stage.get("SEMANTICS") or "P")
     return given if given in {"S", "F"} else "P"
 

@@ -1,4 +1,7 @@
-"""The data beside the chat on the page: deals and calls, the audit log, the tour. Read-only, except for the supervisor."""
+"""Serves the data that the page shows beside the chat: deals and calls of the portal, the audit log, and the guided tour.
+
+Everything is read-only except one action of the tour, which kills the bot through the supervisor.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -22,7 +25,7 @@ Given = TypeVar("Given")
 
 
 def demo_router(settings: TelegramSandboxSettings, client: httpx.AsyncClient) -> APIRouter:
-    """Build `/demo/…`; what was not configured at start answers 404 with a sentence, and the page shows an empty state."""
+    """Return the router of `/demo/…`. A request for something that was not configured at the start gets status 404 with an explanation."""
     router = APIRouter(prefix="/demo")
     portal = Portal(settings.portal_url, client) if settings.portal_url else None
 
@@ -61,7 +64,7 @@ def demo_router(settings: TelegramSandboxSettings, client: httpx.AsyncClient) ->
 
 
 async def _relayed(client: httpx.AsyncClient, address: str, body: bytes) -> AsyncIterator[bytes]:
-    """Forward the supervisor's progress line by line; a failure becomes a last line, because the answer has begun."""
+    """Yield the lines with which the supervisor reports its progress. A failure is yielded as a last line, since the answer has begun."""
     headers = {"content-type": "application/json"}
     try:
         async with client.stream("POST", address, content=body, headers=headers, timeout=_SUPERVISOR_SECONDS) as answer:

@@ -1,4 +1,4 @@
-"""Faults on request: what the next calls of a method meet instead of, or after, their execution."""
+"""Faults that tests can order: the bot's next calls of a method are refused, delayed, or lose their answers."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -13,7 +13,7 @@ ANY_METHOD = "*"
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault waiting for calls: `skip` of them succeed first, then it applies to `times` of them."""
+    """A fault for the next calls of one method: `skip` of them are handled normally first, then `times` of them get the fault."""
 
     method: str
     kind: FaultKind
@@ -28,7 +28,7 @@ class Fault:
 
 
 class Faults:
-    """The faults armed now, oldest first."""
+    """The faults that are ordered and not used up, oldest first."""
 
     def __init__(self) -> None:
         self._armed: list[Fault] = []
@@ -42,11 +42,11 @@ class Faults:
         self._armed.clear()
 
     def armed(self) -> list[Fault]:
-        """Return the waiting faults."""
+        """Return the faults that are not used up, oldest first."""
         return list(self._armed)
 
     def take(self, method: str, chat: str) -> Fault | None:
-        """Take the first fault for this call; None if the call is to succeed."""
+        """Return the fault that this call gets, and use it up once; None if the call is to be handled normally."""
         for index, fault in enumerate(self._armed):
             meant = fault.method.lower() in {ANY_METHOD, method.lower()}
             if not meant or (fault.chat_id is not None and str(fault.chat_id) != chat):
@@ -63,7 +63,7 @@ class Faults:
 
 
 def refusal(fault: Fault) -> ApiError | None:
-    """Return the error answer of a fault that has one."""
+    """Return the error answer that the fault causes; None if it causes something else, such as a delay."""
     match fault.kind:
         case "429":
             return too_many_requests(fault.retry_after)
@@ -78,7 +78,7 @@ def refusal(fault: Fault) -> ApiError | None:
 
 
 def too_many_requests(seconds: int | None) -> ApiError:
-    """Build Telegram's flood answer; None leaves out the seconds, as proxies in front of it do."""
+    """Return the error that Telegram sends for too many calls; None leaves out the number of seconds, as some proxies do."""
     if seconds is None:
         return ApiError(429, "Too Many Requests")
     return ApiError(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)

@@ -1,4 +1,4 @@
-"""Notifies watchers (chat page, tests) of changes at once; a slow watcher is dropped, never waited for."""
+"""Sends events to the open chat pages and tests at once. A receiver that is too slow is disconnected."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,14 +12,14 @@ _KEEPALIVE_SECONDS = 15.0
 
 
 class Hub:
-    """Distributes events to the open streams."""
+    """Distributes events to all open event streams."""
 
     def __init__(self) -> None:
         self._watchers: set[asyncio.Queue[JsonObject | None]] = set()
         self._closed = False
 
     def publish(self, kind: str, chat_id: int, **details: object) -> None:
-        """Send an event to every stream."""
+        """Send an event to every stream. `chat_id` is the chat that the event is about, or 0 if it concerns all chats."""
         event = {"kind": kind, "chat_id": chat_id, **details}
         for queue in list(self._watchers):
             if queue.qsize() >= _BACKLOG:
@@ -35,7 +35,10 @@ class Hub:
             queue.put_nowait(None)
 
     async def stream(self, chat_id: int | None = None) -> AsyncIterator[bytes]:
-        """Yield server-sent events of one chat, or of all of them, until the hub closes."""
+        """Yield events as the bytes of a server-sent event stream, until the hub closes or the receiver is too slow.
+
+        With a `chat_id`, only events about this chat and those that concern all chats are yielded.
+        """
         queue: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         if self._closed:
             return

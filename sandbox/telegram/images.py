@@ -1,4 +1,4 @@
-"""Reads the width and height from the header of a PNG or JPEG, and nothing else."""
+"""Reads the width and height of a picture from the header of its PNG or JPEG file."""
 
 import struct
 
@@ -7,7 +7,7 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def picture_size(content: bytes) -> tuple[int, int] | None:
-    """Return (width, height), or None if this is not a readable picture."""
+    """Return the picture's width and height in pixels; None if the content is not a readable PNG or JPEG."""
     if content.startswith(_PNG) and len(content) >= 24:
         width, height = struct.unpack(">II", content[16:24])
         return width, height

@@ -1,4 +1,4 @@
-"""Membership of chats: blocking the bot, removing it, members, topics, a group that becomes a supergroup."""
+"""Changes the membership of chats: blocking and removing the bot, members, topics, and turning a group into a supergroup."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,10 @@ _OUT = {"blocked": "kicked", "kicked": "kicked", "left": "left"}
 
 
 def set_standing(world: World, by: Person, chat_id: int, state: State | None) -> int | None:
-    """Admit the bot (None) or keep it out; return the id of the `my_chat_member` update if there is one."""
+    """Set the bot's state in a chat, such as "blocked" or "kicked"; None makes it a normal member again.
+
+    `by` is the person who does it. Returns the id of the `my_chat_member` update, or None if the bot's membership does not change.
+    """
     private = chat_id > 0
     if state is not None and (state in {"kicked", "left", "migrated"}) == private:
         raise CannotActError(f"a {'person' if private else 'group'} cannot put the bot into the state {state!r}")
@@ -44,7 +47,7 @@ def set_standing(world: World, by: Person, chat_id: int, state: State | None) ->
 
 
 def migrate(world: World, by: Person, chat_id: int) -> int:
-    """Turn a group into a supergroup and return its new id; both chats get the service message about it."""
+    """Turn a group into a supergroup and return the new chat id. A service message about it is written in the old and in the new chat."""
     chat = chat_for(world, by, chat_id)
     if chat["type"] != "group":
         raise CannotActError(f"chat {chat_id} is a {chat['type']} and stays one")
@@ -58,7 +61,7 @@ def migrate(world: World, by: Person, chat_id: int) -> int:
 
 
 def change_members(world: World, by: Person, chat_id: int, *, add: Sequence[Person], remove: Sequence[Person]) -> None:
-    """Add people to a group or remove them, with the service messages."""
+    """Add people to a group and remove others, each with a service message in the group."""
     chat = chat_for(world, by, chat_id)
     if add:
         _store_members(world, chat_id, {*people.members_of(world.db, chat_id), *(person.id for person in add)})
@@ -70,7 +73,7 @@ def change_members(world: World, by: Person, chat_id: int, *, add: Sequence[Pers
 
 
 def open_topic(world: World, by: Person, chat_id: int, name: str) -> int:
-    """Open a topic of a forum and return its id, which is the id of its service message."""
+    """Open a topic in a forum (a group with topics). Return its id, which is the id of the service message about it."""
     chat = chat_for(world, by, chat_id)
     if "is_forum" not in chat:
         raise CannotActError(f"chat {chat_id} is no forum")
@@ -87,7 +90,7 @@ def open_topic(world: World, by: Person, chat_id: int, name: str) -> int:
 
 
 def note(world: World, by: Person, chat: JsonObject, service: JsonObject) -> int | None:
-    """Write a service message and return the id of its update."""
+    """Write a service message, such as "new member", into a chat. Return the id of its update, None if the bot gets none."""
     body: JsonObject = {"from": by.user(), "chat": chat, "date": unix(world.clock()), **service}
     stored = messages.insert(world.db, body)
     show_message(world, StoredMessage(stored, deleted=False, reactions=[]))

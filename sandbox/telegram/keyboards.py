@@ -1,4 +1,4 @@
-"""Reading `reply_markup` as strictly as Telegram does: what a button may hold, and how many bytes of data."""
+"""Reads and checks `reply_markup` as strictly as Telegram does: the fields of a button and the lengths of its values."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ _BUTTON_LIMIT = 100
 
 
 def read_markup(markup: Any) -> JsonObject | None:
-    """Return the validated markup, or None if there is none. Raises `ApiError` 400 for what Telegram refuses."""
+    """Return the checked `reply_markup` of a call, or None if there is none. Raises `ApiError` 400 for a markup that Telegram refuses."""
     if markup is None:
         return None
     if not isinstance(markup, dict):
@@ -36,7 +36,7 @@ def read_markup(markup: Any) -> JsonObject | None:
 
 
 def inline_only(markup: JsonObject | None) -> JsonObject | None:
-    """Return the part of the markup that a Message object repeats: the inline keyboard."""
+    """Return `markup` if it is an inline keyboard, otherwise None. The Bot API includes only inline keyboards in a Message object."""
     return markup if markup and "inline_keyboard" in markup else None
 
 

@@ -1,4 +1,4 @@
-"""Telegram's flood limits, off by default: for messages and edits alike, per chat, per group and in total."""
+"""Rate limits like Telegram's, for sent and edited messages: per private chat, per group and in total. They are off by default."""
 
 import math
 from collections import deque
@@ -19,7 +19,7 @@ _DRAFTS = frozenset({"sendmessagedraft"})
 
 @dataclass(frozen=True)
 class RateLimits:
-    """How many calls are accepted; None disables that limit. `chat_burst` is how many a previously silent chat accepts at once."""
+    """How many calls are accepted; None turns a limit off. `chat_burst` is how many calls a chat accepts at once after a pause."""
 
     chat_per_second: float | None = None
     chat_burst: int = 1
@@ -33,7 +33,7 @@ DOCUMENTED = RateLimits(chat_per_second=1, chat_burst=5, group_per_minute=20, to
 
 
 def kind_of(method: str) -> str | None:
-    """Return how a call is counted: "sends", "edits", "drafts", or None if it is not."""
+    """Return the kind under which calls of a method are counted: "sends", "edits" or "drafts"; None if they are not limited."""
     name = method.lower()
     for kind, names in (("sends", _SENDS), ("edits", _EDITS), ("drafts", _DRAFTS)):
         if name in names:
@@ -42,7 +42,7 @@ def kind_of(method: str) -> str | None:
 
 
 class RateWatch:
-    """Remembers when calls were accepted and calculates how long a call too many has to wait."""
+    """Remembers when calls were accepted, and calculates how long a call beyond the limits must wait."""
 
     def __init__(self, limits: RateLimits) -> None:
         self.limits = limits
@@ -51,11 +51,11 @@ class RateWatch:
         self._closed: dict[str, float] = {}
 
     def close(self, chat_id: str, until: float) -> None:
-        """Accept nothing for a chat before that time, as after a flood wait."""
+        """Accept no calls to the chat before the time `until` (seconds since 1970), as during a flood wait."""
         self._closed[chat_id] = max(until, self._closed.get(chat_id, 0))
 
     def admit(self, method: str, chat_id: str, now: datetime) -> None:
-        """Count the call. Raises `ApiError` 429 with the seconds to wait if a limit is used up."""
+        """Count the call as accepted. If a limit is used up, raise `ApiError` 429 with the seconds to wait instead."""
         kind, moment = kind_of(method), now.timestamp()
         wait = self.wait_of(kind, chat_id, moment) if kind else 0
         if wait > _NOTHING:
@@ -64,7 +64,7 @@ class RateWatch:
             self.count(kind, chat_id, moment)
 
     def wait_of(self, kind: str, chat_id: str, moment: float) -> float:
-        """Return the seconds that a call of this kind has to wait in a chat; 0 or less if it may pass."""
+        """Return the seconds that a call of this kind to the chat must wait at the time `moment`; 0 or less if it may pass."""
         waits = [self._closed.get(chat_id, 0) - moment]
         if kind == "drafts":
             return max(*waits, self._bucket(f"{chat_id} drafts", self.limits.drafts_per_second, 1, moment))
@@ -76,7 +76,7 @@ class RateWatch:
         return max(waits)
 
     def count(self, kind: str, chat_id: str, moment: float) -> None:
-        """Use up one call of this kind in a chat."""
+        """Count one accepted call of this kind to the chat."""
         if kind == "drafts":
             return self._draw(f"{chat_id} drafts", self.limits.drafts_per_second, 1, moment)
         if self.limits.total_per_second is not None:

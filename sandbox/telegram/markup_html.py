@@ -1,4 +1,4 @@
-"""Converts Telegram's HTML subset to text and entities; refuses unknown and unbalanced tags with the Bot API's error texts."""
+"""Converts the HTML that Telegram supports to text and entities. Unknown and unclosed tags are refused with the Bot API's error texts."""
 
 from html import unescape
 from html.parser import HTMLParser
@@ -14,7 +14,7 @@ _REFERENCES = {"lt", "gt", "amp", "quot"}
 
 
 def parse_html(source: str) -> tuple[str, list[JsonObject]]:
-    """Return the text and its entities. Raises `ApiError` 400 "can't parse entities" where Telegram would."""
+    """Return the text and its entities. Raises `ApiError` 400 "can't parse entities" for HTML that Telegram refuses."""
     reader = _Reader()
     reader.feed(source)
     reader.close()
@@ -25,7 +25,7 @@ def parse_html(source: str) -> tuple[str, list[JsonObject]]:
 
 
 class _Reader(HTMLParser):
-    """Visits the tags once, measuring positions in UTF-16 units."""
+    """Reads HTML once from start to end, and collects its text and its entities with offsets in UTF-16 units."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)

@@ -1,4 +1,4 @@
-"""People's clicks: the buttons under the bot's messages, and Stop on a draft."""
+"""Performs clicks of simulated people: on buttons under the bot's messages, and on the Stop button of a draft."""
 
 import uuid
 
@@ -12,9 +12,10 @@ from sandbox.telegram.world import World
 
 
 def press(world: World, person: Person, message: StoredMessage, data: str, *, age: float = 0.0) -> str:
-    """Press a button that carries this data and return the id of the press; `find_button` has checked that it exists.
+    """Click a button with this callback data, queue the update, and return the id of the click.
 
-    `age` is how long ago, in seconds: an old press reaches the bot when it can no longer be answered.
+    Whether the message has such a button is not checked here, but in `find_button`. `age` is how many seconds ago the click was made; too
+    old a click cannot be answered by the bot.
     """
     callback_id = str(uuid.uuid4().int)[:19]
     visible = messages.over_the_wire(message.body)
@@ -35,7 +36,10 @@ def press(world: World, person: Person, message: StoredMessage, data: str, *, ag
 
 
 def find_message(world: World, person: Person, message_id: int, chat_id: int | None) -> StoredMessage:
-    """Return the message whose button is to be pressed. Raises `CannotActError` when the person does not see such a message."""
+    """Return the message with this id in the chat, for a click on its button.
+
+    If `chat_id` is None, this is the person's private chat. Raises `CannotActError` if the person does not see such a message.
+    """
     chat = chat_for(world, person, chat_id)
     found = messages.find(world.db, chat["id"], message_id)
     if found is None or found.body.get(EPHEMERAL, {}).get("receiver", {}).get("id", person.id) != person.id:
@@ -44,7 +48,10 @@ def find_message(world: World, person: Person, message_id: int, chat_id: int | N
 
 
 def find_button(message: StoredMessage, data: str | None, text: str | None) -> str:
-    """Return the data of the button with this data or this text. Raises `CannotActError` naming the buttons there are."""
+    """Return the callback data of the message's button that has this data or, if `data` is None, this text.
+
+    Raises `CannotActError` if there is no such button that sends data to the bot, or if the message is deleted or not from the bot.
+    """
     if message.deleted:
         raise CannotActError(f"message {message.message_id} is deleted; its buttons can only be forged (force: true)")
     if message.body["from"]["id"] != BOT["id"]:
@@ -61,9 +68,10 @@ def find_button(message: StoredMessage, data: str | None, text: str | None) -> s
 
 
 def stop_draft(world: World, person: Person) -> int | None:
-    """Press "stop" on the draft being written. Raises `CannotActError` when there is none that can be stopped.
+    """Click Stop on the draft in the person's private chat, and return the id of the update, None if the bot does not want such updates.
 
-    The draft goes at once unless the bot wanted it kept, and its further texts are not shown.
+    The draft disappears, unless the bot asked to keep it, and its later texts are not shown. Raises `CannotActError` if there is no draft
+    that can be stopped.
     """
     draft = world.draft_of(person.id)
     if draft is None or not draft.can_stop or world.stopped.get(person.id) == draft.draft_id:
@@ -77,5 +85,5 @@ def stop_draft(world: World, person: Person) -> int | None:
 
 
 def _same(shown: str, wanted: str | None) -> bool:
-    """Compare button texts as a person would: the symbol in front ("✅ ") may be left out."""
+    """Return whether a button shows the wanted text; a symbol in front of it ("✅ ") may be left out."""
     return wanted is not None and (shown == wanted or shown.split(" ", 1)[-1] == wanted)

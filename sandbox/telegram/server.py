@@ -1,4 +1,4 @@
-"""Runs the sandbox on a loopback port: in this process until stopped, or in a thread beside a test."""
+"""Runs the sandbox on a loopback port, either in this process until it is stopped, or in a thread during a test."""
 
 import signal
 import socket
@@ -23,11 +23,11 @@ _START_SECONDS = 20.0
 
 
 class PortTakenError(Exception):
-    """Another process listens on the wanted port."""
+    """The port cannot be used, for example because another process listens on it."""
 
 
 class _Server(uvicorn.Server):
-    """Ends long polls and streams before it waits for connections to close."""
+    """A uvicorn server that ends long polls and event streams at its shutdown, so that it need not wait for them."""
 
     def __init__(self, config: uvicorn.Config, world: World, started: threading.Event) -> None:
         super().__init__(config)
@@ -44,7 +44,7 @@ class _Server(uvicorn.Server):
 
 
 def listen(port: int) -> socket.socket:
-    """Listen on a loopback port, any free one for 0. Raises `PortTakenError` if it is not free."""
+    """Return a socket that listens on a loopback port; 0 means any free port. Raises `PortTakenError` if the port cannot be used."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -65,9 +65,9 @@ def run(
     audit_dir: Path | None = None,
     supervisor_url: str | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, after one JSON line with the address. Raises `PortTakenError`.
+    """Print the address as one line of JSON, then serve until SIGINT or SIGTERM. Raises `PortTakenError`.
 
-    Without a folder the chats are forgotten at the end.
+    Without `data_dir` the chats are stored in a temporary folder, which is deleted at the end.
     """
     listener = listen(port)
     # uvicorn raises the signal again once it has stopped: its default would end the process before the folder is removed.
@@ -86,7 +86,7 @@ def run(
 
 @contextmanager
 def running(settings: TelegramSandboxSettings, clock: Clock = system_clock, *, port: int = 0) -> Iterator[str]:
-    """Serve in a thread and yield the address; everything is stopped and closed at the end. For tests."""
+    """Serve in a thread while the context is open, and yield the address. For tests."""
     listener = listen(port)
     started = threading.Event()
     server = _server(open_world(replace(settings), SandboxClock(clock)), started)

@@ -1,4 +1,4 @@
-"""The configuration of one sandbox; nothing here is read from the environment."""
+"""The settings of one sandbox. They are passed as arguments and never read from the environment."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ TOKEN = "1:sandbox"  # noqa: S105 - the sandbox's public token, it opens nothing
 
 @dataclass(frozen=True)
 class TelegramSandboxSettings:
-    """The data folder, the services beside the chat, and how strict the fake Telegram is."""
+    """The settings of one sandbox: its data folder, the other services that the page shows, and the limits of the fake Telegram."""
 
     data_dir: Path
     portal_url: str | None = None

@@ -1,4 +1,4 @@
-"""What people send besides text: voice messages, documents, pictures, forwarded correspondence."""
+"""Sends files and forwards messages as simulated people: voice messages, documents, pictures, forwarded correspondence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,10 @@ from sandbox.telegram.world import World
 def send_file(
     world: World, person: Person, kind: Literal["document", "photo"], around: Around, *, upload: Upload, caption: str
 ) -> tuple[Sent, JsonObject]:
-    """Send a document or a picture and return what was sent with the stored file."""
+    """Send a document or picture as `person`. Return the ids of the message and its update, and the stored file.
+
+    Raises `CannotActError` for a picture that is no PNG or JPEG.
+    """
     stored = files.store(world.db, world.files_dir, upload, place=f"{kind}s")
     content: JsonObject | None = {"document": attachments.document(stored)}
     if kind == "photo":
@@ -30,7 +33,10 @@ def send_file(
 def say_aloud(
     world: World, person: Person, around: Around, *, words: str, recording: bytes | None, seconds: int | None
 ) -> tuple[Sent, JsonObject]:
-    """Send a voice message and return it with the stored file: a recording, or a file of silence that carries the words."""
+    """Send a voice message as `person`. Return the ids of the message and its update, and the stored file.
+
+    Without a recording, the file is silent and contains `words` as a tag, for the fake transcription service.
+    """
     lasting = seconds_of(words) if seconds is None else seconds
     upload = Upload("voice.oga", "audio/ogg", recording or voice_file(words, lasting))
     stored = files.store(world.db, world.files_dir, upload, place="voice")
@@ -38,9 +44,9 @@ def say_aloud(
 
 
 def forward(world: World, person: Person, around: Around, texts: Sequence[str], *, comment: str, comment_first: bool) -> list[Sent]:
-    """Forward messages with a comment of one's own, as one client action: all of them arrive at once.
+    """Forward messages as `person`, with a comment of that person. All messages arrive at once, as from a Telegram client.
 
-    Telegram's applications send the comment first; a person who writes it by hand sends it last.
+    Telegram's clients send the comment before the forwarded messages. A comment that a person writes by hand comes after them.
     """
     if around.origin is None and around.forward_from is None:
         raise CannotActError("a forwarded message comes from somebody: forward_from or origin")

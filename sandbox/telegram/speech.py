@@ -1,4 +1,4 @@
-"""Voice messages without a microphone: a valid Ogg Opus file of silence that carries its words in a tag."""
+"""Makes voice messages without a microphone: valid Ogg Opus files of silence that contain the spoken words as a tag."""
 
 import base64
 import binascii
@@ -25,7 +25,7 @@ def seconds_of(words: str) -> int:
 
 
 def voice_file(words: str, seconds: int) -> bytes:
-    """Build an Ogg Opus file of that length with its words in the comment header (RFC 7845, section 5.2)."""
+    """Return an Ogg Opus file of silence, `seconds` long, with the words in its comment header (RFC 7845, section 5.2)."""
     head = b"OpusHead" + struct.pack("<BBHIhB", 1, 1, 312, 48_000, 0, 0)
     vendor, comment = b"sandbox", (_TAG + words).encode()
     tags = b"OpusTags" + struct.pack("<I", len(vendor)) + vendor + struct.pack("<II", 1, len(comment)) + comment
@@ -38,7 +38,7 @@ def voice_file(words: str, seconds: int) -> bytes:
 
 
 def words_of(content: bytes) -> str | None:
-    """Return the words that `voice_file` put into a file; None for any other file. For a fake transcription service."""
+    """Return the words in a file that `voice_file` made; None for any other file. The fake transcription service uses it."""
     start = content.find(_TAG.encode())
     if start < 4 or b"OpusTags" not in content[:start]:
         return None
@@ -47,7 +47,7 @@ def words_of(content: bytes) -> str | None:
 
 
 def decoded(text: str) -> bytes | None:
-    """Decode base64; None if it is invalid."""
+    """Return the bytes of a base64 text; None if it is invalid."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

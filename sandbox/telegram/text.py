@@ -1,4 +1,4 @@
-"""Telegram text: UTF-16 lengths, trimming, entities given by the bot or found in plain text. Knows nothing of chats."""
+"""Functions for Telegram's texts: length in UTF-16 units, trimming, and entities, given by the bot or found in the text."""
 
 import re
 from typing import Any
@@ -27,12 +27,15 @@ _FOUND = re.compile(
 
 
 def utf16_length(text: str) -> int:
-    """Count the units in which the Bot API measures texts and entities: an emoji is two."""
+    """Return the length of a text in UTF-16 units, in which the Bot API measures; most emoji count as two."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
 def formatted_text(text: str, parse_mode: str, entities: Any) -> tuple[str, list[JsonObject]]:
-    """Apply parse_mode or the given entities. Raises `ApiError` 400 for unreadable ones (Bot API, "Formatting")."""
+    """Return the text and its entities, after applying `parse_mode` or the given entities, and trimming spaces.
+
+    Raises `ApiError` 400 if they cannot be read (Bot API, "Formatting").
+    """
     if parse_mode:
         if parse_mode.lower() != "html":
             raise bad_request("unsupported parse_mode: the sandbox reads HTML and entities only")
@@ -44,23 +47,23 @@ def formatted_text(text: str, parse_mode: str, entities: Any) -> tuple[str, list
 
 
 def is_empty(text: str) -> bool:
-    """Return whether Telegram considers a text empty: all kinds of spaces and zero-width marks count as nothing."""
+    """Return whether Telegram refuses the text as empty: it consists only of spaces and zero-width characters."""
     return not text.translate(dict.fromkeys(map(ord, _NOTHING))).strip()
 
 
 def plain_entities(text: str) -> list[JsonObject]:
-    """Find the links, commands, mentions and hashtags that Telegram marks by itself."""
+    """Return the entities that Telegram itself finds in a text: links, commands, mentions and hashtags."""
     return _detected(text, [])
 
 
 def require_length(text: str, limit: int, sentence: str) -> None:
-    """Raise `ApiError` 400 with the given sentence when the text is longer than the limit in UTF-16 units."""
+    """Raise `ApiError` 400 with the text `sentence` if `text` is longer than `limit` UTF-16 units."""
     if utf16_length(text) > limit:
         raise bad_request(sentence)
 
 
 def split_like_a_client(text: str) -> list[str]:
-    """Split a long paste as Telegram's applications do: into messages of at most 4096 units, at a space if one is near."""
+    """Return a long text in parts of at most 4096 UTF-16 units, as Telegram's clients split a paste: at a space if one is near."""
     parts: list[str] = []
     while utf16_length(text) > MESSAGE_LIMIT:
         end = _prefix_of(text, MESSAGE_LIMIT)

@@ -1,4 +1,4 @@
-"""Renders messages for the control interface: flat, small, the same for the chat page and for tests."""
+"""Renders messages as simple JSON objects for the control interface, which the chat page and tests read."""
 
 from sandbox.telegram.storage.messages import EPHEMERAL, StoredMessage
 from sandbox.telegram.storage.people import BOT
@@ -15,7 +15,7 @@ _SERVICE = (
 
 
 def message_view(message: StoredMessage) -> JsonObject:
-    """Render one message as `GET /sandbox/chats/{id}/messages` lists it."""
+    """Return one message as `GET /sandbox/chats/{id}/messages` lists it."""
     body = message.body
     sender = body["from"]
     view: JsonObject = {
@@ -41,7 +41,7 @@ def message_view(message: StoredMessage) -> JsonObject:
 
 
 def draft_view(chat_id: int, draft: Draft) -> JsonObject:
-    """Render a draft in the shape of a message: id 0, from the bot, with `draft`."""
+    """Return a draft in the form of a message from the bot, with the message id 0 and the additional field `draft`."""
     return {
         "message_id": 0,
         "chat_id": chat_id,
@@ -57,7 +57,7 @@ def draft_view(chat_id: int, draft: Draft) -> JsonObject:
 
 
 def show_message(world: World, message: StoredMessage) -> None:
-    """Notify the watchers of a chat that a message was added, changed or deleted."""
+    """Send an event to the chat page and to tests that a message was added, changed or deleted."""
     world.hub.publish("message", message.chat_id, message=message_view(message))
 
 

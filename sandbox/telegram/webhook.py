@@ -1,4 +1,7 @@
-"""Delivers updates to the bot's webhook: in order within a chat or a person's clicks, retried until it answers 2xx."""
+"""Delivers updates to the bot's webhook, and repeats a delivery until the bot answers with a 2xx status.
+
+The messages of one chat are delivered in order, and so are the clicks of one person.
+"""
 
 import asyncio
 import contextlib
@@ -17,7 +20,7 @@ _LOOKED_AT = 1_000
 
 
 async def deliver_forever(world: World) -> None:
-    """Deliver whatever waits while a webhook is set; ends only when cancelled."""
+    """Deliver waiting updates whenever a webhook is set, until cancelled."""
     async with httpx.AsyncClient(timeout=_ANSWER_SECONDS, trust_env=False) as client, asyncio.TaskGroup() as tasks:
         carrier = _Carrier(world, client, tasks)
         while True:
@@ -29,7 +32,10 @@ async def deliver_forever(world: World) -> None:
 
 
 class _Carrier:
-    """The deliveries under way: one at a time per queue, as many queues as the bot allows connections."""
+    """Delivers updates to the webhook from several queues at the same time, one update per queue.
+
+    The bot sets the maximum number of simultaneous connections.
+    """
 
     def __init__(self, world: World, client: httpx.AsyncClient, tasks: asyncio.TaskGroup) -> None:
         self._world = world
@@ -38,7 +44,7 @@ class _Carrier:
         self._busy: set[str] = set()
 
     def start(self, webhook: JsonObject) -> None:
-        """Start the first waiting update of every idle queue."""
+        """Start the delivery of the first waiting update of every queue that has no delivery running."""
         world = self._world
         again = list(world.again)
         for update in again + updates.pending(world.db, world.clock(), _LOOKED_AT):
@@ -51,7 +57,10 @@ class _Carrier:
             self._tasks.create_task(self._carry(queue, update))
 
     async def _carry(self, queue: str, update: JsonObject) -> None:
-        """Deliver one update, with retries, until it is accepted or the bot sets another webhook, where it is tried anew."""
+        """Deliver one update, with retries, until the webhook accepts it.
+
+        If the bot sets another webhook in the meantime, this ends, and the update is delivered there.
+        """
         failures = 0
         try:
             while webhook := self._world.db.setting(WEBHOOK):
@@ -72,7 +81,7 @@ class _Carrier:
             self._world.news.set()
 
     async def _deliver(self, webhook: JsonObject, update: JsonObject) -> str | None:
-        """Post one update; return the description of the failure, or None."""
+        """Post one update to the webhook. Return a description of the failure, or None if it was accepted."""
         headers = {"X-Telegram-Bot-Api-Secret-Token": webhook["secret"]} if webhook["secret"] else {}
         try:
             answer = await self._client.post(webhook["url"], json=update, headers=headers)
@@ -82,7 +91,7 @@ class _Carrier:
 
 
 def _queue_of(update: JsonObject) -> str:
-    """Return the queue of an update: a message waits for others of its chat, a click only for others of its person."""
+    """Return the name of the queue of an update: messages of the same chat, or clicks of the same person, are delivered in order."""
     kind = next((name for name in update if name != "update_id"), "")
     body = update[kind] if isinstance(update.get(kind), dict) else {}
     place = body.get("from") if kind == "callback_query" else body.get("chat")

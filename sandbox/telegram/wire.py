@@ -1,4 +1,4 @@
-"""The Bot API's envelope and its loosely typed parameters: reads forms, multipart and JSON, decides nothing."""
+"""Reads the parameters of Bot API calls (forms, multipart and JSON), and defines the Bot API's error answers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ JsonObject = dict[str, Any]
 
 
 class ApiError(Exception):
-    """An answer with `ok: false`: the code, the sentence of the Bot API, and what to do about it (`parameters`) if it says so."""
+    """An error answer of the Bot API: error code, description, and optional `parameters` such as `retry_after`."""
 
     def __init__(self, code: int, description: str, **parameters: int) -> None:
         super().__init__(description)
@@ -20,7 +20,7 @@ class ApiError(Exception):
         self.parameters = parameters
 
     def envelope(self) -> JsonObject:
-        """Return the body that goes over the wire."""
+        """Return the error as the JSON body of an answer, with `ok: false`."""
         body: JsonObject = {"ok": False, "error_code": self.code, "description": self.description}
         if self.parameters:
             body["parameters"] = self.parameters
@@ -28,13 +28,13 @@ class ApiError(Exception):
 
 
 def bad_request(reason: str) -> ApiError:
-    """Build the 400 error that the Bot API writes as `Bad Request: …`."""
+    """Return the error 400 with the description "Bad Request: <reason>"."""
     return ApiError(400, f"Bad Request: {reason}")
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that arrived in a multipart body."""
+    """A file that was uploaded in a multipart body."""
 
     name: str
     mime: str
@@ -42,13 +42,13 @@ class Upload:
 
 
 class Params:
-    """The parameters of one call in any encoding; every accessor raises `ApiError` 400 for a wrong type."""
+    """The parameters of one Bot API call, in whatever encoding they came. Methods raise `ApiError` 400 for a value of a wrong type."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values
 
     def text(self, name: str) -> str:
-        """Return a string, empty when it was not sent."""
+        """Return a parameter as a string, "" if it was not sent."""
         value = self._values.get(name)
         if value is None:
             return ""
@@ -57,7 +57,7 @@ class Params:
         return str(value)
 
     def integer(self, name: str, default: int = 0) -> int:
-        """Return a whole number, the default when it was not sent."""
+        """Return a parameter as an integer, or the default if it was not sent."""
         value = self._values.get(name)
         if value is None or value == "":
             return default
@@ -67,7 +67,7 @@ class Params:
             raise bad_request(f'parameter "{name}" must be an integer') from None
 
     def flag(self, name: str) -> bool:
-        """Return a truth value; clients write it as true, True or 1."""
+        """Return a parameter as a bool, False if it was not sent. "true", "True", "1" and "yes" mean True."""
         return str(self._values.get(name, "")).lower() in {"true", "1", "yes"}
 
     def has(self, name: str) -> bool:
@@ -75,7 +75,7 @@ class Params:
         return name in self._values
 
     def structure(self, name: str) -> Any:
-        """Return an object or a list: sent as such in JSON, or as a JSON string in a form."""
+        """Return a parameter that is an object or a list, None if it was not sent. In a form its value is a string with JSON."""
         value = self._values.get(name)
         if value is None or value == "":
             return None
@@ -87,7 +87,7 @@ class Params:
             raise bad_request(f"can't parse {name} JSON object") from None
 
     def file(self, name: str) -> Upload | str:
-        """Return an upload, named directly or as `attach://`, or the file_id given instead."""
+        """Return a parameter that is a file: the upload (also if named as `attach://<name>`), or the file_id of a stored file."""
         value = self._values.get(name)
         if isinstance(value, str) and value.startswith("attach://"):
             value = self._values.get(value.removeprefix("attach://"))
@@ -98,12 +98,12 @@ class Params:
         return str(value)
 
     def loggable(self) -> JsonObject:
-        """Return the parameters as the request log shows them: structures parsed, files by name."""
+        """Return the parameters as the log of requests shows them: JSON strings as objects, files as their names and sizes."""
         return {name: _readable(value) for name, value in self._values.items()}
 
 
 async def read_params(request: Request) -> Params:
-    """Collect query and body. Raises `ApiError` 400 if the body does not match its type."""
+    """Return the parameters from the query and the body of a request. Raises `ApiError` 400 for a malformed body."""
     values: dict[str, Any] = dict(request.query_params)
     kind = request.headers.get("content-type", "")
     if "json" in kind:

@@ -1,4 +1,4 @@
-"""All state of one running sandbox, passed to each method; contains no rules."""
+"""The complete state of one running sandbox, which is passed to each function; it contains no rules of Telegram."""
 
 import asyncio
 from collections import deque
@@ -23,7 +23,7 @@ _HANDED_KEPT = 500
 
 
 class Wake(Enum):
-    """Why a long poll stopped waiting."""
+    """The reason why a long poll stopped waiting."""
 
     ARRIVED = "arrived"
     CONFLICT = "terminated by other getUpdates request; make sure that only one bot instance is running"
@@ -33,18 +33,18 @@ class Wake(Enum):
 
 
 class LongPoll:
-    """The one place where a poller waits; a second poller ends the wait of the first, as on Telegram."""
+    """Lets one poller wait for updates. If a second poller comes, the first one stops waiting, as on Telegram."""
 
     def __init__(self) -> None:
         self._waiter: asyncio.Future[Wake] | None = None
 
     def wake(self, reason: Wake) -> None:
-        """Wake the waiting poller, if there is one."""
+        """End the wait of the poller for this reason; does nothing if no poller waits."""
         if self._waiter and not self._waiter.done():
             self._waiter.set_result(reason)
 
     async def wait(self, seconds: float) -> Wake:
-        """Wait for news at most `seconds`."""
+        """Wait until `wake` is called, at most `seconds`; return the reason why the wait ended."""
         waiter: asyncio.Future[Wake] = asyncio.get_running_loop().create_future()
         self._waiter = waiter
         done, _ = await asyncio.wait({waiter}, timeout=seconds)
@@ -53,7 +53,7 @@ class LongPoll:
 
 @dataclass(frozen=True)
 class Draft:
-    """A streamed preview in a private chat, removed after 30 seconds or with the bot's next message."""
+    """An unfinished answer that is shown in a private chat; it disappears after 30 seconds or with the bot's next message."""
 
     draft_id: int
     text: str
@@ -65,7 +65,7 @@ class Draft:
 
 @dataclass
 class World:
-    """The state of one running sandbox."""
+    """The complete state of one running sandbox: database, clock, faults, event streams, and what is shown only for a short time."""
 
     settings: TelegramSandboxSettings
     clock: SandboxClock
@@ -88,55 +88,58 @@ class World:
     rate: RateWatch = field(init=False)
 
     def __post_init__(self) -> None:
-        """Build the parts that depend on the settings."""
+        """Create the rate limits, which depend on the settings."""
         self.rate = RateWatch(self.settings.limits)
 
     @property
     def files_dir(self) -> Path:
-        """Return the folder of the files that the bot sent."""
+        """Return the folder with the files that people and the bot have sent."""
         return self.settings.data_dir / "files"
 
     def now(self) -> float:
-        """Return the sandbox's time in seconds."""
+        """Return the sandbox's time in seconds since 1970."""
         return self.clock().timestamp()
 
     def queue_update(self, kind: str, payload: JsonObject) -> int | None:
-        """Queue an update and wake whoever fetches; None if the bot does not receive this kind."""
+        """Queue an update for the bot and return its id; None if the bot does not want this kind.
+
+        A waiting poller and the webhook are told of the update.
+        """
         update_id = updates.add(self.db, kind, payload, self.clock())
         self.announce_update()
         return update_id
 
     def announce_webhook(self) -> None:
-        """Let deliveries that wait for a retry use the new address."""
+        """Tell the webhook deliveries that the webhook has changed, so that they use the new address at once."""
         self.webhook_changed.set()
         self.webhook_changed = asyncio.Event()
         self.news.set()
 
     def announce_update(self) -> None:
-        """Wake the poller and the webhook."""
+        """Tell a waiting poller and the webhook that there is a new update."""
         self.poll.wake(Wake.ARRIVED)
         self.news.set()
 
     def fetch_updates(self, limit: int) -> list[JsonObject]:
-        """Return the updates to send now: repeated ones first, then the unconfirmed ones."""
+        """Return at most `limit` updates for the bot: first those that a test wants repeated, then the unconfirmed ones."""
         again = [self.again.popleft() for _ in range(min(limit, len(self.again)))]
         known = {update["update_id"] for update in again}
         fresh = [update for update in updates.pending(self.db, self.clock(), limit) if update["update_id"] not in known]
         return (again + fresh)[:limit]
 
     def hand_out(self, given: list[JsonObject]) -> list[JsonObject]:
-        """Remember the updates that the bot was given, so that they can be repeated."""
+        """Record that these updates were given to the bot, so that a test can have them repeated; return them."""
         known = {update["update_id"] for update in self.handed}
         self.handed.extend(update for update in given if update["update_id"] not in known)
         return given
 
     def draft_of(self, chat_id: int) -> Draft | None:
-        """Return the draft shown in a chat, if it has not expired."""
+        """Return the draft that is shown in a chat; None if there is none or it has expired."""
         draft = self.drafts.get(chat_id)
         return draft if draft and draft.expires_at > self.now() else None
 
     def action_of(self, chat_id: int) -> str | None:
-        """Return the bot's current action in a chat ("typing"), for as long as clients show it."""
+        """Return the action of the bot that is shown in a chat, such as "typing"; None if there is none or its time is over."""
         action = self.actions.get(chat_id)
         return action[0] if action and action[1] > self.now() else None
 
@@ -148,7 +151,7 @@ class World:
 
 
 def open_world(settings: TelegramSandboxSettings, clock: SandboxClock) -> World:
-    """Open the data folder, creating it when needed, and seed the people."""
+    """Create the state of a sandbox: open its data folder and database, which are created if needed, and add the predefined people."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     db = Database(settings.data_dir / "telegram.db")
     people.seed_people(db)

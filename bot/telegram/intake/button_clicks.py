@@ -1,6 +1,7 @@
-"""Parses button clicks, and the stop button that Telegram shows on a draft, into inbox rows. Pure.
+"""Parses clicks on buttons into inbox rows (inputs to store for the orchestrator). Pure.
 
-Access is checked at every click. The data of a click is user input, since a modified client may send anything.
+Clicks on the Stop button that Telegram itself shows under a draft are parsed here too. Access is checked at every click. The callback data
+of a click is user input, since a modified client may send anything.
 """
 
 from datetime import datetime
@@ -29,7 +30,10 @@ from orchestrator.domain.outputs import Notice
 
 
 def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime) -> ParsedUpdate:
-    """Return the inbox row for a click; a click by a stranger or a bot, or with unknown data, gets a short answer and is not stored."""
+    """Return the inbox row for a click on a button, or only a short answer to show.
+
+    A click by a bot or by a person without access gets such an answer and is not stored, and so does a click with unknown callback data.
+    """
     actor = None if query.from_user.is_bot else access.find_actor(query.from_user.id)
     if actor is None:
         return ParsedUpdate(callback_id=query.id, toast=Notice(code="stranger", args={"id": str(query.from_user.id)}))
@@ -50,7 +54,7 @@ def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime
 
 
 def _format_click_session(query: CallbackQuery) -> str:
-    """Return the session key ("tg:<chat>[:<topic>]") of the place in which the clicked button stands; "" if Telegram does not say."""
+    """Return the session key ("tg:<chat>[:<topic>]") of the chat with the clicked button; "" if Telegram does not name the chat."""
     if query.message is None:
         return ""
     thread = getattr(query.message, "message_thread_id", None) if getattr(query.message, "is_topic_message", None) else None
@@ -58,9 +62,10 @@ def _format_click_session(query: CallbackQuery) -> str:
 
 
 def _find_topic(query: CallbackQuery, session: str) -> str:
-    """Return the session of a card that is shown outside its topic because the topic is closed; "" for a card in its own topic or chat.
+    """Return the session key of the topic that the clicked card belongs to, if the card is shown outside that topic.
 
-    The session is read from the approve and deny buttons under the same message.
+    A card is shown outside its topic if the topic is closed. Returns "" for a card in its own topic or chat. `session` is the session key
+    of the chat with the clicked message. The topic is read from the callback data of the approve and deny buttons under that message.
     """
     markup = getattr(query.message, "reply_markup", None)
     buttons = (button for line in markup.inline_keyboard for button in line) if markup is not None else ()
@@ -70,9 +75,10 @@ def _find_topic(query: CallbackQuery, session: str) -> str:
 
 
 def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) -> ParsedUpdate:
-    """Return the inbox row for a click on a known button.
+    """Return the inbox row for a click on a known button, and the id of the click if it is to be answered at once.
 
-    Clicks on decisions, on buttons of features and on choices in groups are answered by their handlers later, all others at once.
+    Clicks that decide cards, clicks on buttons of features and choices made in groups are answered later, by their handlers in the
+    orchestrator. All other clicks are answered at once.
     """
     topic = _find_topic(query, make.session)
     match press:
@@ -107,9 +113,10 @@ def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) 
 
 
 def parse_stop(update: Update, access: Access, source: str, now: datetime) -> ParsedUpdate | None:
-    """Return the command /stop if a person stopped the generation of an answer, an empty result for a stranger, None for other updates.
+    """Return an inbox row with the command /stop if `update` says that a person pressed Telegram's own Stop button under a draft.
 
-    Answers are generated as drafts in private chats only, so the chat id identifies the person.
+    Returns an empty result if that person has no access, and None for all other updates. Drafts are shown in private chats only, so the
+    chat's id is the person's id.
     """
     stop = update.stopped_message_generation
     if stop is None:

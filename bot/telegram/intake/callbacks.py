@@ -1,6 +1,7 @@
-"""Packs and parses the callback data of buttons: at most 64 bytes with ids and nonces, never the call itself.
+"""Packs clicks on buttons into callback data (at most 64 bytes), and parses the callback data that comes back.
 
-The data of a click is user input, since a modified client may send anything.
+The data contains only ids and one-time codes (nonces), never the call to Bitrix24 that a click approves. It is user input, since a modified
+client may send anything.
 """
 
 import re
@@ -19,9 +20,10 @@ _LONGEST = 64
 
 @dataclass(frozen=True, kw_only=True)
 class CardClick:
-    """A click on the approve or deny button of a card.
+    """A click on the approve or deny button of a card (request for confirmation).
 
-    `home` is the session that the card belongs to if it is shown in another chat, such as that of the lead (head of sales); else "".
+    `home` is the key of the session that the card belongs to, if the card may be shown elsewhere: in the chat of a lead (head of sales), or
+    outside a closed topic. Otherwise it is "".
     """
 
     confirmation_id: str
@@ -32,7 +34,7 @@ class CardClick:
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceClick:
-    """A click on one option under a question."""
+    """A click on one of the options under a question of the bot; `option` is the option's number."""
 
     question_id: str
     option: int
@@ -40,33 +42,36 @@ class ChoiceClick:
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleClick:
-    """A click on a button that sends an example request, whose text has the code `code`, in the person's name."""
+    """A click on a button with an example request, which is processed as if the person had typed it.
+
+    `code` is the message code under which the text of the request is translated.
+    """
 
     code: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckClick:
-    """A click on the button that looks up in the portal again whether a call with an unknown outcome was done."""
+    """A click on the button that checks in the portal again whether a call to Bitrix24 was done, when its outcome is unknown."""
 
     confirmation_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class DetailsClick:
-    """A click on the button that shows the exact call of a card."""
+    """A click on the button that shows all details of the call that a card asks to confirm."""
 
     confirmation_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopClick:
-    """A click on the button that stops the running turn of this conversation, as /stop does."""
+    """A click on the bot's Stop button, which ends the running turn of the conversation as the command /stop does."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActionClick:
-    """A click on a button of a feature: the first word names the handler, the others are its arguments."""
+    """A click on a button of a feature; `words[0]` names the handler of the click, and the other words are its arguments."""
 
     words: tuple[str, ...]
 
@@ -75,7 +80,7 @@ ButtonClick = CardClick | ChoiceClick | ExampleClick | CheckClick | DetailsClick
 
 
 def pack(press: ButtonClick) -> str:
-    """Return the callback data of a button whose click is `press`; raises ValueError if `unpack` could not read it."""
+    """Return the callback data of the button that produces the click `press`. Raises ValueError if `unpack` could not read the data."""
     data = _format_click(press)
     if len(data) > _LONGEST or not _CALLBACK_DATA.fullmatch(data):
         msg = f"no button can carry {data!r}"

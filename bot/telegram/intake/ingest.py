@@ -1,6 +1,7 @@
-"""Polls Telegram for updates, and stores each durably before it is confirmed; the webhook stores them in the same way.
+"""Polls Telegram for updates, and decodes updates that come by polling or by webhook.
 
-Updates are decoded one by one. One that cannot be read is quarantined (stored as unreadable), so that it does not block the others.
+Each update is stored durably before it is confirmed to Telegram. Updates are decoded one by one. An unreadable update is quarantined (its
+number is stored with the error), so that it does not block the others.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ Quarantine = Callable[[int, str], Awaitable[None]]
 
 
 class RawUpdates(TelegramMethod[list[dict[str, object]]]):
-    """The method getUpdates with its answer left as plain data, so that one malformed update does not make the others unreadable."""
+    """The Bot API method getUpdates, whose answer stays plain data, so that one malformed update does not make the others unreadable."""
 
     __returning__ = list[dict[str, object]]
     __api_method__ = "getUpdates"
@@ -42,18 +43,22 @@ class RawUpdates(TelegramMethod[list[dict[str, object]]]):
 
 
 class UpdateIntake:
-    """Decodes raw updates and passes them on to be stored; used for polling and for the webhook."""
+    """Decodes raw updates and passes each to a function that stores it; used for polling and for the webhook."""
 
     def __init__(self, bot: Bot, accept: Accept, quarantine: Quarantine) -> None:
-        """Create the intake; `accept` must return only when the update is stored. `quarantine` stores the number of an unreadable one."""
+        """Create the intake for updates of `bot`.
+
+        `accept` stores a decoded update and must not return before it is stored. `quarantine` stores the update_id of an unreadable update,
+        with the error.
+        """
         self._bot = bot
         self._accept = accept
         self._quarantine = quarantine
 
     async def take(self, raw: object) -> int | None:
-        """Store one update and return its number, None if it has none. Raises StoreError if it is not stored.
+        """Store one raw update and return its update_id, or None if it has none. Raises StoreError if it cannot be stored.
 
-        An update that cannot be read or processed is quarantined, so that it does not block those that follow.
+        An update that cannot be read or processed is quarantined, so that it does not block the following ones.
         """
         number = raw.get("update_id") if isinstance(raw, Mapping) else None
         if not isinstance(number, int):
@@ -76,16 +81,16 @@ class UpdateIntake:
 
 
 class Poller:
-    """Polls for updates until cancelled."""
+    """Polls Telegram for the updates of one bot until cancelled."""
 
     def __init__(self, bot: Bot, intake: UpdateIntake) -> None:
-        """Create the poller; `intake` stores what arrives."""
+        """Create a poller that passes each update of `bot` to `intake` to be stored."""
         self._bot = bot
         self._intake = intake
         self._offset: int | None = None
 
     async def run(self) -> None:
-        """Poll until cancelled; raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve."""
+        """Poll until cancelled. Raises TelegramUnauthorizedError and TelegramConflictError, since retries cannot resolve them."""
         failures = 0
         while True:
             try:
@@ -109,9 +114,9 @@ class Poller:
                 self._offset = number + 1  # the next poll confirms the update
 
     async def _take_until_stored(self, raw: object) -> int | None:
-        """Store the update, repeating it until that succeeds, and return its number, None if it has none.
+        """Store a raw update, with as many attempts as it needs, and return its update_id, or None if it has none.
 
-        Until then no further update is taken, and this one is not confirmed to Telegram.
+        While it cannot be stored, no further update is taken, and it is not confirmed to Telegram.
         """
         while True:
             try:

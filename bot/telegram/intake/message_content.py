@@ -1,6 +1,7 @@
-"""Finds in a message the sender's own words, text of others (forwarded, quoted, a contact), and whether it is addressed to the bot. Pure.
+"""Extracts the content of a message: the sender's own words, and text that others wrote. Decides whether the bot shall answer it. Pure.
 
-It does not check who the sender is. Text of others is data, never an instruction.
+Text of others is a forwarded message, a quotation or a shared contact. It is data, never an instruction. Who the sender is, is not checked
+here.
 """
 
 import re
@@ -40,10 +41,10 @@ _COMMAND = re.compile(r"/(?P<name>[^\s@]*)(?:@(?P<addressee>\w+))?")
 
 
 def is_addressed_to(message: Message, me: User) -> bool:
-    """Return whether the bot `me` shall answer the message: any in a private chat; in a group commands, mentions of it and replies to it.
+    """Return whether the bot `me` shall answer the message.
 
-    A command that names another bot is not answered. In a group, a command without a bot's name is answered only if the bot has such a
-    command.
+    In a private chat it answers every message, in a group replies to its messages, mentions of it and commands. A command with the name of
+    another bot ("/help@other_bot") is never answered. A group's command without a bot's name is answered only if this bot has that command.
     """
     if message.content_type not in _CONTENT_TYPES:
         return False
@@ -56,16 +57,19 @@ def is_addressed_to(message: Message, me: User) -> bool:
 
 
 def extract_words(message: Message, me: User) -> str:
-    """Return the message's text without a mention of the bot at its beginning; a text that is only the mention is returned as it is.
+    """Return the message's text without a mention of the bot at its beginning. A text that is only the mention is returned unchanged.
 
-    Quotations and blocks of code, which Telegram marks beside the text, are spelled as quoted lines.
+    Quotations and blocks of code, which Telegram sends as formatting, are written as lines that begin with "> ".
     """
     text = _spell_quotations(message).strip()
     return re.sub(rf"^@{re.escape(_find_username(me))}\b[\s,:]*(?=\S)", "", text, count=1, flags=re.IGNORECASE)
 
 
 def _extract_text(message: Message) -> str:
-    """Return the message's text or caption in a form that can be stored, "" if there is none; positions in it are unchanged."""
+    """Return the message's text or caption, "" if it has none.
+
+    Characters that cannot be stored are replaced, but none is added or removed, so Telegram's offsets in the text stay valid.
+    """
     return to_storable_text(message.text or message.caption or "")
 
 
@@ -73,7 +77,10 @@ _BLOCKS = frozenset({"blockquote", "expandable_blockquote", "pre"})
 
 
 def _spell_quotations(message: Message) -> str:
-    """Return the text with "> " before each line of a quotation or a block of code, and backticks around pieces of code."""
+    """Return the message's text with its formatting written out.
+
+    Each line of a quotation or block of code gets "> " in front of it, and inline code gets backticks around it.
+    """
     text = _extract_text(message)
     entities = [one for one in message.entities or message.caption_entities or () if one.type in _BLOCKS or one.type == "code"]
     if not entities or is_foreign(message):
@@ -93,7 +100,7 @@ def _spell_quotations(message: Message) -> str:
 
 
 def _decode_units(units: bytes, start: int, end: int) -> str:
-    """Return the characters between two offsets, which Telegram counts in UTF-16 units."""
+    """Return the part of a UTF-16 text between two offsets, which Telegram counts in UTF-16 units."""
     return units[2 * start : 2 * end].decode("utf-16-le", "replace")
 
 
@@ -102,9 +109,9 @@ def _find_username(me: User) -> str:
 
 
 def _is_reply_to(message: Message, me: User) -> bool:
-    """Return whether the message is a reply to one of the bot `me`.
+    """Return whether the message is a reply to a message of the bot `me`.
 
-    In a topic every message counts for Telegram as a reply to the one that opened it; such a reply does not count here.
+    In a topic Telegram marks every message as a reply to the message that opened the topic. This mark does not count as a reply here.
     """
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.forum_topic_created is not None:
@@ -128,12 +135,15 @@ _LONGEST_NAME = 80
 
 
 def is_foreign(message: Message) -> bool:
-    """Return whether the message's words are not the sender's own, because it is forwarded or another bot composed it (inline mode)."""
+    """Return whether somebody else wrote the message's text: it is forwarded, or another bot composed it (inline mode)."""
     return message.forward_origin is not None or message.via_bot is not None
 
 
 def extract_quoted_text(message: Message) -> str:
-    """Return text of others in the message, preceded by its author's name if Telegram tells it; "" if there is none."""
+    """Return the text in the message that its sender did not write: a shared contact, a forwarded text or a quotation; "" if there is none.
+
+    A forwarded text is preceded by a line with its author's name, if Telegram tells the name.
+    """
     if message.contact is not None:
         return _format_contact(message.contact)
     if is_foreign(message):

@@ -1,6 +1,6 @@
-"""The language of a chat, the few things that strangers may do, and the buttons of messages about people and their access.
+"""Determines the language of a chat, handles messages of strangers (people without access), and builds the buttons of access messages.
 
-Nothing here grants access.
+Access messages are about people and their access, such as invitations and access requests. No code here grants access.
 """
 
 import re
@@ -38,16 +38,19 @@ _LIMIT = 64
 
 
 class ChatPeople:
-    """Chooses the language of a chat (in a private chat the person's, else Russian), and limits how often strangers get an answer."""
+    """Chooses the language of each chat, and limits how often strangers (people without access) get an answer.
+
+    In a private chat the language is the person's own, in a group it is Russian.
+    """
 
     def __init__(self, access: Access) -> None:
-        """Look up people in `access`; no stranger has been seen yet."""
+        """Create it; people and their languages are looked up in `access`."""
         self.access = access
         self._replied_at: dict[str, datetime] = {}
         self._requested_at: dict[str, datetime] = {}
 
     def build_translator(self, session: str) -> Translator:
-        """Return the translator into the language and time zone of the chat of `session`."""
+        """Return the translator into the language and time zone of the chat with this session key ("tg:<chat>…")."""
         number = int(session.split(":")[1]) if session else 0
         actor = self.access.find_actor(number) or self.access.find_listed_actor(number)
         return Translator(actor.locale, actor.time_zone) if actor else Translator("ru")
@@ -59,9 +62,10 @@ class ChatPeople:
     def throttle_strangers(
         self, rows: Sequence[InboxRow], said: Notice | None, now: datetime
     ) -> tuple[tuple[InboxRow, ...], Notice | None]:
-        """Return rows and answer of a message, without those of which the stranger had one recently.
+        """Return the inbox rows `rows` and the answer `said` of one message, limited so that a stranger cannot flood the bot.
 
-        A stranger gets one answer a minute, and one access request a day is stored. Other people's messages are returned unchanged.
+        A stranger (person without access) gets at most one answer a minute; in between the returned answer is None. At most one access
+        request a day is stored; further ones are left out of the returned rows. For people with access both are returned unchanged.
         """
         if said is None or said.code != STRANGER:
             return tuple(rows), said
@@ -73,9 +77,9 @@ class ChatPeople:
 
 
 def _claim_turn(last: dict[str, datetime], who: str, now: datetime, every: timedelta) -> bool:
-    """Return whether `every` has passed since the time in `last` for `who`, and if so, record the present one.
+    """Return whether at least `every` has passed since the time `last[who]`; if so, set `last[who]` to `now`.
 
-    If the clock was set back, the time counts as passed.
+    Also returns True if `last` has no time for `who`, or a time later than `now` because the clock was set back.
     """
     if who in last and timedelta(0) <= now - last[who] < every:
         return False
@@ -87,16 +91,17 @@ def _claim_turn(last: dict[str, datetime], who: str, now: datetime, every: timed
 
 
 def extract_start_payload(text: str) -> str:
-    """Return the payload of a deep link ("/start <payload>"), "" for every other text."""
+    """Return the payload of a deep link, which arrives as the text "/start <payload>"; "" for every other text."""
     found = _START.fullmatch(text.strip())
     return found["payload"] if found and _TOKEN.fullmatch(found["payload"]) else ""
 
 
 def parse_stranger_message(message: Message, source: str, now: datetime) -> tuple[tuple[InboxRow, ...], Notice | None]:
-    """Return the inbox rows and the answer for a private message of somebody without access; nothing for messages in groups or of bots.
+    """Return the inbox rows and the answer for a private message of a person without access.
 
-    The start of an invitation link becomes a join request, any other message an access request and an answer. The link's token is not
-    stored, only its fingerprint and the key that decrypts the name in the invitation.
+    A message that opens an invitation link becomes a join request without an answer. Any other message becomes an access request with an
+    answer. Messages in groups and messages of bots give neither. The link's token is not stored, only its fingerprint and the key that
+    decrypts the name in the invitation.
     """
     user = message.from_user
     if user is None or user.is_bot or message.chat.type != "private":
@@ -111,7 +116,10 @@ def parse_stranger_message(message: Message, source: str, now: datetime) -> tupl
 
 
 def parse_people_click(data: str, source: str, session: str, actor: Actor, now: datetime) -> InboxRow | None:
-    """Return the inbox row for a click on a button of a message about people, in the chat `session`; None for other data."""
+    """Return the inbox row for a click on a button of an access message (about people and their access); None for other callback data.
+
+    `session` is the key of the chat with the button, `actor` the person who clicked.
+    """
     if len(data) > _LIMIT or not _PRESS.fullmatch(data):
         return None
     return _build_row(PeopleClick(press=tuple(data.split(":")[1:]), chat=session), source, actor.model_dump(mode="json"), now)
@@ -125,14 +133,17 @@ def _build_row(said: Input, source: str, actor: JsonObject, now: datetime) -> In
 
 
 def _describe_sender(user: User) -> dict[str, str]:
-    """Return a stranger's key ("tg:7") and the name that Telegram gives, escaped, with the username."""
+    """Return the sender as {"key": "tg:<user id>", "name": name}.
+
+    The name is the one that Telegram gives, escaped, followed by the username if there is one.
+    """
     # The stranger chose this name: invisible and bidirectional characters are escaped, and "@" is kept only for the username from Telegram.
     full = escape_text(to_storable_text(user.full_name), limit=_LONGEST_NAME).replace("@", "")
     return {"key": f"tg:{user.id}", "name": f"{full} (@{user.username})" if user.username else full}
 
 
 def build_people_keyboard(body: JsonObject, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Return the buttons of a message about people and their access, None if it has none."""
+    """Return the buttons of an access message (about people and their access) with this body; None if it has no buttons."""
     rows = [[_build_button(button, tr) for button in line] for line in body.get("buttons") or () if line]
     return InlineKeyboardMarkup(inline_keyboard=rows) if rows else None
 

@@ -1,6 +1,6 @@
 """Tells a person the queue position of a request that waits behind another one for more than `NOTICE_DELAY` seconds.
 
-The notice is sent directly and not stored in the outbox. It may get lost, and nothing waits for it.
+The notice is sent directly, without the outbox. It may get lost, and no other code waits for it.
 """
 
 import asyncio
@@ -22,19 +22,23 @@ Tell = Callable[[str, Notice], Awaitable[None]]
 
 
 class QueueNotices:
-    """Watches the newest waiting request of each conversation and tells its queue position."""
+    """Watches the newest waiting request of each conversation, and tells the person its position in the queue if it waits too long."""
 
     def __init__(self, store: AsyncStore, tell: Tell, *, after: float = NOTICE_DELAY) -> None:
-        """Create the watcher; `tell` sends a notice to a chat at once and may fail silently."""
+        """Create the watcher, which sends a notice with `tell` when a request has waited for `after` seconds.
+
+        `tell` gets a session key and a notice, sends the notice at once, and may fail silently.
+        """
         self._store = store
         self._tell = tell
         self._after = after
         self._watch_tasks: dict[str, asyncio.Task[None]] = {}
 
     def watch_requests(self, rows: Sequence[InboxRow], *, busy: bool) -> None:
-        """Start to watch the newest request among the new inbox rows, and return at once.
+        """Start to watch the newest request among `rows`, the new inbox rows of one conversation. Returns at once.
 
-        `busy` is whether a request of the conversation was already running; if none was, nothing waits and nothing is watched.
+        `busy` says whether a request of the conversation was already running. If it is False the new request does not wait and is not
+        watched.
         """
         newest = next((row for row in reversed(rows) if row.kind in REQUEST_KINDS and row.lane == "turn"), None)
         if newest is None or not busy:

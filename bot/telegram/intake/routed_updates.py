@@ -1,7 +1,8 @@
-"""The result of parsing an update, and the guard against updates from before a backup was restored.
+"""Defines the result of parsing an update, and rejects updates that are older than the restore of the database from a backup.
 
-After a restore Telegram may send updates again that the bot had processed and that the restored database does not know. They are not
-processed, and their sender is told so. Decisions about cards are processed, because the gate checks them itself.
+After a restore Telegram may send updates again that were processed already, but are unknown to the restored database. They are not
+processed, and their sender is told so. Decisions about cards (requests for confirmation) are still processed, because the gate, which
+decides about every call, checks whether the card is open.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,10 @@ from state.journal.store import RESTORED, InboxRow, Lane
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedUpdate:
-    """A parsed update: inbox rows to store, an answer to give at once (`say`, or `toast` for a click), or nothing."""
+    """The result of parsing an update: inbox rows to store, or an answer to give at once, or both, or nothing.
+
+    `say` is an answer as a message to the chat `session`; `toast` is a short answer to a click.
+    """
 
     session: str = ""
     rows: tuple[InboxRow, ...] = ()
@@ -32,7 +36,7 @@ class ParsedUpdate:
 
 @dataclass(frozen=True, kw_only=True)
 class RowBuilder:
-    """Builds the inbox rows of one update, which have the same source, actor and time."""
+    """Builds the inbox rows (stored inputs) of one update, which all have the same source, actor (sender) and time."""
 
     source: str
     session: str
@@ -40,7 +44,10 @@ class RowBuilder:
     now: datetime
 
     def build(self, said: Input, lane: Lane, *, session: str = "") -> ParsedUpdate:
-        """Return a parsed update with one inbox row, of this conversation or, if given, of `session`."""
+        """Return a parsed update with one inbox row for the input `said`.
+
+        The row belongs to the conversation `session`, by default to the one in which the update was sent.
+        """
         row = InboxRow(
             id=generate_id(),
             source=self.source,
@@ -60,18 +67,19 @@ _READ_ONLY = frozenset({"start", "help", "pending", "today", "stop"})
 
 
 class RestoreGuard:
-    """Stops updates that were written before this database was restored from a backup, if it ever was."""
+    """Rejects updates that were sent before this database was restored from a backup; without a restore it lets all pass."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Create the guard; the time of the restore is read from `store` at the first update."""
+        """Create the guard. It reads the time of the last restore from `store` at the first update."""
         self._store = store
         self._known = False
         self._at: datetime | None = None
 
     async def filter_update(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
-        """Return `routed`, or a notice in its place if the update is from before the restore.
+        """Return `routed`, the result of parsing `update`, or a notice in its place if the update was sent before the restore.
 
-        Raises StoreError if the time of the restore cannot be read.
+        Decisions about cards and commands that change nothing pass in any case. Raises StoreError if the time of the restore cannot be
+        read.
         """
         at = await self._load_restore_time()
         if at is None or not routed.rows or all(row.kind == "decision" for row in routed.rows):
@@ -92,7 +100,10 @@ class RestoreGuard:
 
 
 def _find_written_time(update: Update) -> datetime | None:
-    """Return when the update's message was written or edited, for a click when the message with the button was; None if unknown."""
+    """Return when the message in the update was sent or last edited; None if that is unknown.
+
+    For a click, which has no time of its own, this is when the message with the button was sent.
+    """
     if update.callback_query is not None:
         message = update.callback_query.message
         return _to_utc(message.date) if message is not None else None
@@ -103,5 +114,8 @@ def _find_written_time(update: Update) -> datetime | None:
 
 
 def _to_utc(moment: datetime | int) -> datetime:
-    """Return `moment` in UTC. Telegram sends 0 for a message it no longer shows; it becomes 1970, which is before any restore."""
+    """Return `moment` in UTC; an integer is read as seconds since 1970.
+
+    Telegram sends 0 as the date of a message that is no longer accessible. The result is then in 1970, before any restore.
+    """
     return datetime.fromtimestamp(moment, UTC) if isinstance(moment, int) else moment.astimezone(UTC)

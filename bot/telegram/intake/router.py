@@ -1,6 +1,7 @@
-"""Parses a Telegram update into an inbox row for the orchestrator, or into an answer that is given at once.
+"""Parses a Telegram update into inbox rows (inputs to store for the orchestrator), or into an answer that is given at once.
 
-Access is checked for every message and click. Other bots and people who write as a chat (anonymous administrators, channels) are ignored.
+Access is checked for every message and click. Messages of other bots, and of people who write as a chat (anonymous administrators,
+channels), are ignored.
 """
 
 import re
@@ -31,9 +32,9 @@ _LONGEST_ARGS: Final = 200
 
 
 def parse_update(update: Update, access: Access, me: User, cards: tuple[OpenCard, ...], now: datetime) -> ParsedUpdate:
-    """Return the inbox rows and answers that `update` leads to; an empty result for one that the bot `me` ignores.
+    """Return the inbox rows and the answer for `update`; an empty result if the bot `me` ignores it.
 
-    `cards` are the open cards of the chat, which a typed «да» or «нет» may decide.
+    `cards` are the cards of the chat that wait for a decision; a typed «да» or «нет» may decide one.
     """
     source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
@@ -52,7 +53,7 @@ def format_session(message: Message) -> str:
 
 
 def _is_nobody(message: Message) -> bool:
-    """Return whether the message has no identifiable person as its author: a bot, a channel or an anonymous administrator wrote it."""
+    """Return whether no identifiable person wrote the message: its author is a bot, a channel or an anonymous administrator."""
     return message.from_user is None or message.from_user.is_bot or message.sender_chat is not None
 
 
@@ -83,13 +84,19 @@ def _parse_message(message: Message, access: Access, me: User, *, source: str, c
 
 
 def _build_request(message: Message, text: str, quoted: str, make: RowBuilder) -> ParsedUpdate:
-    """Return a text message as a request; forwarded text and text of another bot is stored as quoted, so it is never an instruction."""
+    """Return a parsed update with the message as a request to the model.
+
+    If the text is forwarded or composed by another bot, only `quoted` is stored, so that it is never read as an instruction of the sender.
+    """
     own = "" if is_foreign(message) else text
     return make.build(TextMessage(text=own, quoted=quoted, origin="typed", **_describe_place(message).to_json()), "turn")
 
 
 def _describe_place(message: Message) -> PlacedInput:
-    """Return the message's time and id, the message it replies to, and the album it belongs to, as far as there are such."""
+    """Return where and when the message was sent: its time and id, the id of the message it replies to, and the id of its album.
+
+    The last two are left out if there is no such message or album.
+    """
     answered = message.reply_to_message if not is_foreign(message) else None
     place = {"at": int(message.date.timestamp()), "message_id": message.message_id}
     reply = {"reply_to": answered.message_id} if answered is not None else {}
@@ -97,7 +104,7 @@ def _describe_place(message: Message) -> PlacedInput:
 
 
 def _build_recording(message: Message, voice: Voice, caption: str) -> VoiceMessage:
-    """Return a voice message that is to be transcribed; a forwarded one is marked as somebody else's words."""
+    """Return the input for a voice message, which is transcribed later. A forwarded one is marked as the words of somebody else."""
     return VoiceMessage(
         file_id=voice.file_id,
         seconds=voice.duration,
@@ -109,9 +116,10 @@ def _build_recording(message: Message, voice: Voice, caption: str) -> VoiceMessa
 
 
 def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdate:
-    """Return a typed command with its arguments; a deep link about a record becomes a request, an invitation link a join request.
+    """Return a parsed update for the command `text`, such as "/history 481".
 
-    Every command except /new goes to the express lane, whose rows do not wait for a running turn.
+    "/start" with the payload of a deep link becomes a request about a record, or a join request if the link is an invitation. Every command
+    except /new goes to the express lane, whose rows do not wait until the running turn ends.
     """
     head, *rest = text[1:].split(maxsplit=1) or [""]
     name, args = head.split("@", maxsplit=1)[0].lower(), (rest[0].strip()[:_LONGEST_ARGS] if rest else "")
@@ -127,10 +135,11 @@ def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdat
 
 
 def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> ParsedUpdate | None:
-    """Return the refusal that a lead (head of sales) typed as a reply to the card of somebody else's request; None for other messages.
+    """Return the denial that a lead (head of sales) typed in reply to a card about somebody else's request; None for other messages.
 
-    A clear «нет», or a refusal with its reason, denies the card; for «да» and for anything else the lead is told to use the buttons.
-    The card is identified by the buttons of the bot's message; the gate checks nonce and person.
+    «нет», or a refusal with its reason, denies the card (request for confirmation). After «да» or any other text the lead is only told to
+    use the buttons. The card is found through the buttons of the message that is replied to. Whether this person may decide it is checked
+    later by the gate.
     """
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.from_user.id != me.id or answered.reply_markup is None:
@@ -159,7 +168,10 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
 
 
 def _parse_edit(message: Message, access: Access, me: User, *, source: str, now: datetime) -> ParsedUpdate:
-    """Return an edited message with its new text; an empty result for edits without text, such as a moving live location."""
+    """Return a parsed update for an edited message, with its new text.
+
+    The result is empty if the edit has no text, as when a live location moves, and if the sender has no access.
+    """
     actor = _find_writer(message, access)
     text = extract_words(message, me)
     if actor is None or not text or is_foreign(message) or len(text) > MAX_TEXT:

@@ -1,6 +1,6 @@
-"""Recognizes «да» and «нет» typed in a private chat as decisions about an open card.
+"""Recognizes «да» and «нет», typed in a private chat, as decisions about an open card (request for confirmation).
 
-A typed «да» approves only calls of the harmless class (plain writes); all others need the button.
+A typed «да» approves only harmless calls (class "W", plain writes). All other calls must be approved with the button.
 """
 
 import re
@@ -29,7 +29,7 @@ _LONGEST_WORD = 20
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCard:
-    """A card that waits for a decision, with the id of the message that shows it."""
+    """A card (request for confirmation) that waits for a decision, and the id of the message that shows it."""
 
     confirmation_id: str
     nonce: str
@@ -41,7 +41,7 @@ class OpenCard:
 
 
 def may_decide(message: Message) -> bool:
-    """Return whether the text could be a decision about a card; only then are the open cards looked up."""
+    """Return whether the message's text could be a decision about a card. If it could not, the caller need not look up the open cards."""
     text = (message.text or "").strip()
     return bool(text) and (len(text) <= _LONGEST_WORD or _BECAUSE.fullmatch(text) is not None)
 
@@ -57,12 +57,12 @@ def is_no(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether `text` begins like a refusal; a reply that does not cannot deny a card."""
+    """Return whether `text` begins with words of refusal, such as «нет» or «не надо»; any words may follow."""
     return _AGAINST.match(text.strip()) is not None
 
 
 def extract_reason(text: str) -> str:
-    """Return the reason in «нет, потому что …», or all of `text` if it does not have this form."""
+    """Return the reason from a text of the form «нет, потому что …», or the whole `text` if it has another form."""
     because = _BECAUSE.fullmatch(text.strip())
     return because["why"] if because else text
 
@@ -72,10 +72,11 @@ def _normalize_words(text: str) -> str:
 
 
 def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...], make: RowBuilder) -> ParsedUpdate | None:
-    """Return the decision that the words express, a notice why they decide nothing, or None if they are not an answer to a card.
+    """Return the decision about one of the open `cards` that a message expresses; None if the message does not answer a card.
 
-    Messages that are forwarded, edited or composed by another bot never decide. «Да» approves only plain writes that need one
-    confirmation. «Нет, потому что …» as a reply to a card also stores the reason.
+    If the message answers a card but may not decide it, a notice to the sender is returned that says why. «Да» approves only plain writes
+    that need a single confirmation. «Нет, потому что …» in reply to a card denies it and stores the reason. Messages that are forwarded,
+    edited or composed by another bot never decide.
     """
     word = _normalize_words(text)
     because = _BECAUSE.fullmatch(text.strip())
@@ -105,9 +106,10 @@ def _is_reply(message: Message) -> bool:
 
 
 def _find_meant_card(message: Message, cards: tuple[OpenCard, ...]) -> OpenCard | None:
-    """Return the card that a typed answer is about: the one it replies to, or the only open one if that is the bot's last message.
+    """Return the card that a typed answer is about, or None if that is not clear.
 
-    Returns None if neither is the case.
+    If the answer is a reply, this is the card in the message that it replies to. Otherwise it is the only open card, provided that the card
+    is the last message of the chat before the answer.
     """
     if message.external_reply is not None or message.reply_to_story is not None:
         return None  # it answers a message in another chat

@@ -1,7 +1,8 @@
-"""Receives updates by webhook: checks the secret, stores the update, then answers. Without the secret a caller learns nothing.
+"""Receives updates by webhook: checks the secret, stores the update, then answers.
 
-Answers 200 for an update that is stored or quarantined, 403 for a wrong secret, 408 for a body that arrives too slowly, 413 for one that
-is too long, and 503 if nothing can be stored. Telegram sends the update again after any answer other than 200.
+A request without the right secret is refused before its body is read. The status is 200 for an update that is stored or quarantined, 403
+for a wrong secret, 408 for a body that arrives too slowly, 413 for one that is too long, and 503 if the update cannot be stored. Telegram
+sends the update again after any status other than 200.
 """
 
 import asyncio
@@ -41,7 +42,7 @@ Take = Callable[[object], Awaitable[object]]
 
 
 def build_webhook_router(webhook: Webhook, take: Take) -> APIRouter:
-    """Return the router with the webhook's endpoint, which passes each update to `take`."""
+    """Return the HTTP router with the webhook's endpoint, which passes each raw update to `take` to be stored."""
     router = APIRouter()
     wanted = webhook.secret.get_secret_value().encode()
 
@@ -72,9 +73,9 @@ async def _read_body(request: Request) -> bytes | None:
 
 
 async def _store_body(body: bytes, take: Take) -> int:
-    """Store the update and return the HTTP status of the answer.
+    """Store the update in `body` and return the HTTP status of the answer: 200, or 503 if it cannot be stored.
 
-    A body that is not JSON also gets 200, since Telegram would otherwise send it again and again and nothing after it.
+    A body that is not JSON gets 200 too. Otherwise Telegram would send it again and again, and would not send the updates after it.
     """
     try:
         raw = orjson.loads(body)
@@ -91,9 +92,9 @@ async def _store_body(body: bytes, take: Take) -> int:
 
 
 async def keep_webhook(bot: Bot, webhook: Webhook) -> None:
-    """Set the webhook, and again every `LOOK_EVERY` seconds, until cancelled; pending updates are kept.
+    """Set the webhook at once and again every `LOOK_EVERY` seconds, until cancelled. Updates that wait at Telegram are kept.
 
-    Raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve.
+    Raises TelegramUnauthorizedError and TelegramConflictError, since retries cannot resolve them.
     """
     while True:
         await _retry_until_accepted(lambda: _set_webhook(bot, webhook))
@@ -101,7 +102,10 @@ async def keep_webhook(bot: Bot, webhook: Webhook) -> None:
 
 
 async def _retry_until_accepted(call: Callable[[], Awaitable[None]]) -> None:
-    """Repeat `call` until Telegram accepts it; raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve."""
+    """Repeat `call` until Telegram accepts it.
+
+    Raises TelegramUnauthorizedError and TelegramConflictError, since retries cannot resolve them.
+    """
     failures = 0
     while True:
         try:
@@ -115,7 +119,7 @@ async def _retry_until_accepted(call: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _set_webhook(bot: Bot, webhook: Webhook) -> None:
-    """Set the webhook, also if one is set already, because its secret cannot be read back for comparison."""
+    """Set the webhook, even if it is set already: Telegram does not return its secret, so it cannot be compared with the right one."""
     await bot.me()
     info = await bot.get_webhook_info()
     if info.last_error_message and info.url == webhook.url:
@@ -126,9 +130,9 @@ async def _set_webhook(bot: Bot, webhook: Webhook) -> None:
 
 
 async def drop_webhook(bot: Bot) -> None:
-    """Delete a webhook that an earlier setting has left, so that polling works; pending updates are kept.
+    """Delete the bot's webhook if one is set, because Telegram refuses polling while there is one. Updates that wait at Telegram are kept.
 
-    Raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve.
+    Raises TelegramUnauthorizedError and TelegramConflictError, since retries cannot resolve them.
     """
     await _retry_until_accepted(lambda: _drop_webhook(bot))
 

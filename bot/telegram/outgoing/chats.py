@@ -1,7 +1,8 @@
-"""The state of the bot's chats, stored in the database: new ids of groups, and chats that are closed to the bot; and who may see a message.
+"""Stores what is known about the bot's chats (new ids of groups, chats closed to the bot), and decides who may see an outbox row.
 
 A chat that blocked the bot gets no messages until somebody writes there, since Telegram limits bots that go on trying. Whether an outbox
-row may be shown is checked at delivery: in a private chat by the person's access; a group's rows are for everybody in the group.
+row (stored message) may be shown is checked at delivery: in a private chat by the person's access. In a group everybody may see the rows of
+the group.
 """
 
 import asyncio
@@ -31,14 +32,14 @@ _OUTSIDE = frozenset({"kicked", "left"})
 
 
 class Chats:
-    """Chats that got a new id, and chats that are closed to the bot. Call `load` first; methods that change something store it.
+    """Knows which chats of one bot have a new id, and which are closed to the bot. Call `load` before the other methods.
 
-    Every process may receive updates by webhook while one delivers, so each change first reads what is stored now. Methods raise
-    StoreError.
+    A chat is closed if the bot was blocked, removed or otherwise refused there. Changes are stored in the database. Each change first reads
+    the stored state anew, because with a webhook several processes receive updates. All async methods may raise StoreError.
     """
 
     def __init__(self, store: AsyncStore, bot_id: int) -> None:
-        """Create the state of one bot's chats; nothing is known before `load`."""
+        """Create an empty state for the chats of one bot; `load` reads the stored state."""
         self._store = store
         self._key = f"telegram:{bot_id}:chats"
         self._moved: dict[int, int] = {}
@@ -57,11 +58,11 @@ class Chats:
         self._closed = {int(chat): str(why) for chat, why in stored.get("closed", {}).items()}
 
     def find_current_id(self, chat: int) -> int:
-        """Return the present id of a chat, which is another one if Telegram has made the group a supergroup."""
+        """Return the present id of a chat: a group gets a new id when Telegram makes it a supergroup."""
         return self._moved.get(chat, chat)
 
     def find_origin_id(self, chat: int) -> int:
-        """Return the id under which a chat was first known, which its session keeps."""
+        """Return the id that a chat had at first. Its session key always contains this id, even if the group has become a supergroup."""
         return next((old for old, new in self._moved.items() if new == chat), chat)
 
     def find_closed_reason(self, chat: int) -> str:
@@ -69,7 +70,7 @@ class Chats:
         return self._closed.get(self.find_current_id(chat), "")
 
     def record_sent(self, chat: int, message_id: int) -> None:
-        """Remember the id of the bot's latest message in the chat, in this process only."""
+        """Remember the id of the bot's latest message in the chat; it is kept in this process only, not stored."""
         self._last[self.find_origin_id(chat)] = message_id
 
     def find_last_message(self, chat: int) -> int:
@@ -77,7 +78,7 @@ class Chats:
         return self._last.get(self.find_origin_id(chat), 0)
 
     async def move(self, old: int, new: int) -> None:
-        """Record that Telegram has made a group a supergroup, which has the id `new`."""
+        """Record that Telegram has made the group `old` a supergroup with the id `new`."""
         async with self._begin_change():
             if old == new or self._moved.get(self.find_origin_id(old)) == new:
                 return
@@ -86,7 +87,7 @@ class Chats:
             await self._save()
 
     async def close(self, chat: int, why: str) -> None:
-        """Record that the chat is closed to the bot, and why; does nothing if that is known."""
+        """Record that the chat is closed to the bot, with the reason `why`. Does nothing if this is recorded already."""
         async with self._begin_change():
             place = self.find_current_id(chat)
             if self._closed.get(place) == why:
@@ -96,7 +97,7 @@ class Chats:
             await self._save()
 
     async def open(self, chat: int) -> None:
-        """Record that the chat is open to the bot, because somebody wrote in it or let the bot in again."""
+        """Record that the chat is open to the bot. The caller knows this because somebody wrote there or admitted the bot again."""
         async with self._begin_change():
             place = self.find_current_id(chat)
             if self._closed.pop(place, None) is not None:
@@ -123,7 +124,10 @@ class Chats:
                 return
 
     def restore_origin_chat(self, update: Update) -> Update:
-        """Return the update with the id under which its chat was first known, so that the conversation keeps its session and cards."""
+        """Return `update` with the id that its chat had at first, in place of a new id that the chat has as a supergroup.
+
+        The conversation therefore keeps its session and its cards.
+        """
         message = update.message or update.edited_message
         if message is not None and self.find_origin_id(message.chat.id) != message.chat.id:
             name = "message" if update.message is not None else "edited_message"
@@ -135,7 +139,10 @@ class Chats:
 
     @contextlib.asynccontextmanager
     async def _begin_change(self) -> AsyncIterator[None]:
-        """Make changes one after the other, each after reading the stored state anew, since another process may have changed it."""
+        """Enter a context in which the state may be changed: it has been read anew, and no other change runs in this process.
+
+        The state is read anew because another process may have changed it.
+        """
         async with self._changing:
             await self._load()
             yield
@@ -150,7 +157,7 @@ class Chats:
 
 
 def _is_out(change: ChatMemberUpdated) -> bool:
-    """Return whether the bot is no longer in the chat after this change; a restricted member may be in it or not."""
+    """Return whether the bot is no longer a member of the chat after this change. A restricted bot may still be a member."""
     member = change.new_chat_member
     return member.status in _OUTSIDE or (isinstance(member, ChatMemberRestricted) and not member.is_member)
 
@@ -169,12 +176,19 @@ _ACCESS_LOST: Final = build_reply(Notice(code="no-access-any-more")).model_dump(
 
 
 def build_admission_check(access: Access) -> Callable[[int], bool]:
-    """Return a function that tells whether a chat (by its id) may see company data: a group, or a private chat of somebody with access."""
+    """Return a function that tells for a chat id whether the chat may see company data.
+
+    Groups may, and so may private chats of people who have access.
+    """
     return lambda chat: chat < 0 or access.find_actor(chat) is not None
 
 
 def is_for_anyone(row: OutboxRow) -> bool:
-    """Return whether a person without access may see the row, because it tells them so or closes a card shown in the chat before."""
+    """Return whether even a person without access may see the outbox row (stored message).
+
+    Such rows contain no company data: notices about invalid links and lost access, and the final state of a card that was shown in the chat
+    before.
+    """
     if row.kind == KIND:
         return str(row.body.get("code", "")).startswith(_FOR_STRANGERS)
     if row.kind == "reply":
@@ -183,9 +197,10 @@ def is_for_anyone(row: OutboxRow) -> bool:
 
 
 def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> str:
-    """Return why the row must not be shown, given the rights that its reader has now; "" if it may be.
+    """Return why the outbox row (stored message) must not be shown to its reader; "" if it may be shown.
 
-    The answer to a click (toast) is never withheld; the poster replaces its text instead.
+    The reader's present rights count, not those at the time when the row was stored. Returns "" for every answer to a click (toast), since
+    the poster replaces its text if the reader has no access.
     """
     chat = parse_chat(row.session)[0]
     if chat < 0 or row.kind == "toast" or is_for_anyone(row):

@@ -1,6 +1,7 @@
-"""Delivers outbox rows to Telegram at least once, with one task per chat, so that no chat waits for another (docs/telegram.md).
+"""Delivers outbox rows (stored messages) to Telegram, each at least once (docs/telegram.md).
 
-A row is marked as sent only after Telegram has confirmed it. If a row takes several messages, each delivered one is recorded.
+Each chat has its own task, so that no chat waits for another. A row is marked as sent only after Telegram has confirmed it. If a row takes
+several messages, the delivered ones are recorded one by one.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ MAX_SIDE_CALLS = 64
 
 
 class Delivery:
-    """Delivers the outbox rows of the channel "tg" while `run` runs."""
+    """Delivers the outbox rows of the channel "tg" (Telegram) to their chats while `run` runs."""
 
     def __init__(
         self,
@@ -57,7 +58,11 @@ class Delivery:
         may_send: Callable[[], bool] = lambda: True,
         pacer: RateLimiter | None = None,
     ) -> None:
-        """Set up delivery: `people` gives a chat's language and time zone, `may_send` whether this process is the one that delivers."""
+        """Set up the delivery of the messages of `bot`.
+
+        `people` gives the language and time zone of each chat. `may_send` returns whether this process is the leader, the only one that
+        delivers. `pacer` replaces the usual rate limiter.
+        """
         self._store = store
         self._people = people
         self._clock = clock
@@ -97,7 +102,7 @@ class Delivery:
                 await self._drain()
 
     async def wait_until_empty(self) -> None:
-        """Return when no row is left whose delivery time has come. Raises StoreError."""
+        """Wait until every outbox row whose delivery time has come is delivered. Raises StoreError."""
         while self._tasks or await self._store.list_due_outbox("tg", self._clock.now(), 1):  # noqa: ASYNC110 - only the store knows what is due
             await asyncio.sleep(0.05)
 
@@ -112,7 +117,7 @@ class Delivery:
                 return
 
     async def _start_due(self, group: asyncio.TaskGroup) -> None:
-        """Start one task for each chat that has a row to deliver and no task yet."""
+        """Start a delivery task for each chat that has an outbox row to deliver and no running task."""
         room = MAX_CHATS - len(self._tasks)
         if room <= 0 or not self._may_send():
             return
@@ -140,14 +145,14 @@ class Delivery:
             self.wake()
 
     async def _drain(self) -> None:
-        """Stop the rows that wait for the rate limit at once, and give running calls `DRAIN_TIMEOUT` seconds to finish."""
+        """End delivery: calls that wait for the rate limit stop at once, and running calls get `DRAIN_TIMEOUT` seconds to finish."""
         self._pacer.stop()
         if self._tasks:
             await asyncio.wait([*self._tasks.values()], timeout=DRAIN_TIMEOUT)
         self._pacer.start()
 
     async def _deliver(self, row: OutboxRow) -> None:
-        """Deliver one row and mark it as sent, mark it as failed, or reschedule it. Raises StoreError."""
+        """Deliver one outbox row, and store the result: the row is marked as sent, marked as failed, or rescheduled. Raises StoreError."""
         try:
             ref = self._delivered_refs.get(row.id)
             if ref is None:
@@ -171,10 +176,10 @@ class Delivery:
             self._delivered_refs.pop(row.id, None)
 
     async def _hold_back(self, row: OutboxRow) -> bool:
-        """Mark a row as failed whose reader may not see it; return whether the row needs no delivery now. Raises StoreError.
+        """Check again whether an outbox row's reader may see it, and return True if it must not be delivered now. Raises StoreError.
 
-        The registry of people is read again first, since the person may have joined a second ago. While it cannot be read the row is
-        rescheduled, for a day at most.
+        The registry of people is read anew first, since the person may have joined a second ago. If the reader may not see the row, it is
+        marked as failed. While the registry cannot be read, the row is rescheduled, for a day at most.
         """
         access, now = self._people.access, self._clock.now()
         try:
@@ -196,7 +201,10 @@ class Delivery:
         return await self._poster.post(row)
 
     async def _handle_refusal(self, row: OutboxRow, error: TelegramAPIError | ClientDecodeError) -> None:
-        """Reschedule a row that Telegram refused; mark it as failed if no retry can succeed or it is older than `GIVE_UP_AFTER`."""
+        """Reschedule an outbox row that Telegram refused.
+
+        If no retry can succeed, or if the row is older than `GIVE_UP_AFTER`, it is marked as failed instead.
+        """
         wait = calculate_retry_wait(error, row.attempts)
         if wait is not None and self._clock.now() - row.created_at <= GIVE_UP_AFTER:
             await self._store.reschedule_outbox(row.id, self._clock.now() + timedelta(seconds=wait), type(error).__name__)
@@ -207,31 +215,34 @@ class Delivery:
         await self._store.mark_outbox_failed(row.id, f"{type(error).__name__}: {error.message}")
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Send a notice to a chat without the outbox, for example when the database cannot be written; may fail silently."""
+        """Send a notice to a chat at once, without the outbox, for example while the database cannot be written. May fail silently."""
         if session.startswith("tg:"):
             chat, thread = parse_chat(session)
             text = self._people.build_translator(session).translate_notice(notice)
             self._start_beside(SendMessage(chat_id=chat, text=text, message_thread_id=thread), chat, Rank.FINAL)
 
     def reply_to_click(self, callback_id: str, text: str | None) -> None:
-        """Answer a click at once, without the outbox, with a text if there is one; may fail silently."""
+        """Answer a click at once, without the outbox. `text` is shown for a moment; None shows nothing. May fail silently."""
         self._start_beside(AnswerCallbackQuery(callback_query_id=callback_id, text=text), 0, Rank.TOAST)
 
     def remove_buttons(self, session: str, message: int) -> None:
-        """Replace an older message of a card by a text without buttons, which points to the newer message; may fail silently."""
+        """Replace an old message of a card by a text without buttons that refers to the newer message of the card. May fail silently."""
         chat = parse_chat(session)[0]
         text = self._people.build_translator(session).translate("card-moved")
         self._start_beside(EditMessageText(text=text, chat_id=chat, message_id=message, entities=[], parse_mode=None), chat, Rank.CARD)
 
     async def report_partial(self, session: str, said: str | Notice) -> None:
-        """Show the progress of a running turn (text so far, or a notice); returns at once, and the showing may fail."""
+        """Show the progress of a running turn (processing of a request) in its chat. Returns at once and may fail silently.
+
+        `said` is the text of the answer so far, or a notice.
+        """
         if session.startswith("tg:"):
             await self.progress.tell(session, said)
 
     def _start_beside(self, method: TelegramMethod[T], chat: int, rank: Rank) -> None:
-        """Make the call in the background, so that neither the intake of updates nor turns wait for Telegram.
+        """Start a call to Telegram in the background, so that the caller does not wait for it.
 
-        The call is dropped if `MAX_SIDE_CALLS` are running.
+        The call is dropped if `MAX_SIDE_CALLS` such calls are running.
         """
         if len(self._side_calls) < MAX_SIDE_CALLS:
             task = asyncio.ensure_future(_run_silently(self._for_anyone.send(method, chat, rank)))

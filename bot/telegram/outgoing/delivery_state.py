@@ -1,7 +1,7 @@
-"""What delivery must remember over a restart besides the outbox: message ids, one small value per session, never text.
+"""Stores what delivery must remember over a restart in addition to the outbox: ids of messages, never their text.
 
-These are the ids of the messages of a long answer delivered so far, and of the placeholder, the message that shows a running turn's
-progress and later becomes its answer.
+For a long answer these are the ids of its messages delivered so far. For a turn (processing of a request) it is the id of its placeholder,
+the message that shows the progress and is later edited to become the answer.
 """
 
 from state.canonical import dumps, hash_text, loads
@@ -12,38 +12,44 @@ _MAX_PLACEHOLDERS = 5
 
 
 def parse_chat(session: str) -> tuple[int, int | None]:
-    """Return chat id and topic of a session key: (1007, 5) for "tg:1007:5", (1007, None) for "tg:1007" and "tg:1007:toast"."""
+    """Return the chat id and the topic id of a session key, such as (1007, 5) for "tg:1007:5".
+
+    The topic is None if there is none, as in "tg:1007" and in "tg:1007:toast", under which the answers to clicks are delivered.
+    """
     parts = session.split(":")
     thread = parts[2] if len(parts) > 2 else ""  # noqa: PLR2004 - channel, chat, thread
     return int(parts[1]), int(thread) if thread.isdecimal() else None
 
 
 class DeliveryState:
-    """Reads and writes the delivery state of one bot; every method may raise StoreError."""
+    """Reads and writes the ids of messages that the delivery of one bot must remember. Every method may raise StoreError."""
 
     def __init__(self, store: AsyncStore, bot_id: int) -> None:
-        """Keep the state of the bot with that id in `store`."""
+        """Keep the state of the bot with the id `bot_id` in `store`."""
         self._store = store
         self._bot_id = bot_id
 
     async def load_arrived(self, session: str, row_id: str) -> list[int]:
-        """Return the ids of the messages already delivered for this row, in order; empty if there are none."""
+        """Return the ids of the messages already delivered for an outbox row, in order; an empty list if there are none."""
         noted = await self._load_notes("parts", session)
         return [int(ref) for ref in noted["refs"]] if noted.get("row") == row_id else []
 
     async def record_arrived(self, session: str, row_id: str, refs: list[int]) -> None:
-        """Store the ids of the messages delivered so far for this row."""
+        """Store `refs`, the ids of the messages delivered so far for an outbox row."""
         await self._store.set_value(self._build_key("parts", session), dumps({"row": row_id, "refs": refs}))
 
     async def find_placeholder(self, session: str, turn: str) -> int:
-        """Return the id of the message that shows this turn's progress until the answer replaces it, 0 if there is none."""
+        """Return the id of the placeholder, the message that shows the turn's progress and becomes the answer; 0 if there is none.
+
+        A turn is the processing of one request; `turn` is its id.
+        """
         noted = await self._load_notes("placeholder", session)
         return int(noted.get(turn, 0))
 
     async def record_placeholder(self, session: str, turn: str, ref: int) -> None:
-        """Store the id of the message that shows the turn's progress until the answer replaces it.
+        """Store `ref`, the id of the placeholder: the message that shows the turn's progress until the answer replaces it.
 
-        Those of the last few turns are kept, since their answers may not be delivered yet.
+        The placeholders of the session's last few turns are kept, since answers of earlier turns may not be delivered yet.
         """
         noted = await self._load_notes("placeholder", session)
         newest = sorted(noted.items(), key=lambda item: item[1])[-(_MAX_PLACEHOLDERS - 1) :]

@@ -1,6 +1,7 @@
-"""Posts one outbox row to Telegram: edits the message of an earlier version, or sends new ones, part by part, files last.
+"""Posts one outbox row (stored message) to Telegram: the texts in order, then the files.
 
-It raises Telegram's errors and retries nothing.
+If an earlier row with the same key was sent, its message is edited; otherwise new messages are sent. Errors of Telegram are raised; nothing
+is retried here.
 """
 
 import asyncio
@@ -39,10 +40,14 @@ _REMEMBERED = 4096
 
 
 class Poster:
-    """Posts outbox rows; rows of different sessions may be posted concurrently, but only one per session."""
+    """Posts outbox rows to Telegram. Rows of different sessions may be posted at the same time, but only one row per session."""
 
     def __init__(self, outlet: Sender, store: AsyncStore, parts: DeliveryState, people: ChatPeople, progress: Progress) -> None:
-        """Create the poster; `progress` shows running turns and is ended before the answer replaces its message."""
+        """Create the poster, which sends messages through `outlet`.
+
+        `store` knows which messages were sent for earlier rows, `parts` which parts of an unfinished row. `people` gives the language of
+        each chat. `progress` shows running turns; the poster ends a turn's progress before it posts the answer.
+        """
         self._outlet = outlet
         self._for_anyone = outlet.build_unrestricted()
         self._store = store
@@ -52,7 +57,7 @@ class Poster:
         self._shown_content: dict[tuple[int, int], str] = {}
 
     async def post(self, row: OutboxRow) -> str:
-        """Post the row and return a reference to its message for later edits, "" if there is none to edit.
+        """Post an outbox row and return a reference to its message, which later rows with the same key edit; "" if there is none.
 
         Raises errors of aiogram, of the sender (ChatClosed, NotAdmitted, NotDelivering) and of rendering, and StoreError.
         """
@@ -73,9 +78,9 @@ class Poster:
         return _format_ref(ref, chat, self._outlet.find_current_chat(chat)) if ref else noted
 
     async def _remove_old_buttons(self, row: OutboxRow, known: int, tr: Translator) -> None:
-        """Remove the buttons of the row's earlier message, because the row is shown anew at the end of the chat.
+        """Replace the row's earlier message `known` by a text without buttons, because the card is sent again at the end of the chat.
 
-        Only one message of a card may be clickable.
+        Only one message of a card may have buttons.
         """
         chat = parse_chat(row.session)[0]
         edit = EditMessageText(text=tr.translate("card-moved"), chat_id=chat, message_id=known, entities=[], parse_mode=None)
@@ -94,27 +99,27 @@ class Poster:
         return ""
 
     async def load_arrived(self, row: OutboxRow) -> list[int]:
-        """Return the ids of messages that an earlier attempt to post this row delivered, empty if there are none."""
+        """Return the ids of the messages that an earlier attempt to post this row delivered; an empty list if there are none."""
         return await self._parts.load_arrived(row.session, row.id)
 
     async def record_arrived(self, row: OutboxRow, refs: list[int]) -> None:
-        """Store the ids of the row's messages delivered so far."""
+        """Store `refs`, the ids of the row's messages delivered so far."""
         await self._parts.record_arrived(row.session, row.id, refs)
 
     def has_content(self, chat: int, message_id: int, content: str) -> bool:
-        """Return whether the message has this content already, as far as this process knows; Telegram would refuse such an edit."""
+        """Return whether the message is known to show `content` (a hash) already. Telegram would refuse an edit that changes nothing."""
         return self._shown_content.get((self._outlet.find_current_chat(chat), message_id)) == content
 
     def discard_shown(self, chat: int, message_id: int) -> None:
-        """Forget the content of a message, because it may change."""
+        """Forget which content the message shows; called before an edit, whose outcome may remain unknown."""
         self._shown_content.pop((self._outlet.find_current_chat(chat), message_id), None)
 
     def clear_shown(self) -> None:
-        """Forget the content of all messages; called when this process begins to deliver, since another one may have changed them."""
+        """Forget which content all messages show; called when this process begins to deliver, since another one may have edited them."""
         self._shown_content.clear()
 
     def record_shown(self, chat: int, message_id: int, content: str) -> None:
-        """Remember the content (a hash) of a message; above `_REMEMBERED` messages the oldest is forgotten."""
+        """Remember that the message shows `content` (a hash). If more than `_REMEMBERED` messages are known, the oldest is forgotten."""
         place = self._outlet.find_current_chat(chat)
         self.discard_shown(chat, message_id)
         self._shown_content[place, message_id] = content
@@ -123,7 +128,7 @@ class Poster:
 
 
 class _Posting:
-    """The posting of one outbox row."""
+    """Posts one outbox row, which is rendered already; created by `Poster` for each row."""
 
     def __init__(self, poster: Poster, outlet: Sender, row: OutboxRow, letter: RenderedMessage) -> None:
         self._poster = poster
@@ -135,10 +140,10 @@ class _Posting:
         self._silent = True if row.body.get("quiet") else None
 
     async def run(self, known: int, stands_in: int) -> int:
-        """Post the row and return the id of the message with the buttons, which later edits change.
+        """Post the row and return the id of its message with the buttons, which later rows with the same key edit.
 
-        `known` is the message of an earlier version of the row, `stands_in` the message that showed the turn's progress and that the
-        answer replaces. Both are 0 if there is none.
+        `known` is the id of the message of an earlier row with the same key. `stands_in` is the id of the placeholder, the message that
+        showed the turn's progress and that the answer replaces. Both are 0 if there is none.
         """
         pieces, files = self._letter.pieces, self._letter.files
         if not pieces and not files:
@@ -152,7 +157,11 @@ class _Posting:
         return await self._send_all(stands_in)
 
     async def _send_all(self, stands_in: int) -> int:
-        """Send every text part and file that no earlier attempt delivered; return the id of the last text part, else of the last file."""
+        """Send every text part and file that no earlier attempt delivered. Return the id of the last text part.
+
+        If there are only files, the id of the last file is returned. `stands_in` is the id of a placeholder message, which is edited to
+        become the first part; 0 if there is none.
+        """
         pieces, files = self._letter.pieces, self._letter.files
         refs = await self._poster.load_arrived(self._row)
         for number in range(len(refs), len(pieces) + len(files)):
@@ -198,7 +207,10 @@ class _Posting:
         return (await self._outlet.send(document, self._chat, self._rank)).message_id
 
     async def _edit_in_place(self, message_id: int, piece: Piece) -> bool:
-        """Edit a message and return True, also if it has this content already; return False if Telegram no longer allows it."""
+        """Change a message to the text `piece` and return True; return False if Telegram no longer allows edits of it.
+
+        Returns True also if the message shows that text already.
+        """
         text, entities = piece
         markup = self._select_markup(piece)
         content = _hash_content(piece, markup)
@@ -223,24 +235,26 @@ class _Posting:
         return True
 
     async def _delete_placeholder(self, message_id: int) -> None:
-        """Delete the message that showed the turn's progress, because the answer has no text to replace it."""
+        """Delete the message that showed the turn's progress (0: none); called if the answer is empty and cannot replace it."""
         if message_id:
             with contextlib.suppress(TelegramBadRequest):
                 await self._outlet.send(DeleteMessage(chat_id=self._chat, message_id=message_id), self._chat, Rank.FINAL)
 
 
 def _format_ref(message_id: int, chat: int, place: int) -> str:
-    """Return the reference by which a message is stored: its id, followed by "@" and the chat's id if the group has a new one.
+    """Return the reference under which a sent message is stored: its id, such as "57", or "57@<place>" in a group with a new id.
 
-    In a group that became a supergroup, message ids begin anew.
+    `chat` is the id that the chat had at first, `place` its present id. They differ if the group became a supergroup, where message ids
+    begin anew.
     """
     return str(message_id) if place == chat else f"{message_id}@{place}"
 
 
 def _find_editable(ref: str, chat: int, place: int) -> int:
-    """Return the id of the message to which `ref` refers, 0 if it cannot be edited.
+    """Return the id of the message with the stored reference `ref`; 0 if there is no such message or it can no longer be edited.
 
-    That is so if nothing was sent, or if the message was sent before the group became a supergroup.
+    `chat` is the id that the chat had at first, `place` its present id. A message from before the group became a supergroup cannot be
+    edited.
     """
     number, _, where = ref.partition("@")
     return int(number) if number.isdecimal() and (where or str(chat)) == str(place) else 0
@@ -257,7 +271,10 @@ def _is_turn_answer(row: OutboxRow) -> bool:
 
 
 def _render_row(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """Return the rendered row; for a reply that cannot be rendered, a notice that says so. Raises rendering errors for other rows."""
+    """Return the messages of an outbox row. If an answer (kind "reply") cannot be rendered, return a notice that says so.
+
+    Raises rendering errors for rows of other kinds.
+    """
     try:
         return build_message(row, tr)
     except Exception:

@@ -1,7 +1,8 @@
-"""Shows the progress of a running turn: in private chats as a draft, in groups as a placeholder, a message that the answer replaces.
+"""Shows the progress of running turns (a turn is the processing of one request) in their chats.
 
-It never delays a turn, and anything of it may get lost. After `finish`, which is called before the answer is sent, nothing more of the
-turn is shown.
+In a private chat the progress is a draft. In a group, and where drafts are refused, it is a placeholder, a message that is later edited to
+become the answer. Progress never delays a turn and may get lost. `finish` is called before the answer is sent; after it no more progress of
+the turn is shown.
 """
 
 import asyncio
@@ -54,7 +55,7 @@ BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
 
 @dataclass(kw_only=True)
 class _TurnView:
-    """What a chat shows of the running turn of its session, and when it did so last."""
+    """The progress of one running turn as its chat shows it: the steps, the text so far, and when it was last sent to Telegram."""
 
     session: str
     chat: int
@@ -77,12 +78,12 @@ class _TurnView:
 
     @property
     def draft_id(self) -> int:
-        """The id of the turn's draft, never 0; it is the same for all drafts of a turn, so that Telegram replaces the one shown."""
+        """The id of the turn's draft, never 0. All drafts of a turn have the same id, so that each replaces the one before it."""
         return zlib.crc32(self.turn.encode()) % 0x7FFFFFFE + 1
 
 
 class Progress:
-    """Shows the progress of all running turns of this process while `run` runs; before and after that, progress is dropped."""
+    """Shows the progress of all turns that run in this process, while `run` runs. At other times reported progress is dropped."""
 
     def __init__(
         self,
@@ -93,7 +94,11 @@ class Progress:
         guard: TextGuard = CLOSED,
         seconds: Callable[[], float] = read_boottime,
     ) -> None:
-        """Create it; `guard` cleans an unfinished answer, `seconds` is a monotonic clock."""
+        """Create it without any progress to show.
+
+        Messages are sent through `outlet`. `parts` stores the ids of placeholders, `people` gives the language of each chat, `guard`
+        removes secrets and unknown links from an unfinished answer, and `seconds` is a monotonic clock.
+        """
         self._outlet = outlet
         self._parts = parts
         self._people = people
@@ -104,7 +109,10 @@ class Progress:
         self._group: asyncio.TaskGroup | None = None
 
     def set_guard(self, guard: TextGuard) -> None:
-        """Set what cleans an unfinished answer; called when the door gets the orchestrator, which knows it."""
+        """Set the filter that removes secrets and unknown links from an unfinished answer.
+
+        The orchestrator has this filter, and is built after the door.
+        """
         self._guard = guard
 
     async def run(self) -> None:
@@ -120,7 +128,7 @@ class Progress:
                 self._views.clear()
 
     def show_typing(self, session: str) -> None:
-        """Show "typing" in the chat at once, when a new request is stored and before its turn begins."""
+        """Show "typing" in the session's chat at once; called when a new request is stored, before its turn begins."""
         now = self._seconds()
         if now - self._typing_at.get(session, -math.inf) < TYPING_EVERY:
             return
@@ -130,7 +138,10 @@ class Progress:
         self._start(self._run_guarded(show, self._send_typing(show, now)))
 
     async def tell(self, session: str, said: str | Notice) -> None:
-        """Take news of the session's turn, the visible answer so far or a notice, and show it soon; returns at once."""
+        """Take a report on the session's running turn and show it soon. Returns at once.
+
+        `said` is the text of the answer so far, or a notice about a step, the beginning or the end of the turn.
+        """
         if self._group is None:
             return
         show = self._views.get(session)
@@ -157,9 +168,9 @@ class Progress:
             self._schedule(show)
 
     async def finish(self, session: str, turn: str) -> int:
-        """Show nothing more of `turn`, whose answer is about to be sent; return the id of the message that the answer replaces.
+        """Stop showing the progress of `turn`, and return the id of the message that its answer shall replace; 0 if there is none.
 
-        Returns 0 if there is no such message. Raises StoreError.
+        Called just before the answer is sent. Raises StoreError.
         """
         show = self._views.get(session)
         if show is None or show.turn not in {turn, ""}:
@@ -173,7 +184,7 @@ class Progress:
         return await self._parts.find_placeholder(session, turn)
 
     def refresh(self, session: str) -> None:
-        """Show the draft of the session's turn again; called after another message, which removes the draft from the chat."""
+        """Show the draft of the session's running turn again; called after another message was sent, since that removes the draft."""
         show = self._views.get(session)
         if show is not None and show.drafts and not show.is_over:
             show.fresh, show.shown_at = True, -math.inf
@@ -181,12 +192,15 @@ class Progress:
             self._schedule(show)
 
     def is_shown_elsewhere(self, session: str, message: int) -> bool:
-        """Return whether the running turn is shown in another message than `message`; then that belongs to an earlier turn."""
+        """Return whether the session's running turn shows its progress in a message other than `message`.
+
+        If so, `message` belongs to an earlier turn, and its Stop button has nothing to stop.
+        """
         show = self._views.get(session)
         return show is not None and not show.is_over and show.message not in {0, message}
 
     def show_due(self) -> None:
-        """Show at once everything whose time has come; only for tests, whose clock is moved by hand."""
+        """Make at once every call whose time has come; used only by tests, which set the clock by hand."""
         for show in list(self._views.values()):
             self._cancel_timer(show)
             self._show_if_due(show)
@@ -206,7 +220,7 @@ class Progress:
         self._cancel_timer(show)
 
     def _schedule(self, show: _TurnView) -> None:
-        """Start the timer for the next call that shows the view, unless one or a call is running."""
+        """Start the timer for the next call to Telegram that shows this turn's progress, unless a timer or a call is active."""
         wait = max(0.0, self._find_due_time(show) - self._seconds())
         if show.timer is None and show.call_task is None and not show.is_over and wait < math.inf:
             show.timer = asyncio.get_running_loop().call_later(wait, self._show_if_due, show)
@@ -217,7 +231,10 @@ class Progress:
             show.timer = None
 
     def _find_due_time(self, show: _TurnView) -> float:
-        """Return the time (on the monotonic clock) at which the next call may be made; infinity if none is needed without news."""
+        """Return the time at which the next call to Telegram may be made, in seconds of the monotonic clock.
+
+        Returns infinity if no call is needed before the next report on the turn.
+        """
         if show.drafts:
             return show.shown_at + (DRAFT_EVERY if show.fresh else DRAFT_AGAIN)
         if show.message:
@@ -225,7 +242,10 @@ class Progress:
         return min(show.typed_at + TYPING_EVERY, self._find_placeholder_time(show))
 
     def _find_placeholder_time(self, show: _TurnView) -> float:
-        """Return the time at which the placeholder may be sent; infinity for a turn without id, whose answer could not replace it."""
+        """Return the time, in seconds of the monotonic clock, at which the placeholder message may be sent.
+
+        Returns infinity for a turn without an id, since its answer could not find and replace the placeholder.
+        """
         return max(show.began + PLACEHOLDER_AFTER, show.shown_at + RETRY) if show.turn else math.inf
 
     def _show_if_due(self, show: _TurnView) -> None:
@@ -259,7 +279,10 @@ class Progress:
         return self._group.create_task(work)
 
     def _build_next_call(self, show: _TurnView, now: float) -> Coroutine[None, None, None] | None:
-        """Return the next call that shows the view, None if the rate limit does not allow it now."""
+        """Return the next call to Telegram that shows this turn's progress, as a coroutine.
+
+        Returns None if the rate limit does not allow a call now.
+        """
         if not show.drafts and not show.message and now < self._find_placeholder_time(show):
             return self._send_typing(show, now)
         if not self._outlet.may_show(show.chat, draft=show.drafts):
@@ -270,7 +293,10 @@ class Progress:
         return self._edit_placeholder(show) if show.message else self._send_placeholder(show)
 
     async def _run_guarded(self, show: _TurnView, work: Coroutine[None, None, None]) -> None:
-        """Run the call; errors of Telegram and of the database are only logged. The sender has recorded a wait that Telegram asked for."""
+        """Await the call `work`; its errors are logged and never raised.
+
+        If Telegram refuses drafts in the chat, a placeholder is used from then on.
+        """
         try:
             await work
         except (TelegramBadRequest, TelegramNotFound) as error:  # TelegramNotFound: a server that is older than drafts
@@ -314,7 +340,7 @@ class Progress:
             await self._outlet.show(edit, show.chat)
 
     def _build_stop_keyboard(self, show: _TurnView) -> InlineKeyboardMarkup:
-        """Return the Stop button of a placeholder message; on drafts Telegram itself shows one."""
+        """Return the Stop button for a placeholder message. A draft needs none, because Telegram itself shows one."""
         return build_stop_keyboard(self._people.build_translator(show.session))
 
     async def _send_typing(self, show: _TurnView, now: float) -> None:
@@ -324,9 +350,9 @@ class Progress:
             await self._outlet.show(typing, show.chat)
 
     def _render_content(self, show: _TurnView) -> Piece:
-        """Return the progress rendered as the answer will be; of a text too long for one message the last part, to which words are added.
+        """Return the progress as text with entities, in the style of the final answer; the text is "" if nothing of it is visible.
 
-        The text is "" if there is nothing visible to show.
+        Of a text that is too long for one message only the end is returned, because the newest words are there.
         """
         tr = self._people.build_translator(show.session)
         words = self._guard.clean_partial(show.text, locale=tr.locale)

@@ -1,7 +1,7 @@
-"""Rate limiter for calls to Telegram: one token bucket per chat, one for all chats, and the waits that Telegram asks for. It sends nothing.
+"""Rate limiter for calls to Telegram: one token bucket per chat, one for all chats, and the waits that Telegram asks for.
 
-Telegram publishes no exact limits. They are about one call a second per chat with short bursts, 20 a minute per group and 30 a second in
-all, edits included; the limits here are below these.
+It sends nothing itself. Telegram publishes no exact limits. They are about one call a second per chat with short bursts, 20 a minute per
+group and 30 a second for all chats together, edits included. The limits here are lower.
 """
 
 import asyncio
@@ -15,7 +15,10 @@ from state.clock import read_boottime
 
 
 class Rank(IntEnum):
-    """Priority among waiting calls. A toast (answer to a click) is not a message: it waits only while all chats are held."""
+    """The priority of a call among the waiting ones; the lowest number comes first.
+
+    A toast (short answer to a click) is not a message, so it is not limited. It waits only while calls to all chats are held back.
+    """
 
     TOAST = 0
     CARD = 1
@@ -25,7 +28,7 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class BucketRate:
-    """The long-term rate of a bucket, and how many calls may be made at once after a silence."""
+    """The rate of a token bucket: the calls per second over a long time, and how many calls may be made at once after a pause."""
 
     per_second: float
     burst: int
@@ -33,7 +36,10 @@ class BucketRate:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The limits: with these a group gets at most 4 + 14 = 18 calls in any minute, all chats together 25 + 2 = 27 in any second."""
+    """The rates of the token buckets: of each private chat, of each group, of all chats together, and of drafts.
+
+    With these rates a group gets at most 4 + 14 = 18 calls in any minute, and all chats together 25 + 2 = 27 calls in any second.
+    """
 
     private: BucketRate = BucketRate(per_second=1.0, burst=3)
     group: BucketRate = BucketRate(per_second=14 / 60, burst=4)
@@ -48,11 +54,11 @@ _FORGET_ABOVE = 2048
 
 
 class Stopped(Exception):
-    """The rate limiter was stopped, so the call must not be made."""
+    """Raised by `RateLimiter.admit` if the rate limiter is stopped; the call to Telegram must not be made."""
 
 
 class _Bucket:
-    """A token bucket: it fills at its rate up to its burst, and each call takes one token."""
+    """A token bucket: it gains tokens at its rate, holds at most as many as its burst, and each call takes one."""
 
     def __init__(self, rate: BucketRate, now: float) -> None:
         self._rate = rate
@@ -62,7 +68,7 @@ class _Bucket:
         return min(float(self._rate.burst), self._level + max(0.0, now - self._at) * self._rate.per_second)
 
     def wait(self, now: float, keep: int = 0) -> float:
-        """Return the seconds until one token can be taken and `keep` are left, 0 if that is possible now."""
+        """Return the seconds until a token can be taken so that `keep` tokens are left; 0 if that is possible now."""
         return max(0.0, (1 + keep - self.measure_level(now)) / self._rate.per_second)
 
     def take(self, now: float) -> None:
@@ -75,7 +81,7 @@ class _Bucket:
 
 @dataclass(order=True)
 class _Waiter:
-    """A waiting call; calls are sorted by rank, then by order of arrival."""
+    """A call that waits for the rate limiter; waiting calls are sorted by rank, then by order of arrival."""
 
     rank: Rank
     number: int
@@ -84,10 +90,10 @@ class _Waiter:
 
 
 class RateLimiter:
-    """Decides when each call may be made."""
+    """Decides when each call to Telegram may be made; the sender asks it before it sends or edits a message."""
 
     def __init__(self, limits: Limits | None = None, *, seconds: Callable[[], float] = read_boottime) -> None:
-        """Create a limiter with full buckets; `seconds` is a monotonic clock."""
+        """Create a limiter whose buckets are full. `limits` replaces the usual rates; `seconds` is a monotonic clock."""
         self._limits = limits or Limits()
         self._seconds = seconds
         now = seconds()
@@ -107,7 +113,7 @@ class RateLimiter:
         self._stopped = False
 
     def stop(self) -> None:
-        """Admit no more calls: those that wait fail with Stopped at once; those that were admitted are not affected."""
+        """Admit no more calls. Waiting calls fail with Stopped at once; calls that were admitted before are not affected."""
         self._stopped = True
         for waiter in self._waiting:
             if not waiter.free.done():
@@ -116,7 +122,7 @@ class RateLimiter:
         self._schedule_release(0.0)
 
     async def admit(self, chat: int, rank: Rank) -> None:
-        """Wait until the call may be made, and count it. Raises Stopped."""
+        """Wait until a call of this rank may be made in the chat, and count the call. Raises Stopped if the limiter is stopped."""
         if self._stopped:
             raise Stopped
         self._sequence += 1
@@ -131,9 +137,9 @@ class RateLimiter:
             raise
 
     def may_show_now(self, chat: int) -> bool:
-        """Return whether a message that shows progress may be sent at once, and count it if so.
+        """Return whether a message that shows progress may be sent in the chat at once; if so, count it.
 
-        One token of the chat is always left for the answer itself.
+        One token of the chat is always left for the final answer.
         """
         now = self._seconds()
         keep = min(1, self._find_bucket(chat, now).burst - 1)
@@ -143,7 +149,10 @@ class RateLimiter:
         return True
 
     def may_draft_now(self, chat: int) -> bool:
-        """Return whether a draft may be shown at once, and count it if so; drafts are not messages and have a bucket of their own."""
+        """Return whether a draft may be shown in the chat at once; if so, count it.
+
+        Drafts are not messages, so they have their own bucket for all chats.
+        """
         now = self._seconds()
         if self._stopped or self.measure_hold(chat) or self._drafts.wait(now):
             return False
@@ -151,11 +160,14 @@ class RateLimiter:
         return True
 
     def measure_hold(self, chat: int) -> float:
-        """Return the seconds for which the chat is still held, because Telegram asked for a wait; 0 if it is not."""
+        """Return for how many more seconds no call may be made in the chat because Telegram asked for a wait; 0 if calls may be made."""
         return max(0.0, max(self._closed.get(chat, 0.0), self._all_closed) - self._seconds())
 
     def hold(self, chat: int, seconds: float) -> None:
-        """Make no calls in the chat for the wait that Telegram asked for; if several chats are held at once, hold all chats."""
+        """Make no calls in the chat for `seconds`, because Telegram asked for this wait.
+
+        If Telegram asks for waits in `FLOOD_CHATS` chats within `FLOOD_WINDOW` seconds, no calls are made in any chat.
+        """
         now = self._seconds()
         self._closed[chat] = max(self._closed.get(chat, 0.0), now + seconds)
         self._flood_marks.append((now, chat))
@@ -164,11 +176,11 @@ class RateLimiter:
         self.release_due()
 
     def hold_all(self, seconds: float) -> None:
-        """Make no calls in any chat for `seconds`."""
+        """Make no calls in any chat for `seconds`, because Telegram asked for a wait."""
         self._all_closed = max(self._all_closed, self._seconds() + seconds)
 
     def release_due(self) -> None:
-        """Admit every waiting call that may be made now, and start a timer for the time at which the next one may be."""
+        """Admit every waiting call that may be made now, and set a timer for the next one."""
         now, soonest = self._seconds(), 0.0
         for waiter in list(self._waiting):
             wait = self._wait(waiter, now)
@@ -205,6 +217,6 @@ class RateLimiter:
         return found
 
     def _drop_idle(self, now: float) -> None:
-        """Drop the buckets that are full again and the holds that are over, to limit the use of memory."""
+        """Remove the buckets that are full again and the waits that are over, to save memory."""
         self._chats = {chat: bucket for chat, bucket in self._chats.items() if bucket.wait(now, bucket.burst - 1) > 0}
         self._closed = {chat: until for chat, until in self._closed.items() if until > now}

@@ -1,7 +1,7 @@
-"""Makes calls to Telegram within the rate limit, and to the present id of a chat. Everything that a person sees goes through it.
+"""Makes calls to Telegram within the rate limit. Everything that a person sees is sent here.
 
-A call that fails raises aiogram's error, and the caller decides whether to repeat it; only a message of which Telegram refuses a part is
-sent again without that part.
+If a group has a new id, the call goes to that id. A failed call raises aiogram's error, and the caller decides whether to repeat it. One
+case is repeated here: if Telegram refuses a part of a message (such as its buttons), the message is sent again without that part.
 """
 
 import contextlib
@@ -56,26 +56,27 @@ _STRIPPABLE: tuple[tuple[str, dict[str, None]], ...] = (
 
 
 class NotDelivering(Exception):
-    """While the call waited, this process stopped being the one that delivers, or began to shut down; no call was made."""
+    """Raised instead of making a call if this process is no longer the one that delivers, or is shutting down."""
 
 
 class ChatClosed(Exception):
-    """The chat is closed to the bot; no call was made."""
+    """Raised instead of making a call if the chat is closed to the bot, for example because the person blocked it."""
 
 
 class NotAdmitted(Exception):
-    """The chat belongs to a person without access; no call was made."""
+    """Raised instead of making a call if the chat may not see company data, because its person has no access."""
 
 
 class Sender:
-    """Makes calls for one bot within the rate limit."""
+    """Makes the calls of one bot to Telegram, within the rate limit and only to chats that may get them."""
 
     def __init__(
         self, bot: Bot, pacer: RateLimiter, chats: Chats, may_send: Callable[[], bool], admits: Callable[[int], bool] = lambda _: True
     ) -> None:
-        """Create the sender.
+        """Create the sender for `bot`.
 
-        After each wait it checks again `may_send` (whether this process delivers) and `admits` (whether the chat may see company data).
+        Each call waits for the rate limiter `pacer`. After the wait two conditions are checked: `may_send()`, whether this process
+        delivers, and `admits(chat)`, whether the chat may see company data.
         """
         self._bot = bot
         self._pacer = pacer
@@ -84,14 +85,14 @@ class Sender:
         self._admits = admits
 
     def build_unrestricted(self) -> "Sender":
-        """Return a sender that does not check `admits`, for the few texts that people without access may read."""
+        """Return a sender that may send to all chats, for the few texts that people without access may read. It does not check `admits`."""
         return Sender(self._bot, self._pacer, self._chats, self._may_send)
 
     async def send(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
         """Make the call when the rate limit allows it, and return Telegram's answer.
 
-        Parts that Telegram refuses (formatting, buttons, topic) are dropped and the rest is sent. Raises aiogram's errors, ChatClosed,
-        NotAdmitted or NotDelivering.
+        If Telegram refuses formatting, buttons or topic, the message is sent without that part. Raises aiogram's errors, ChatClosed,
+        NotAdmitted and NotDelivering.
         """
         if rank is not Rank.TOAST and self._chats.find_closed_reason(chat):
             raise ChatClosed(self._chats.find_closed_reason(chat))
@@ -114,11 +115,14 @@ class Sender:
             return await self.send(mended, chat, rank)  # each retry has fewer parts, so this ends
 
     def find_current_chat(self, chat: int) -> int:
-        """Return the present id of a chat, which is another one if Telegram has made the group a supergroup."""
+        """Return the present id of a chat: a group gets a new id when Telegram makes it a supergroup."""
         return self._chats.find_current_id(chat)
 
     def is_open(self, chat: int) -> bool:
-        """Return whether something may be shown in the chat now: it may see company data, and is neither closed nor held."""
+        """Return whether something may be shown in the chat now.
+
+        It may, if the chat may see company data, is not closed to the bot, and Telegram has not asked for a wait.
+        """
         return (
             self._admits(chat)
             and not self._chats.find_closed_reason(chat)
@@ -126,14 +130,17 @@ class Sender:
         )
 
     def may_show(self, chat: int, *, draft: bool) -> bool:
-        """Return whether progress may be shown in the chat now; if so it is counted, and the caller must call `show`."""
+        """Return whether progress may be shown in the chat now, as a draft or as a message.
+
+        If True, the rate limiter has counted the call, and the caller must make it with `show`.
+        """
         place = self._chats.find_current_id(chat)
         if self._chats.find_closed_reason(chat) or not self._admits(chat):
             return False
         return self._pacer.may_draft_now(place) if draft else self._pacer.may_show_now(place)
 
     async def show(self, method: TelegramMethod[T], chat: int) -> T:
-        """Send a call that shows progress at once, without queueing for the rate limit; ask `may_show` before.
+        """Make a call that shows progress, without waiting for the rate limit. Call `may_show` first, which counts the call.
 
         Raises AiogramError if Telegram refuses the call.
         """
@@ -165,18 +172,18 @@ class Sender:
 
 
 def parse_flood_wait(error: Exception) -> float | None:
-    """Return how many seconds a 429 answer asks to wait, at least one; None for any other error."""
+    """Return how many seconds Telegram asks to wait (at least 1) if `error` is a 429 answer; None for any other error."""
     if isinstance(error, TelegramRetryAfter):
         return min(max(error.retry_after, 1), LONGEST_WAIT)
     return 1 if isinstance(error, TelegramAPIError) and _FLOOD in str(error.message) else None
 
 
 def calculate_retry_wait(error: Exception, attempts: int) -> float | None:
-    """Return the seconds until the next attempt after `attempts` failed ones; None if no retry can succeed.
+    """Return the seconds until a failed message is sent again; None if no retry can succeed. `attempts` counts the failed attempts so far.
 
-    If Telegram rejects the token, the message waits, since it is not to blame; the door ends for another reason. After a broken
-    connection, a 5xx or an unreadable answer (a proxy's page) it is unknown whether the message was shown. It is sent again and may
-    appear twice, since a duplicate message is a nuisance, but a lost answer is a broken promise.
+    If Telegram rejects the bot's token, a retry is made too, since the message itself may be fine. After a broken connection, a status 5xx
+    or an unreadable answer it is unknown whether the message was shown. It is sent again and may appear twice, because a lost answer would
+    be worse than a duplicate.
     """
     wait = parse_flood_wait(error)
     if isinstance(error, TelegramRetryAfter):
@@ -189,7 +196,10 @@ def calculate_retry_wait(error: Exception, attempts: int) -> float | None:
 
 
 def _strip_rejected(method: TelegramMethod[T], error: TelegramBadRequest) -> TelegramMethod[T] | None:
-    """Return the message without the part that Telegram refused; None if the refusal is about something else, or the part is not set."""
+    """Return the message without the part that Telegram refused, such as its buttons or its topic.
+
+    Returns None if the error is about something else, or if the message has no such part.
+    """
     for words, without in _STRIPPABLE:
         mine = {name: value for name, value in without.items() if getattr(method, name, None)}
         if words in error.message.lower() and mine:

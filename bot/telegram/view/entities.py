@@ -1,6 +1,7 @@
-"""Converts spans to text with Telegram's entities (formatting at UTF-16 offsets), and splits long texts into several messages. Pure.
+"""Converts spans (pieces of text with styles) to text with Telegram's entities, and splits long texts into several messages. Pure.
 
-Texts are split between paragraphs and between entities if possible.
+An entity formats a part of a text, whose offset and length Telegram counts in UTF-16 units. Texts are split between paragraphs and between
+entities if possible.
 """
 
 import re
@@ -21,12 +22,12 @@ _TONES, _FLAGS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200)
 
 
 def is_blank(text: str) -> bool:
-    """Return whether the text has no visible character (spaces and zero-width marks only); Telegram refuses such a message as empty."""
+    """Return whether the text has no visible character, only spaces and zero-width characters. Telegram refuses it as empty."""
     return all(mark.isspace() or mark in _BLANK_LETTERS or unicodedata.category(mark) in _UNSEEN for mark in text)
 
 
 def trim_text(text: str, limit: int) -> str:
-    """Return `text` cut to at most `limit` UTF-16 units, with "…" at the end if something is missing."""
+    """Return `text` cut to at most `limit` UTF-16 units; a text that was cut ends with "…"."""
     if count_units(text) <= limit:
         return text
     return text.encode("utf-16-le")[: (limit - 1) * 2].decode("utf-16-le", "ignore") + "…"
@@ -38,9 +39,10 @@ def count_units(text: str) -> int:
 
 
 def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> list[tuple[str, list[MessageEntity]]]:
-    """Return the text in parts of at most `limit` UTF-16 units, each with its entities; a surrogate pair is never divided.
+    """Return the text in parts of at most `limit` UTF-16 units, each with its entities. A surrogate pair is never divided.
 
-    An entity that would be divided moves to the next part as a whole if it fits there; a longer one continues in the next part.
+    An entity that crosses the end of a part is moved to the next part as a whole, if it fits there. A longer one is divided and continues
+    in the next part.
     """
     raw = text.encode("utf-16-le")
     pieces: list[tuple[str, list[MessageEntity]]] = []
@@ -53,14 +55,22 @@ def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIM
 
 
 def _move_before_entities(raw: bytes, entities: list[MessageEntity], start: int, end: int, limit: int) -> int:
-    """Return the position before all entities that cross the cut at `end` and fit into a part; `end` if the part would become tiny."""
+    """Return the cut `end`, moved back to where the entities that it would divide begin.
+
+    Only entities that fit into one part are considered. If the part from `start` would become tiny, the cut is not moved. Positions are in
+    UTF-16 units.
+    """
     across = [item for item in entities if item.offset < end < item.offset + item.length and item.length <= limit]
     before = min((item.offset for item in across), default=end)
     return before if before - start >= _MIN_PIECE and not _is_inside_surrogate(raw, before) else end
 
 
 def _find_border(raw: bytes, start: int, limit: int) -> int:
-    """Return where to cut: after the last paragraph, line or space before the limit, else at it, never inside a visible character."""
+    """Return where to end the part that begins at `start`, in UTF-16 units.
+
+    This is after the last paragraph, line or word within `limit`, or at the limit if there is no such place. A visible character is never
+    divided.
+    """
     window = raw[start * 2 : (start + limit) * 2]
     for mark in ("\n\n", "\n", " "):
         place = _find_last(window, mark.encode("utf-16-le"))
@@ -71,7 +81,7 @@ def _find_border(raw: bytes, start: int, limit: int) -> int:
 
 
 def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
-    """Return the cut, moved back if it would divide one visible character such as a family emoji, a flag, or a letter and its accent."""
+    """Return the cut `end`, moved back if it would divide one visible character, such as a flag, a family emoji or an accented letter."""
     window = raw[start * 2 : end * 2].decode("utf-16-le")
     after = raw[end * 2 : (end + 2) * 2].decode("utf-16-le", "ignore")[:1]
     kept = len(window)
@@ -81,7 +91,7 @@ def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
 
 
 def _is_joined(before: str, mark: str) -> bool:
-    """Return whether the character `mark` is drawn as one with the end of `before`, the text in front of it."""
+    """Return whether the character `mark` and the end of `before`, the text in front of it, are displayed as one character."""
     if not before:
         return False
     if mark == _JOINER or before[-1] == _JOINER or unicodedata.combining(mark) or unicodedata.category(mark) in {"Mn", "Me"}:
@@ -118,7 +128,7 @@ _DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def _add_entity(entities: list[MessageEntity], kind: str, offset: int, length: int) -> None:
-    """Add an entity; a quote that the one before it ends with is continued."""
+    """Add an entity to `entities`, or make a quote longer if one ends at `offset` and the new entity is a quote too."""
     if kind in _BLOCKS:
         for place, known in enumerate(entities):
             if known.type == kind and known.offset + known.length == offset:
@@ -128,7 +138,11 @@ def _add_entity(entities: list[MessageEntity], kind: str, offset: int, length: i
 
 
 def render_entities(text: Spans) -> tuple[str, list[MessageEntity]]:
-    """Return the plain text and its entities; nothing in it can be tapped except the links of the spans and what our code says."""
+    """Return the spans as plain text with Telegram's entities.
+
+    Only the links of the spans and the commands in the bot's own sentences can be tapped. Links, mentions and commands in texts of others
+    are disabled.
+    """
     words: list[str] = []
     entities: list[MessageEntity] = []
     offset = 0

@@ -1,7 +1,7 @@
-"""Inline keyboards for each kind of outbox row. Pure.
+"""Builds the buttons under a message, for each kind of outbox row (stored message). Pure.
 
-The approve button of a dangerous call is not where it is on other cards, and for the second confirmation it changes its place again.
-A person who taps twice at the same place out of habit therefore denies the call.
+The approve button of a dangerous call is at another place than on other cards, and changes its place again for the second confirmation. A
+person who taps the same place twice out of habit therefore denies the call.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,15 +42,16 @@ _LONGEST_LABEL = 128
 
 
 def build_keyboard(kind: str, body: JsonObject, tr: Translator) -> Markup | None:
-    """Return the buttons of an outbox row with this kind and body, None if it has none."""
+    """Return the buttons for an outbox row of this kind with this body; None if it has no buttons."""
     draw = _KEYBOARDS.get(kind)
     return draw(body, tr) if draw is not None else None
 
 
 def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Return the buttons of a reply, None if it has none.
+    """Return the buttons under a reply; None if it has no buttons.
 
-    These are the choices of a question, checks of unknown outcomes, actions, undo, and example requests.
+    There are buttons for the options of a question, for checking calls with an unknown outcome, for next steps, for undoing calls and for
+    example requests.
     """
     rows: Buttons = []
     for choice in reply.choices:
@@ -71,12 +72,16 @@ def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup |
 
 
 def build_stop_keyboard(tr: Translator) -> InlineKeyboardMarkup:
-    """Return the Stop button for a message that shows the progress of a turn."""
+    """Return the Stop button for the message that shows the progress of a running turn (processing of a request)."""
     return InlineKeyboardMarkup(inline_keyboard=[[_build_button(tr.translate("button-stop"), StopClick())]])
 
 
 def build_card_keyboard(view: CardView, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Return the buttons of an open card, or those of actions that are still possible on a decided one; None if there are none."""
+    """Return the buttons of a card (request for confirmation); None if it has none.
+
+    An open card has buttons that decide it. A decided card has at most one, for the next step that is possible: undo, repeat, or check the
+    outcome.
+    """
     return _build_markup(_build_waiting_rows(view, tr) if view.card.is_waiting else _build_settled_rows(view, tr))
 
 
@@ -100,13 +105,19 @@ def _build_waiting_rows(view: CardView, tr: Translator) -> Buttons:
 
 
 def _build_deny_reason_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
-    """Return a button of the copy of a card that a lead (head of sales) sees; the lead's next message is then the reason of a refusal."""
+    """Return the button "deny and say why" for the copy of a card that a lead (head of sales) gets.
+
+    After a click on it, the lead's next message is the reason of the denial.
+    """
     words = ("why", view.card.confirmation_id, view.card.nonce, _format_origin(view))
     return _build_button(tr.translate("button-deny-why"), ActionClick(words=words))
 
 
 def _build_remote_details_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
-    """Return the details button on the lead's copy of a card; it names the card's own session, in which the call is stored."""
+    """Return the details button for the copy of a card that a lead (head of sales) gets.
+
+    Its callback data names the session that the card belongs to, because the call is stored there and not in the lead's session.
+    """
     words = ("details", view.card.confirmation_id, _format_origin(view))
     return _build_button(tr.translate("button-details"), ActionClick(words=words))
 
@@ -123,7 +134,7 @@ def _build_decision_rows(view: CardView, no: InlineKeyboardButton, tr: Translato
 
 
 def _is_fixed(view: CardView) -> bool:
-    """Return whether the card cannot be edited: it is for a batch or an undo, or shows no values."""
+    """Return whether the card's values cannot be edited: it belongs to a batch or an undo, or shows no values."""
     return bool(view.preview.items) or not view.preview.lines or is_undo(view.card)
 
 
@@ -142,7 +153,7 @@ def _build_settled_rows(view: CardView, tr: Translator) -> Buttons:
 
 
 def _build_copy_rows(view: CardView, tr: Translator) -> Buttons:
-    """Return the row with the button that copies the record's number; no row if the record has none yet."""
+    """Return one row with a button that copies the number of the card's record; an empty list if the record has no number yet."""
     number = view.preview.id
     if not number:
         return []
@@ -164,9 +175,10 @@ def _build_decision_button(view: CardView, text: str, *, approve: bool, nonce: s
 
 
 def build_edit_keyboard(body: JsonObject, tr: Translator) -> Markup | None:
-    """Return the buttons of a question that is asked when a card is edited, None for the outcome of an edit.
+    """Return the buttons for a message of kind "edit", with which a person changes a card; None if the message is not a question.
 
-    These are the card's fields, the possible meanings of an answer, or a prompt to type one.
+    The buttons are the card's fields (which one to change?) or the possible values. For a value that must be typed, a prompt for a reply is
+    returned.
     """
     edit = EditBody.model_validate(body)
     confirmation_id = edit.confirmation_id
@@ -213,7 +225,10 @@ def _build_button(text: str, press: ButtonClick, style: str = "") -> InlineKeybo
 
 
 def format_label(text: str) -> str:
-    """Return the text as a button label: one line of at most `_LONGEST_LABEL` units, "…" if it is blank, which Telegram would refuse."""
+    """Return the text as a button label: one line of at most `_LONGEST_LABEL` UTF-16 units.
+
+    A blank text becomes "…", because Telegram refuses empty labels.
+    """
     line = trim_text(" ".join(text.split()), _LONGEST_LABEL)
     return "…" if is_blank(line) else line
 

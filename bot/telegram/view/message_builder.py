@@ -1,4 +1,4 @@
-"""Builds the Telegram messages of an outbox row: text parts, buttons and files, both for sending and for editing. Pure."""
+"""Builds the Telegram messages for an outbox row (stored message): text parts, buttons and files, both to send and to edit. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ Piece = tuple[str, list[MessageEntity]]
 
 @dataclass(frozen=True, kw_only=True)
 class Attachment:
-    """A file to send; `build` returns its content, takes some time and must be called in a thread."""
+    """A file to send. Call `build` in a thread, because building the content takes some time."""
 
     name: str
     caption: str
@@ -41,7 +41,7 @@ class Attachment:
 
 @dataclass(frozen=True, kw_only=True)
 class RenderedMessage:
-    """The messages of one outbox row: text parts in order, buttons under the last of them, then files."""
+    """The Telegram messages for one outbox row: text parts in order, then files. The buttons are under the last text part."""
 
     pieces: tuple[Piece, ...]
     markup: Markup | None = None
@@ -49,7 +49,10 @@ class RenderedMessage:
 
 
 def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """Return the messages of an outbox row in the language of `tr`; raises pydantic's ValidationError if the body does not fit the kind."""
+    """Return the Telegram messages for an outbox row, in the language of `tr`.
+
+    Raises pydantic's ValidationError if the row's body does not fit its kind.
+    """
     safe = disable_message_links(row.kind, row.body, locale=tr.locale)  # for the text only: buttons and files keep the original values
     match row.kind:
         case "card":
@@ -68,25 +71,26 @@ def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
 
 
 def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """Return the notice that is sent in place of a reply that cannot be shown.
+    """Return a notice that an answer cannot be shown, to be sent in place of that answer.
 
-    The turn may have changed data, so it must not end without an answer.
+    The request may have changed data in the portal, so the person must get some answer.
     """
     said = build_reply(Notice(code="answer-unshown", args={"id": row.id[-8:]}))
     return RenderedMessage(pieces=_split_text(render_reply(said, tr)))
 
 
 def _find_topic(row: OutboxRow) -> str:
-    """Return the row's session if it is in a topic of a group, else "".
+    """Return the row's session key if it names a topic of a group, otherwise "".
 
-    If the topic is closed the card is shown outside it, and its buttons must still name its session.
+    The buttons of a card contain this key. If the topic is closed, the card is shown outside it, and its buttons must still name its
+    session.
     """
     chat, thread = parse_chat(row.session)
     return row.session if thread and chat < 0 else ""
 
 
 def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...]:
-    """Return the file that lists everything a batch of many commands will write; empty if the card itself lists the commands."""
+    """Return a spreadsheet file with everything that a large batch will write; an empty tuple if the card itself lists the commands."""
     sheet = build_batch_sheet(view, tr)
     if sheet is None:
         return ()
@@ -99,7 +103,10 @@ def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...
 
 
 def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
-    """Return the messages of a reply; `safe` is the same reply with foreign links disabled, from which the text is rendered."""
+    """Return the Telegram messages for a reply: its text, its buttons, and a file for each list that is too long.
+
+    `safe` is the same reply with links of others disabled. The text is rendered from it, buttons and files from `reply`.
+    """
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
     files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS)
@@ -107,7 +114,10 @@ def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
 
 
 def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachment], tr: Translator) -> RenderedMessage:
-    """Return at most `MOST_PIECES` messages; of a longer text one message with the beginning and a file with all of it."""
+    """Return the text as at most `MOST_PIECES` messages, with buttons and files.
+
+    Of a longer text the beginning is one message, and the whole text is added as a file.
+    """
     pieces = _split_text(text)
     if len(pieces) <= MOST_PIECES:
         return RenderedMessage(pieces=pieces, markup=markup, files=tuple(files))
@@ -117,14 +127,14 @@ def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachmen
 
 
 def _build_beginning(text: Spans, closing: str) -> Piece:
-    """Return one message: as much of the text as fits, and the line `closing`, which says where the rest is."""
+    """Return one message with as much of the text as fits, and below it the line `closing`, which says where the rest is."""
     head, marks = split_entities(*render_entities(text), limit=LIMIT - count_units(closing) - 1)[0]
     said = MessageEntity(type="bold", offset=count_units(head) + 1, length=count_units(closing))
     return f"{head}\n{closing}", [*marks, said]
 
 
 def _split_text(text: Spans) -> tuple[Piece, ...]:
-    """Return the text as messages of allowed length, without blank ones, which Telegram refuses."""
+    """Return the text as messages of allowed length. Blank ones are left out, because Telegram refuses them."""
     return tuple(piece for piece in split_entities(*render_entities(text)) if not is_blank(piece[0]))
 
 
@@ -147,6 +157,6 @@ def _build_file(file: File, tr: Translator) -> Attachment:
 
 
 def _build_file_name(words: str) -> str:
-    """Return `words` as a file name without extension: at most 60 harmless characters, "list" if none are left."""
+    """Return `words` as a file name without extension: at most 60 characters, unsafe ones removed; "list" if nothing is left."""
     kept = "".join(mark if mark.isalnum() or mark in " -_.,№«»" else " " for mark in words)
     return " ".join(kept.split())[:60].strip(". ") or "list"

@@ -1,4 +1,4 @@
-"""answerCallbackQuery: one answer to a button click, in time."""
+"""The method answerCallbackQuery, with which the bot answers a click once and within a time limit."""
 
 from sandbox.telegram.storage import callbacks
 from sandbox.telegram.text import utf16_length
@@ -10,7 +10,10 @@ _TOO_OLD = "query is too old and response timeout expired or query ID is invalid
 
 
 def answer_callback_query(world: World, params: Params) -> bool:
-    """Stop the button's progress indicator and show the toast. Raises `ApiError` 400 for a late, unknown or answered click."""
+    """Answer a click: the button stops showing a progress sign, and the answer's text is shown for a moment.
+
+    Raises `ApiError` 400 if the click is unknown, too old, or answered already.
+    """
     callback = callbacks.find(world.db, params.text("callback_query_id"))
     if callback is None or callback["answer"] is not None:
         raise bad_request(_TOO_OLD)

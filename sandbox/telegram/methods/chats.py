@@ -1,4 +1,4 @@
-"""Finds the chat and the message that a call names, with the Bot API's error texts if there is none."""
+"""Finds the chat, topic or message that a call names, or raises the Bot API's error; also getChat and getChatMember."""
 
 from sandbox.telegram.storage import messages, people, standings
 from sandbox.telegram.storage.messages import StoredMessage
@@ -7,7 +7,10 @@ from sandbox.telegram.world import World
 
 
 def require_chat(world: World, params: Params) -> JsonObject:
-    """Return the Chat that `chat_id` names. Raises `ApiError` if the bot cannot know it, was removed from it, or it moved."""
+    """Return the Chat object for the parameter `chat_id`.
+
+    Raises `ApiError` if there is no such chat, if the bot was removed from it, or if the group became a supergroup.
+    """
     given = params.text("chat_id")
     if not given:
         raise bad_request("chat_id is empty")
@@ -27,7 +30,10 @@ def require_chat(world: World, params: Params) -> JsonObject:
 
 
 def require_open_chat(world: World, params: Params) -> JsonObject:
-    """Return the Chat in which something may be shown. Raises `ApiError`, also 403 if the person blocks the bot."""
+    """Return the Chat object for the parameter `chat_id`, if the bot may write there.
+
+    Raises `ApiError` as `require_chat` does, and 403 if the person blocked the bot or never started it.
+    """
     chat = require_chat(world, params)
     match standings.state_of(world.db, chat["id"]):
         case "blocked":
@@ -41,7 +47,10 @@ def require_open_chat(world: World, params: Params) -> JsonObject:
 
 
 def require_thread(world: World, chat: JsonObject, params: Params) -> JsonObject:
-    """Return the fields that place a message in a topic. Raises `ApiError` 400 for a topic that a group does not have."""
+    """Return the fields that place a message in the topic `message_thread_id`; an empty object if the call names no topic.
+
+    Raises `ApiError` 400 if the group has no such topic.
+    """
     thread = params.integer("message_thread_id")
     if not thread:
         return {}
@@ -53,7 +62,10 @@ def require_thread(world: World, chat: JsonObject, params: Params) -> JsonObject
 
 
 def require_message(world: World, params: Params, doing: str) -> StoredMessage:
-    """Return the message that the call names. Raises `ApiError` 400 "message to … not found"."""
+    """Return the message that the call names by chat id and message id.
+
+    Raises `ApiError` 400 "message to … not found"; `doing` is the word in place of the dots, such as "edit".
+    """
     chat = require_open_chat(world, params)
     found = messages.find(world.db, chat["id"], params.integer("message_id"))
     if found is None or found.deleted or messages.EPHEMERAL in found.body:
@@ -62,13 +74,13 @@ def require_message(world: World, params: Params, doing: str) -> StoredMessage:
 
 
 def get_chat(world: World, params: Params) -> JsonObject:
-    """Return the ChatFullInfo of a chat, with the fields that are required there."""
+    """Return the Bot API's ChatFullInfo object for a chat, with its required fields."""
     chat = require_chat(world, params)
     return {**chat, "accent_color_id": 0, "max_reaction_count": 1, "accepted_gift_types": _NO_GIFTS}
 
 
 def get_chat_member(world: World, params: Params) -> JsonObject:
-    """Return whether a person sits in a chat."""
+    """Return the Bot API's ChatMember object, which says whether a person is in a chat."""
     chat = require_chat(world, params)
     person = people.find_person(world.db, params.integer("user_id"))
     if person is None:

@@ -1,4 +1,4 @@
-"""setMyCommands, getMyCommands, deleteMyCommands, and the menu that a person sees."""
+"""The methods setMyCommands, getMyCommands and deleteMyCommands, and a function that returns the command menu of a chat."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ _SETTING = "commands"
 
 
 def set_my_commands(world: World, params: Params) -> bool:
-    """Store the menu of one scope and language. Raises `ApiError` 400 for a name or description out of bounds."""
+    """Store the command menu of one scope and language. Raises `ApiError` 400 for an invalid name or description."""
     given = params.structure("commands")
     if not isinstance(given, list):
         raise bad_request("can't parse commands JSON object")
@@ -27,19 +27,22 @@ def set_my_commands(world: World, params: Params) -> bool:
 
 
 def delete_my_commands(world: World, params: Params) -> bool:
-    """Forget the menu of one scope and language."""
+    """Delete the command menu of one scope and language."""
     menus = {key: menu for key, menu in world.db.setting(_SETTING, {}).items() if key != _key(params)}
     return _store(world, menus)
 
 
 def get_my_commands(world: World, params: Params) -> list[JsonObject]:
-    """Return the menu of exactly this scope and language."""
+    """Return the command menu that is stored for exactly this scope and language."""
     menu: list[JsonObject] = world.db.setting(_SETTING, {}).get(_key(params), [])
     return menu
 
 
 def menu_of_chat(world: World, chat_id: int) -> list[JsonObject]:
-    """Return the menu that a person sees in a chat: the narrowest scope first, the person's language before none."""
+    """Return the command menu that is shown in a chat: the menu of the narrowest scope that has one.
+
+    Within a scope, the menu in the person's language comes before the one without a language.
+    """
     menus = world.db.setting(_SETTING, {})
     person = people.find_person(world.db, chat_id)
     language = person.language_code if person else "ru"

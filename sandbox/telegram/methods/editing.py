@@ -1,4 +1,7 @@
-"""editMessageText, editMessageCaption, editMessageReplyMarkup, deleteMessage, setMessageReaction."""
+"""The methods with which the bot changes, deletes and reacts to messages.
+
+They are editMessageText, editMessageCaption, editMessageReplyMarkup, deleteMessage and setMessageReaction.
+"""
 
 from typing import Any
 
@@ -29,7 +32,7 @@ _REACTIONS = frozenset({
 
 
 def edit_message_text(world: World, params: Params) -> JsonObject:
-    """Change the text and the buttons of the bot's own message; buttons not sent again are gone."""
+    """Change the text and the buttons of one of the bot's messages. If the call has no buttons, the old ones are removed."""
     message = _own(world, params)
     if "text" not in message.body:
         raise bad_request("there is no text in the message to edit")
@@ -38,7 +41,7 @@ def edit_message_text(world: World, params: Params) -> JsonObject:
 
 
 def edit_message_caption(world: World, params: Params) -> JsonObject:
-    """Change the caption and the buttons of a file that the bot sent."""
+    """Change the caption and the buttons of a message with a file that the bot sent."""
     message = _own(world, params)
     if "text" in message.body:
         raise bad_request("there is no caption in the message to edit")
@@ -48,12 +51,12 @@ def edit_message_caption(world: World, params: Params) -> JsonObject:
 
 
 def edit_message_reply_markup(world: World, params: Params) -> JsonObject:
-    """Change only the buttons of the bot's own message."""
+    """Change only the buttons of one of the bot's messages."""
     return _apply(world, _own(world, params), params, {})
 
 
 def delete_message(world: World, params: Params) -> bool:
-    """Delete a message from a chat: the bot's own, or any of a private chat, within 48 hours."""
+    """Delete a message that is at most 48 hours old: one of the bot's, or in a private chat any message."""
     message = require_message(world, params, "delete")
     own = message.body["from"]["id"] == BOT["id"]
     too_old = world.now() - message.body["date"] > _DELETE_WITHIN
@@ -65,7 +68,7 @@ def delete_message(world: World, params: Params) -> bool:
 
 
 def set_message_reaction(world: World, params: Params) -> bool:
-    """Set at most one emoji under a message, or remove it."""
+    """Set the bot's reaction to a message, one emoji at most; an empty list removes it."""
     message = require_message(world, params, "react")
     given = params.structure("reaction") or []
     if not isinstance(given, list):

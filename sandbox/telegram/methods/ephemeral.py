@@ -1,4 +1,4 @@
-"""Messages that one person of a group sees: where they may go, editEphemeralMessage…, deleteEphemeralMessage (Bot API 10.2, 10.3)."""
+"""Ephemeral messages, which only one person of a group sees: sending, editing and deleting them (Bot API 10.2, 10.3)."""
 
 from sandbox.telegram.keyboards import inline_only, read_markup
 from sandbox.telegram.methods.chats import require_open_chat
@@ -14,9 +14,9 @@ _TOO_OLD = "query is too old and response timeout expired or query ID is invalid
 
 
 def receiver_of(world: World, chat: JsonObject, params: Params) -> JsonObject:
-    """Return the fields that mark a message as for one person, {} for everybody.
+    """Return the fields that mark a new message as visible to one person only; an empty object if it is for everybody.
 
-    Raises `ApiError` 400 for a wrong chat, person or click.
+    Raises `ApiError` 400 in a private chat, for a person who is not in the group, and for a click that is not theirs or too old.
     """
     given = params.structure("ephemeral_message_parameters")
     if given is None and params.has("receiver_user_id"):
@@ -39,19 +39,19 @@ def receiver_of(world: World, chat: JsonObject, params: Params) -> JsonObject:
 
 
 def edit_text(world: World, params: Params) -> bool:
-    """Change the text and the buttons of a message for one person."""
+    """Change the text and the buttons of an ephemeral message (visible to one person)."""
     message = _own(world, params)
     text, entities = read_text(params)
     return _apply(world, message, params, {"text": text, "entities": entities})
 
 
 def edit_reply_markup(world: World, params: Params) -> bool:
-    """Change only the buttons of a message for one person."""
+    """Change only the buttons of an ephemeral message (visible to one person)."""
     return _apply(world, _own(world, params), params, {})
 
 
 def delete(world: World, params: Params) -> bool:
-    """Delete a message for one person from the chat."""
+    """Delete an ephemeral message (visible to one person)."""
     message = _own(world, params)
     messages.mark_deleted(world.db, message.message_id)
     show_message(world, StoredMessage(message.body, deleted=True, reactions=[]))

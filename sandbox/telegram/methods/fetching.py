@@ -1,4 +1,4 @@
-"""getUpdates, setWebhook, deleteWebhook, getWebhookInfo: the two ways to receive updates, never both at once."""
+"""The methods getUpdates, setWebhook, deleteWebhook and getWebhookInfo. A bot gets its updates by polling or by webhook, never both."""
 
 import re
 
@@ -12,7 +12,10 @@ WEBHOOK = "webhook"
 
 
 async def get_updates(world: World, params: Params) -> list[JsonObject]:
-    """Return waiting updates, or wait for one. Raises `ApiError` 409 if a webhook is set or another poller comes."""
+    """Return the waiting updates, or wait for one until the timeout.
+
+    Raises `ApiError` 409 if a webhook is set, or if another poller comes while this one waits.
+    """
     if world.db.setting(WEBHOOK):
         raise ApiError(
             409,
@@ -34,7 +37,10 @@ async def get_updates(world: World, params: Params) -> list[JsonObject]:
 
 
 def set_webhook(world: World, params: Params) -> bool:
-    """Send updates to an address from now on; an empty one is deleteWebhook. Plain http is accepted, because this is loopback."""
+    """Store the address to which updates are sent from now on. An empty address deletes the webhook.
+
+    Telegram requires https; plain http is accepted here, because everything runs on this machine.
+    """
     url = params.text("url")
     if not url:
         return delete_webhook(world, params)
@@ -52,7 +58,7 @@ def set_webhook(world: World, params: Params) -> bool:
 
 
 def delete_webhook(world: World, params: Params) -> bool:
-    """Return to polling; waiting updates stay unless the bot drops them."""
+    """Delete the webhook, so that the bot can poll. Waiting updates are kept, unless the call says `drop_pending_updates`."""
     _maybe_drop(world, params)
     world.db.remember(WEBHOOK, None)
     world.announce_webhook()
@@ -60,7 +66,7 @@ def delete_webhook(world: World, params: Params) -> bool:
 
 
 def get_webhook_info(world: World, _params: Params) -> JsonObject:
-    """Return where updates go, how many wait, and the last failure."""
+    """Return the address of the webhook, the number of waiting updates, and the last failure of a delivery."""
     webhook = world.db.setting(WEBHOOK) or {}
     info: JsonObject = {
         "url": webhook.get("url", ""),
@@ -76,7 +82,7 @@ def get_webhook_info(world: World, _params: Params) -> JsonObject:
 
 
 def _remember_allowed(world: World, params: Params) -> None:
-    """Store the list of update kinds the bot asks for; a missing list leaves it unchanged."""
+    """Store the parameter `allowed_updates`, the kinds of updates that the bot wants. Without the parameter nothing changes."""
     if not params.has("allowed_updates"):
         return
     allowed = params.structure("allowed_updates") or []

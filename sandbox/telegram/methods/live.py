@@ -1,4 +1,4 @@
-"""sendChatAction and sendMessageDraft: what a chat shows while the bot works and no message keeps."""
+"""The methods sendChatAction and sendMessageDraft, which show for a short time that the bot is working. They create no message."""
 
 from sandbox.telegram import text as texts
 from sandbox.telegram.methods.chats import require_open_chat, require_thread
@@ -13,7 +13,7 @@ _ACTIONS = frozenset({
 
 
 def send_chat_action(world: World, params: Params) -> bool:
-    """Show "typing…" for five seconds or until the bot's next message."""
+    """Show an action of the bot, such as "typing…", for five seconds or until its next message."""
     chat = require_open_chat(world, params)
     require_thread(world, chat, params)
     action = params.text("action")
@@ -25,9 +25,9 @@ def send_chat_action(world: World, params: Params) -> bool:
 
 
 def send_message_draft(world: World, params: Params) -> bool:
-    """Stream a preview of an answer into a private chat. Raises `ApiError` 400 elsewhere.
+    """Show a draft (an unfinished answer) in a private chat. Raises `ApiError` 400 for other chats.
 
-    A draft that the person stopped is taken and not shown again.
+    A draft that the person has stopped is accepted, but not shown again.
     """
     chat = require_open_chat(world, params)
     if chat["type"] != "private":

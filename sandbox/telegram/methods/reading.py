@@ -1,4 +1,4 @@
-"""Reads the parts of a message (text, caption, file) within the limits of the Bot API; sends nothing."""
+"""Reads the content of a message (text, caption, file) from the parameters of a call, and checks the limits of the Bot API."""
 
 from sandbox.telegram import text as texts
 from sandbox.telegram.storage import files
@@ -9,7 +9,7 @@ _UPLOAD_LIMIT = 50 * 1024 * 1024
 
 
 def read_text(params: Params) -> tuple[str, list[JsonObject]]:
-    """Read `text` with its entities within the limits of a message."""
+    """Return the parameter `text` and its entities. Raises `ApiError` 400 if the text is empty or too long for a message."""
     text, entities = texts.formatted_text(params.text("text"), params.text("parse_mode"), params.structure("entities"))
     if texts.is_empty(text):
         raise bad_request("message text is empty")
@@ -18,7 +18,7 @@ def read_text(params: Params) -> tuple[str, list[JsonObject]]:
 
 
 def read_caption(params: Params) -> JsonObject:
-    """Read `caption` with its entities within the limits of a caption."""
+    """Return the fields `caption` and `caption_entities` of a message. Raises `ApiError` 400 if the caption is too long."""
     caption, entities = texts.formatted_text(params.text("caption"), params.text("parse_mode"), params.structure("caption_entities"))
     texts.require_length(caption, texts.CAPTION_LIMIT, "message caption is too long")
     content: JsonObject = {"caption": caption} if caption else {}
@@ -26,7 +26,7 @@ def read_caption(params: Params) -> JsonObject:
 
 
 def stored_file(world: World, given: Upload | str) -> JsonObject:
-    """Store an upload of at most 50 MB, or find the file of a file_id."""
+    """Return the stored file for an upload of at most 50 MB, which is stored first, or for the file_id of an earlier file."""
     if isinstance(given, Upload):
         if len(given.content) > _UPLOAD_LIMIT:
             raise ApiError(413, "Request Entity Too Large")

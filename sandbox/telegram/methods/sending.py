@@ -1,4 +1,4 @@
-"""sendMessage, sendDocument, sendPhoto, sendVoice, getFile: what the bot sends to a chat, and files by their id."""
+"""The methods with which the bot sends messages (sendMessage, sendDocument, sendPhoto, sendVoice), and getFile."""
 
 from sandbox.telegram import attachments
 from sandbox.telegram.clock import unix
@@ -15,7 +15,7 @@ from sandbox.telegram.world import World
 
 
 def send_message(world: World, params: Params) -> JsonObject:
-    """Send a text. Raises `ApiError` 400 for an empty or long one, an unknown chat, unreadable entities or buttons."""
+    """Send a text. Raises `ApiError` 400 for an empty or too long text, an unknown chat, and invalid entities or buttons."""
     chat = require_open_chat(world, params)
     text, entities = read_text(params)
     content: JsonObject = {"text": text, **({"entities": entities} if entities else {})}
@@ -23,14 +23,14 @@ def send_message(world: World, params: Params) -> JsonObject:
 
 
 def send_document(world: World, params: Params) -> JsonObject:
-    """Send a file of at most 50 MB, uploaded or by file_id."""
+    """Send a file of at most 50 MB, given as an upload or as the file_id of a stored file."""
     chat = require_open_chat(world, params)
     stored = stored_file(world, params.file("document"))
     return _put(world, chat, params, {"document": attachments.document(stored), **read_caption(params)})
 
 
 def send_photo(world: World, params: Params) -> JsonObject:
-    """Send a PNG or JPEG. Raises `ApiError` 400 IMAGE_PROCESS_FAILED for anything else."""
+    """Send a PNG or JPEG. Raises `ApiError` 400 IMAGE_PROCESS_FAILED for other content."""
     chat = require_open_chat(world, params)
     photo = attachments.photo(world, stored_file(world, params.file("photo")))
     if photo is None:
@@ -39,14 +39,14 @@ def send_photo(world: World, params: Params) -> JsonObject:
 
 
 def send_voice(world: World, params: Params) -> JsonObject:
-    """Send a voice message, uploaded or by file_id."""
+    """Send a voice message, given as an upload or as the file_id of a stored file."""
     chat = require_open_chat(world, params)
     stored = stored_file(world, params.file("voice"))
     return _put(world, chat, params, {"voice": attachments.voice(stored, params.integer("duration")), **read_caption(params)})
 
 
 def get_file(world: World, params: Params) -> JsonObject:
-    """Return the path under which a file can be fetched. Raises `ApiError` 400 for an unknown one and for one above 20 MB."""
+    """Return the path from which a file can be downloaded. Raises `ApiError` 400 for an unknown file and for one above 20 MB."""
     stored = files.find(world.db, params.text("file_id"))
     if stored is None:
         raise bad_request("wrong file_id or the file is temporarily unavailable")
@@ -78,7 +78,7 @@ def _put(world: World, chat: JsonObject, params: Params, content: JsonObject) ->
 
 
 def _client_only(markup: JsonObject | None) -> JsonObject:
-    """Return what the person's application shows and the Message object does not repeat."""
+    """Return the fields of a prompt to reply (ForceReply), which clients show but the Bot API does not return in a Message object."""
     if not markup or not markup.get("force_reply"):
         return {}
     return {"force_reply": {"placeholder": markup.get("input_field_placeholder", "")}}
@@ -100,5 +100,5 @@ def _replied(world: World, chat_id: int, params: Params) -> JsonObject | None:
 
 
 def without_reply(body: JsonObject) -> JsonObject:
-    """Return a message as it appears inside another one: never with a reply of its own."""
+    """Return a Message object as it is included in another message as the one replied to: without its own `reply_to_message`."""
     return {name: value for name, value in over_the_wire(body).items() if name != "reply_to_message"}

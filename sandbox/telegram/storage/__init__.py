@@ -1,1 +1,1 @@
-"""The storage of the fake Telegram: SQLite in the data folder, so that chats survive a restart."""
+"""The storage of the fake Telegram: a SQLite database in the data folder, so that chats survive a restart."""

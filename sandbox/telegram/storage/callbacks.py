@@ -1,4 +1,4 @@
-"""Clicks of inline buttons, each with at most one answer."""
+"""Stores clicks on inline buttons, each with the bot's answer, if there is one."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from sandbox.telegram.wire import JsonObject
 
 
 def insert(db: Database, callback: JsonObject) -> None:
-    """Store a click: id, chat_id, message_id, user_id, data, pressed_at."""
+    """Store a click, given as an object with id, chat_id, message_id, user_id, data and pressed_at."""
     values = [callback[name] for name in ("id", "chat_id", "message_id", "user_id", "data", "pressed_at")]
     db.run("INSERT INTO callbacks VALUES (?, ?, ?, ?, ?, ?, NULL)", *values)
 
 
 def find(db: Database, callback_id: str) -> JsonObject | None:
-    """Return a click with its answer, or None."""
+    """Return the click with this id and its answer; None if there is no such click."""
     row = db.one("SELECT * FROM callbacks WHERE id = ?", callback_id)
     if row is None:
         return None
@@ -25,5 +25,5 @@ def find(db: Database, callback_id: str) -> JsonObject | None:
 
 
 def answer(db: Database, callback_id: str, given: JsonObject) -> None:
-    """Store the answer of a click."""
+    """Store the bot's answer to a click."""
     db.run("UPDATE callbacks SET answer = ? WHERE id = ?", orjson.dumps(given).decode(), callback_id)

@@ -1,4 +1,7 @@
-"""The SQLite file of the sandbox: schema, statements, small settings. One writer: the server's event loop."""
+"""The SQLite database of the sandbox: its tables, and how to run statements and store single values.
+
+Only the server's event loop writes to it.
+"""
 
 import sqlite3
 from collections.abc import Iterator
@@ -34,7 +37,7 @@ CREATE TABLE IF NOT EXISTS topics (
 
 
 class Database:
-    """One connection; `transaction` groups several statements."""
+    """One connection to the sandbox's SQLite database; `transaction` groups several statements."""
 
     def __init__(self, path: Path) -> None:
         # The server ensures single-thread use instead of sqlite3: uvicorn may run in a thread that did not open the file.
@@ -44,12 +47,12 @@ class Database:
         self._connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;" + _SCHEMA)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection."""
         self._connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit everything inside, or roll back if it raises."""
+        """Enter a context whose statements are committed together, or rolled back if it raises."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -63,19 +66,19 @@ class Database:
         return self._connection.execute(statement, values)
 
     def one(self, statement: str, *values: Any) -> sqlite3.Row | None:
-        """Return the first row, or None."""
+        """Return the first row of the result, or None if it is empty."""
         row: sqlite3.Row | None = self._connection.execute(statement, values).fetchone()
         return row
 
     def all(self, statement: str, *values: Any) -> list[sqlite3.Row]:
-        """Return all rows."""
+        """Return all rows of the result."""
         return self._connection.execute(statement, values).fetchall()
 
     def setting(self, name: str, default: Any = None) -> Any:
-        """Return a small stored value, or the default."""
+        """Return the single value that is stored under `name`, or the default."""
         row = self.one("SELECT value FROM meta WHERE name = ?", name)
         return orjson.loads(row["value"]) if row else default
 
     def remember(self, name: str, value: Any) -> None:
-        """Store a small value under a name."""
+        """Store a single value under `name`."""
         self.run("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, orjson.dumps(value).decode())

@@ -1,4 +1,4 @@
-"""Files that were sent: bytes in a folder beside the database, found by file_id."""
+"""Stores files that were sent: their bytes in a folder, and their metadata in the database under a file_id."""
 
 import hashlib
 from pathlib import Path
@@ -8,7 +8,7 @@ from sandbox.telegram.wire import JsonObject, Upload
 
 
 def store(db: Database, folder: Path, upload: Upload, *, place: str = "documents") -> JsonObject:
-    """Store the bytes under a name made of their hash and return the file's row; equal bytes are stored once."""
+    """Store an uploaded file and return its metadata. A file with the same bytes is stored only once, under a name made of their hash."""
     digest = hashlib.sha256(upload.content + upload.name.encode()).hexdigest()
     suffix = Path(upload.name).suffix[:12]
     path = f"{place}/file_{digest[:16]}{suffix}"
@@ -22,12 +22,12 @@ def store(db: Database, folder: Path, upload: Upload, *, place: str = "documents
 
 
 def find(db: Database, file_id: str) -> JsonObject | None:
-    """Return a file's row, or None."""
+    """Return the metadata of the file with this file_id, or None."""
     row = db.one("SELECT * FROM files WHERE file_id = ?", file_id)
     return dict(row) if row else None
 
 
 def find_by_path(db: Database, path: str) -> JsonObject | None:
-    """Return the row of the file that a download address names, or None: only stored paths are ever served."""
+    """Return the metadata of the file with this path, or None. Only files with stored paths can be downloaded."""
     row = db.one("SELECT * FROM files WHERE path = ?", path)
     return dict(row) if row else None

@@ -1,4 +1,4 @@
-"""Messages as the Bot API writes them, stored per chat; deleted ones stay, marked, for the page and for tests."""
+"""Stores the messages of each chat as Message objects of the Bot API. Deleted ones are kept and marked, for the page and for tests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,10 @@ _OURS = frozenset({EPHEMERAL, "force_reply"})
 
 
 def over_the_wire(body: JsonObject) -> JsonObject:
-    """Return the Message object as a bot receives it: without what only the person's application knows."""
+    """Return a stored message as the bot receives it: without the fields that only the person's client knows.
+
+    The id of an ephemeral message (visible to one person) is moved to the field `ephemeral_message_id`.
+    """
     given = {name: value for name, value in body.items() if name not in _OURS}
     if EPHEMERAL in body:
         given |= {"message_id": 0, "ephemeral_message_id": body["message_id"], "receiver_user": body[EPHEMERAL]["receiver"]}
@@ -24,7 +27,7 @@ def over_the_wire(body: JsonObject) -> JsonObject:
 
 @dataclass(frozen=True)
 class StoredMessage:
-    """A Message object with its stored metadata."""
+    """A Message object of the Bot API, whether it was deleted, and the bot's reactions to it."""
 
     body: JsonObject
     deleted: bool
@@ -37,12 +40,12 @@ class StoredMessage:
 
     @property
     def chat_id(self) -> int:
-        """The id of its chat."""
+        """The id of the chat that the message is in."""
         return int(self.body["chat"]["id"])
 
 
 def insert(db: Database, body: JsonObject) -> JsonObject:
-    """Store a message without an id and return it with the next id; ids grow over all chats, as a bot sees them."""
+    """Store a new message, and return it with its id. Ids increase over all chats together, as a bot sees them in private chats."""
     with db.transaction():
         cursor = db.run("INSERT INTO messages (chat_id, body) VALUES (?, '{}')", body["chat"]["id"])
         stored = {"message_id": cursor.lastrowid, **body}
@@ -51,12 +54,12 @@ def insert(db: Database, body: JsonObject) -> JsonObject:
 
 
 def replace(db: Database, body: JsonObject) -> None:
-    """Store the edited form of a message."""
+    """Store a changed message in place of the one with the same id."""
     db.run("UPDATE messages SET body = ? WHERE message_id = ?", _dumped(body), body["message_id"])
 
 
 def find(db: Database, chat_id: int, message_id: int) -> StoredMessage | None:
-    """Return a message of a chat, deleted or not; None if that chat never had it."""
+    """Return the message of this chat with this id, even if it is deleted; None if the chat never had it."""
     row = db.one("SELECT * FROM messages WHERE chat_id = ? AND message_id = ?", chat_id, message_id)
     return _stored(row) if row else None
 
@@ -68,7 +71,7 @@ def of_chat(db: Database, chat_id: int, after: int) -> list[StoredMessage]:
 
 
 def last_of_chats(db: Database) -> dict[int, StoredMessage]:
-    """Return the newest message still visible in each chat."""
+    """Return the newest message of each chat that is visible to everybody and not deleted, by chat id."""
     rows = db.all(
         "SELECT * FROM messages WHERE message_id IN (SELECT MAX(message_id) FROM messages"
         " WHERE deleted = 0 AND json_extract(body, '$.ephemeral') IS NULL GROUP BY chat_id)",

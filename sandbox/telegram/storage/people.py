@@ -1,4 +1,4 @@
-"""People who talk to the bot: the seeded ones, those added later, and the chats they are in."""
+"""Stores the simulated people who can talk to the bot, and the chats that they are in."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,7 +20,7 @@ GroupKind = Literal["group", "supergroup", "forum"]
 
 @dataclass(frozen=True)
 class Person:
-    """A person with a Telegram account; the private chat with the bot has the same id."""
+    """A simulated person with a Telegram account; the private chat with the bot has the same id."""
 
     id: int
     first_name: str
@@ -30,7 +30,7 @@ class Person:
     language_code: str = "ru"
 
     def user(self) -> JsonObject:
-        """Return the User object of the Bot API."""
+        """Return the Bot API's User object for the person."""
         return {
             "id": self.id,
             "is_bot": self.role == BOT_ROLE,
@@ -50,14 +50,14 @@ SEEDED = (
 
 
 def seed_people(db: Database) -> None:
-    """Add the seeded people if they are missing; a restart keeps changes."""
+    """Add the predefined people (`SEEDED`) who are not stored yet. Stored people are not changed."""
     for person in SEEDED:
         if find_person(db, person.id) is None:
             add_person(db, person)
 
 
 def add_person(db: Database, person: Person) -> None:
-    """Add or replace a person and open the private chat with the bot."""
+    """Add or replace a person, together with the private chat with the bot."""
     values = (person.id, person.first_name, person.username, person.role, person.bitrix_id, person.language_code)
     with db.transaction():
         db.run("INSERT OR REPLACE INTO people VALUES (?, ?, ?, ?, ?, ?)", *values)
@@ -65,18 +65,18 @@ def add_person(db: Database, person: Person) -> None:
 
 
 def find_person(db: Database, person_id: int) -> Person | None:
-    """Return a person, or None."""
+    """Return the person with this id, or None."""
     row = db.one("SELECT * FROM people WHERE id = ?", person_id)
     return Person(**dict(row)) if row else None
 
 
 def all_people(db: Database) -> list[Person]:
-    """Return everybody in the order of their ids."""
+    """Return all people, sorted by id."""
     return [Person(**dict(row)) for row in db.all("SELECT * FROM people ORDER BY id")]
 
 
 def add_group(db: Database, title: str, members: list[int], kind: GroupKind = "supergroup") -> int:
-    """Open a group with the bot in it and return its negative id; a forum is a supergroup with topics."""
+    """Create a group with the bot as a member, and return its negative id. The kind "forum" is a supergroup with topics."""
     highest = -4_000 if kind == "group" else -100_200_000
     row = db.one("SELECT MIN(id) AS lowest FROM chats WHERE id <= ? AND id > ?", highest, highest * 1000)
     chat_id = (row["lowest"] if row and row["lowest"] else highest) - 1
@@ -86,7 +86,7 @@ def add_group(db: Database, title: str, members: list[int], kind: GroupKind = "s
 
 
 def find_chat(db: Database, chat_id: int) -> JsonObject | None:
-    """Return the Chat object of the Bot API, or None."""
+    """Return the Bot API's Chat object for this id, or None."""
     row = db.one("SELECT * FROM chats WHERE id = ?", chat_id)
     if row is None:
         return None
@@ -100,7 +100,7 @@ def find_chat(db: Database, chat_id: int) -> JsonObject | None:
 
 
 def members_of(db: Database, chat_id: int) -> list[int]:
-    """Return the ids of the people who can write in a chat."""
+    """Return the ids of the people in a chat; of a private chat this is the person's id."""
     row = db.one("SELECT kind, members FROM chats WHERE id = ?", chat_id)
     if row is None:
         return []
@@ -109,6 +109,6 @@ def members_of(db: Database, chat_id: int) -> list[int]:
 
 
 def groups(db: Database) -> list[dict[str, Any]]:
-    """Return every group with its title and members."""
+    """Return all groups, each with its id, kind, title and members."""
     rows = db.all("SELECT id, kind, title, members FROM chats WHERE kind <> 'private' ORDER BY id DESC")
     return [{"chat_id": row["id"], "kind": row["kind"], "title": row["title"], "members": orjson.loads(row["members"])} for row in rows]

@@ -1,4 +1,7 @@
-"""The queue of updates: ids grow by one, each kind is kept as long as Telegram keeps it, confirmed ones are deleted."""
+"""The queue of updates for the bot. Update ids increase by one, and confirmed updates are deleted.
+
+An update that is not confirmed is kept as long as Telegram would keep it, which depends on its kind.
+"""
 
 from datetime import datetime
 
@@ -16,7 +19,7 @@ _ON_REQUEST = {"chat_member", "message_reaction", "message_reaction_count"}
 
 
 def add(db: Database, kind: str, payload: JsonObject, now: datetime) -> int | None:
-    """Queue an update and return its id; None if the bot did not ask for this kind, which Telegram then drops."""
+    """Queue an update and return its id; None if the bot did not ask for updates of this kind, which are dropped as on Telegram."""
     allowed = db.setting("allowed_updates")
     if kind not in allowed if allowed else kind in _ON_REQUEST:
         return None
@@ -25,26 +28,26 @@ def add(db: Database, kind: str, payload: JsonObject, now: datetime) -> int | No
 
 
 def add_raw(db: Database, body: JsonObject, now: datetime) -> int:
-    """Queue a body unchanged, whatever it contains, except that it gets the next update_id."""
+    """Queue `body` as an update without checking it, and return its new update_id."""
     kind = next((name for name in body if name != "update_id"), "unknown")
     return _insert(db, kind, orjson.dumps(body).decode(), now.timestamp() + _DAY)
 
 
 def pending(db: Database, now: datetime, limit: int) -> list[JsonObject]:
-    """Return the oldest unconfirmed updates; expired ones are dropped first."""
+    """Return at most `limit` waiting updates, oldest first. Updates that have expired are deleted before."""
     db.run("DELETE FROM updates WHERE expires_at <= ?", now.timestamp())
     rows = db.all("SELECT update_id, body FROM updates ORDER BY update_id LIMIT ?", limit)
     return [{**orjson.loads(row["body"]), "update_id": row["update_id"]} for row in rows]
 
 
 def count(db: Database, now: datetime) -> int:
-    """Return the number of waiting updates."""
+    """Return the number of waiting updates that have not expired."""
     row = db.one("SELECT COUNT(*) AS waiting FROM updates WHERE expires_at > ?", now.timestamp())
     return int(row["waiting"]) if row else 0
 
 
 def confirm_below(db: Database, offset: int) -> None:
-    """Delete everything before the offset; a negative one keeps only that many from the end."""
+    """Delete all updates with ids below `offset`. A negative offset keeps only that many of the newest updates."""
     if offset < 0:
         row = db.one("SELECT update_id FROM updates ORDER BY update_id DESC LIMIT 1 OFFSET ?", -offset - 1)
         offset = int(row["update_id"]) if row else 0
@@ -52,12 +55,12 @@ def confirm_below(db: Database, offset: int) -> None:
 
 
 def remove(db: Database, update_id: int) -> None:
-    """Delete one update, because a webhook accepted it."""
+    """Delete one update; called when the webhook has accepted it."""
     db.run("DELETE FROM updates WHERE update_id = ?", update_id)
 
 
 def drop_all(db: Database) -> None:
-    """Delete everything that waits."""
+    """Delete all waiting updates."""
     db.run("DELETE FROM updates")
 
 
