@@ -1,7 +1,8 @@
-"""The ✏ button: a person changes one value of a card before deciding. Code reads the value; no model is asked, nothing is approved.
+"""The ✏ button of a confirmation card: the person changes one value of the proposed call before they approve or decline it.
 
-Steps: a click; the choice of the field; the new value as a reply; a new request through the gate, with a card and approval of its own. The
-commit that replaces the old card closes it as «заменено».
+The steps are: the person clicks, chooses the field, and sends the new value as a reply. The new value is read by code, without a language
+model. A new request with it goes through the gate and gets its own card, which still needs approval. The commit that shows the new card
+closes the old one as «заменено».
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,7 +73,7 @@ class CardEditor:
         self._lists = lists
 
     async def begin(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click ("edit", id): ask which field to change, or for the value if there is only one field."""
+        """Handle the click on "edit" (with the card's id): ask which field to change, or ask for the value if there is only one field."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -89,7 +90,7 @@ class CardEditor:
         await session.commit(event, actor=actor.key, outbox=shown, inbox_done=[row.id])
 
     async def select_field(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click ("field", id, n): ask for the new value of the n-th field."""
+        """Handle the click on "field" (with the card's id and n): ask for the new value of the n-th editable field, counted from 0."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -102,7 +103,7 @@ class CardEditor:
         await _ask(card, card.fields[int(number)], row, actor, session)
 
     async def cancel(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click ("noedit", id): end the edit without a change."""
+        """Handle the click on "noedit" (with the card's id): end the edit without a change."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -113,7 +114,10 @@ class CardEditor:
         await _cancel_edit(read_word(row, 1), row, actor, session)
 
     async def pick(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click ("pick", id, ask, n): take the n-th of the meanings that were offered for an ambiguous reply."""
+        """Handle the click on "pick": use one of the values that were offered because the person's reply was ambiguous.
+
+        The button holds the card's id, the number of the question and the number of the offered value, counted from 0.
+        """
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -184,7 +188,7 @@ class CardEditor:
             await _ask(card, field, row, actor, session, objection=_find_reason(result))
 
     async def _find_card(self, confirmation_id: str, actor: Actor | None, session: Session) -> "_EditableCard | Notice":
-        """Return the card if that person can change it now, else the message why not."""
+        """Return the card if this person can change it now; otherwise return the message that tells them why they cannot."""
         entry = session.state.cards.get(confirmation_id)
         if entry is None or actor is None:
             return OUTDATED
@@ -209,9 +213,9 @@ class CardEditor:
         return _EditableCard(entry=entry, call=call, fields=fields)
 
     async def _load_custom_types(self, call: Call) -> Mapping[str, str]:
-        """Return the types of the custom fields with a single value, by code.
+        """Return the types of the portal's custom fields that hold a single value: field code → type.
 
-        Empty if the portal cannot be read, so that those fields are not offered.
+        If the portal cannot be read, the result is empty and custom fields are not offered for editing.
         """
         if not call.entity:
             return {}
@@ -244,9 +248,10 @@ async def _ask(
     objection: Notice | None = None,
     options: Sequence[Option] = (),
 ) -> None:
-    """Ask for the new value of the field, in a new message.
+    """Ask the person for the new value of the field, in a new message.
 
-    An edited message further up would be overlooked, and Telegram cannot edit a forced reply into one.
+    It does not edit an earlier message, because the person would overlook the edit, and because Telegram cannot add a forced reply to an
+    existing message. `objection` says what was wrong with the last answer, `options` are values that it may have meant.
     """
     ask = _next_question_number(card, session)
     kept = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
@@ -263,7 +268,7 @@ async def _ask(
 async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, *, row: InboxRow, actor: Actor, session: Session) -> None:
     """Close the old card and show the new one in one commit.
 
-    If somebody decided about the old card meanwhile, that decision holds and the new card is closed.
+    If somebody has decided about the old card meanwhile, their decision stands, and the new card is closed instead.
     """
     entries = session.state.cards
     closing = confirmations.build_superseded_closing(card.entry, why="edited", by=new_id)
