@@ -48,7 +48,10 @@ async def ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch:
 
 
 async def release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Handle the click ("unfreeze", number of the freeze): allow writes again if that freeze is still in force. Raises StoreError."""
+    """Handle the click on "unfreeze" (with the number of a freeze): allow writes again if that freeze is still in force.
+
+    Raises StoreError.
+    """
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return

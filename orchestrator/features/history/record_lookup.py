@@ -60,14 +60,20 @@ def split_kind(text: str) -> tuple[str, str]:
 
 
 def parse_history_request(text: str) -> str:
-    """Return what follows «история …» in a plain message, to be read like an argument of /history; "" for other messages."""
+    """Return the record named in a plain message such as «история сделки 481»; "" for other messages and for one without a number.
+
+    The result is read in the same way as the argument of /history.
+    """
     found = _ASKED.fullmatch(" ".join(text.split()).rstrip(".?!"))
     said = (found[1] or found[2]) if found else ""
     return said if said and any(sign.isdigit() for sign in said) else ""
 
 
 def find_current_record(state: SessionState) -> str:
-    """Return the record that the conversation is about, the last one named; "" if there is none."""
+    """Return the record that the conversation is about, for example "deal:481"; "" if there is none.
+
+    If there are several, it is the one that was named last.
+    """
     objects = state.agent.objects
     here = {f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)}
     latest = next((target for target in reversed(state.trusted or ()) if target in here), "")
@@ -80,9 +86,9 @@ _NAMED_KINDS: Final = frozenset({*_KINDS, "task"})
 
 
 async def find_record_by_name(said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
-    """Return the record with the name `said`, for example "deal:481", or a reply if several, too many or none match.
+    """Return the record with the name `said`, for example "deal:481".
 
-    Raises BitrixError.
+    If several, too many or no records match, return a reply that says so; for several, it has a button for each. Raises BitrixError.
     """
     kind, rest = split_kind(said)
     told = build_reply(Notice(code="history-which"))
