@@ -55,7 +55,7 @@ class Transcriber:
         await self._http.aclose()
 
     async def transcribe(self, recording: bytes, *, language: str) -> str:
-        """Return the words of an Ogg Opus recording, "" if nothing was said (POST /audio/transcriptions).
+        """Return the spoken words of an Ogg Opus recording as text; "" if nothing was said (POST /audio/transcriptions).
 
         Raises `ModelClientError` for an answer that is malformed, refused, late or missing.
         """

@@ -1,6 +1,7 @@
-"""Performs effects of kind `schedule`: stores a reminder as an inbox row of the person's own chat, whose worker sets the timer.
+"""Performs effects of kind `schedule`: stores a reminder as an inbox row for the person's private chat.
 
-The row has a unique source, so storing it again does nothing, and whether it was stored can always be found out.
+The worker of that chat then sets the timer. The row has a unique source, so that storing it again changes nothing, and so that one can
+always find out whether it was stored.
 """
 
 from datetime import timedelta
@@ -29,7 +30,7 @@ class SchedulePerformer:
     is_application = True
 
     def __init__(self, store: AsyncStore, clock: Clock) -> None:
-        """Store reminders in the inbox of `store`."""
+        """Keep the store into whose inbox reminders are put, and the clock."""
         self._store = store
         self._clock = clock
 

@@ -1,7 +1,7 @@
-"""Adds lines and buttons to a reply by code; what the model wrote in the reply is not changed.
+"""Adds lines and buttons to a reply by code; the text that the model wrote stays as it is.
 
-The additions are lines about changes made without a card, how many repeats of them were not sent, a note that a list holds only the
-person's own records, example requests, and buttons under a forwarded text.
+The additions are: one line for each change made without a card, the number of repeated changes that were not sent, a note that a list
+contains only the person's own records, example requests, and buttons under a forwarded text.
 """
 
 from collections.abc import Mapping
@@ -73,7 +73,10 @@ def _format_title(name: JsonObject, params: JsonObject) -> str:
 
 
 def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
-    """Return (kind, id) of the record that was created, else of the one that was changed; ("", 0) if there is not exactly one."""
+    """Return (kind, id) of the record that the call created, or else of the one that it changed.
+
+    Return ("", 0) if the call concerns no record or several.
+    """
     kind, _, number = created.rpartition(":")
     if number.isdigit() and kind and (kind != "comment"):
         return kind, int(number)
@@ -82,7 +85,10 @@ def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
 
 
 def add_repeat_notice(reply: Reply, context: Context) -> Reply:
-    """Return the reply with a note how many changes were proposed again after they were made, and so were not sent; the reply if none."""
+    """Return the reply with a note how many changes were not sent because the model proposed them again after they were made.
+
+    If there are none, return the reply unchanged.
+    """
     repeats = [one for one in context.results if isinstance(one, Outcome) and one.repeat_of]
     if not repeats:
         return reply
@@ -90,7 +96,10 @@ def add_repeat_notice(reply: Reply, context: Context) -> Reply:
 
 
 def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
-    """Return the reply with a note for each kind of record of which only the person's own were read although the request did not say so."""
+    """Return the reply with a note for each kind of record of which the bot read only the person's own records.
+
+    There is no note if the request itself asked for certain owners or records.
+    """
     if context.actor.sees != "own" or not reply.parts:  # nothing is shown of a turn that was cut short
         return reply
     read = [
@@ -130,12 +139,18 @@ FORWARD_REQUESTS: Final = ("lead", "task")
 
 
 def list_examples(mode: Mode) -> tuple[str, ...]:
-    """Return the codes of the example requests for `mode`; in shadow mode without those that read, since nothing is sent then (S004-38)."""
+    """Return the codes of the example requests that fit `mode`.
+
+    In shadow mode, examples that read from the portal are left out, since nothing is sent then (S004-38).
+    """
     return ("example-task",) if mode == "shadow" else ("example-deals", "example-task", "example-sum")
 
 
 def add_forward_buttons(reply: Reply, turn: TurnInput) -> Reply:
-    """Return the reply with buttons if the person forwarded a text without a request; a reply that asks something itself is unchanged."""
+    """Return the reply with buttons that create a lead or a task, if the person forwarded a text without a request of their own.
+
+    A reply that already asks the person something is returned unchanged.
+    """
     if turn.text or not turn.quoted or turn.origin not in {"typed", "voice"} or reply.choices or reply.confirmations:
         return reply
     made = tuple(Action(words=(FORWARD_BUTTON, turn.turn_id, wish), label=Notice(code=f"button-make-{wish}")) for wish in FORWARD_REQUESTS)
