@@ -143,6 +143,6 @@ def _format_failures(reports: Sequence[CommandReport]) -> str:
 async def call_bitrix(client: BitrixClient, method: str, params: JsonObject, _http_method: str | None = None) -> object:
     """Make one call and return the field `result` of its answer; raises BitrixError.
 
-    This function is CALL_BITRIX of the specification (S004-23). It ignores the HTTP method.
+    It is CALL_BITRIX of docs/requirements.md (S004-23); the HTTP method is ignored.
     """
     return (await client.call(method, params)).result

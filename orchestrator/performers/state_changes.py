@@ -1,6 +1,6 @@
 """Computes how a successful call changes `agent_state`: the part of a session's state that the model sees in its prompt. Pure.
 
-S004-33 … S004-35, S004-72, S004-75, X5; `_update_state_from_action` of the seed.
+S004-33 … S004-35, S004-72, S004-75, X5; in the seed (the code given with the requirements) this is `_update_state_from_action`.
 """
 
 from collections.abc import Mapping

@@ -27,7 +27,7 @@ With several writing processes, an event of a slow commit may appear behind even
 class JournalChangeCounter:
     """Counts the changes started for a person, in all their sessions; the gate uses it to apply the daily limit.
 
-    One instance per process; it implements the protocol `ChangeCounter`.
+    The gate decides whether a call may run. One instance per process; it implements the protocol `ChangeCounter`.
     """
 
     def __init__(
@@ -35,8 +35,8 @@ class JournalChangeCounter:
     ) -> None:
         """Start with nothing read.
 
-        `wall` returns the current time of the clock from which event ids are made. `overlap` is how far back each query reads events again;
-        it may be zero only if a single process writes to the database.
+        `wall` returns the current time; it must be the clock that also makes the event ids. `overlap` is how far back each query reads
+        events again, because an event of a slow commit by another process may appear late. It may be zero only if a single process writes.
         """
         self._store = store
         self._overlap = overlap

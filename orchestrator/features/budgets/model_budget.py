@@ -61,7 +61,7 @@ class UsageTotals:
         return (person, month) in self._warned
 
     def discard_before(self, before: int) -> None:
-        """Forget the use in months before `before`, a number such as 202611."""
+        """Forget the tokens and warnings of the months before `before`, which is a number such as 202611."""
         self._used = {place: used for place, used in self._used.items() if place[1] >= before}
         self._warned = {place for place in self._warned if place[1] >= before}
 
@@ -78,8 +78,8 @@ class UsageReader:
     ) -> None:
         """Start with nothing read.
 
-        `wall` returns the current time of the clock from which event ids are made. `overlap` is how far back each refresh reads events
-        again; it may be zero only if a single process writes to the database.
+        `wall` returns the current time; it must be the clock that also makes the event ids. `overlap` is how far back each refresh reads
+        events again, because an event of a slow commit by another process may appear late. It may be zero only if a single process writes.
         """
         self._store = store
         self._wall = wall
@@ -139,7 +139,7 @@ def to_token_counts(used: dict[str, Tokens]) -> dict[str, dict[str, int]]:
 
 
 class MonthlyModelBudget:
-    """Applies the monthly model budgets that the policy sets for people. One instance per process.
+    """Applies the monthly model budgets that the policy (the company's rules) sets for people. One instance per process.
 
     For a person without a budget it reads nothing from the journal.
     """
@@ -152,7 +152,7 @@ class MonthlyModelBudget:
         """Warnings given by this process, which may not be in the journal yet."""
 
     async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
-        """Return the message «budget used up» if the person has used their budget of this month, otherwise None. Raises StoreError."""
+        """Return the message that the budget is used up, if the person has used all of it this month; otherwise None. Raises StoreError."""
         percent = await self._calculate_percent(actor, now)
         return Notice(code="budget-over") if percent is not None and percent >= FULL else None
 
@@ -188,7 +188,7 @@ class MonthlyModelBudget:
     def _sum_usage(self, totals: UsageTotals, actor: Actor, now: datetime) -> dict[str, tuple[int, int]]:
         """Return the tokens that the person used this month on all their accounts: model → (read, written).
 
-        Old events without an employee id were counted by the account's key alone; they are added too.
+        Events that older versions stored without the person's portal user id are counted under the key of the account; they are added too.
         """
         month = to_month(now, actor.time_zone)
         used = totals.sum_by_model(build_person_key(actor.key, actor.bitrix_user_id), month)

@@ -1,8 +1,8 @@
 """The ✏ button of a confirmation card: the person changes one value of the proposed call before they approve or decline it.
 
 The steps are: the person clicks, chooses the field, and sends the new value as a reply. The new value is read by code, without a language
-model. A new request with it goes through the gate and gets its own card, which still needs approval. The commit that shows the new card
-closes the old one as «заменено».
+model. A new request with it goes through the gate (which decides about each call) and gets its own card, which still needs approval. The
+commit that shows the new card closes the old one as «заменено».
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ _CANCEL: Final = frozenset(load_lexicon("answers").read_words("value", "keep"))
 
 @dataclass(frozen=True, kw_only=True)
 class _EditableCard:
-    """A card that can still be changed, with its call and the fields that can change."""
+    """A confirmation card whose values can still be changed: the stored card, its call, and the fields that the person may change."""
 
     entry: Card
     call: Call
@@ -60,12 +60,15 @@ class _EditableCard:
 
     @property
     def id(self) -> str:
-        """The id of the card's confirmation."""
+        """The id of the confirmation that the card asks for."""
         return self.entry.confirmation_id
 
 
 class CardEditor:
-    """Handles the clicks and replies of an edit, each in one commit; every method may raise StoreError."""
+    """Handles the button clicks and replies by which a person changes a value of a card, each in one commit.
+
+    Every method may raise StoreError.
+    """
 
     def __init__(self, catalogue: Catalogue, lists: FieldLists) -> None:
         """Keep the catalogue of methods and the reader of the portal's field lists."""
@@ -134,9 +137,9 @@ class CardEditor:
         await self._request_change(card, field, option.value, option.label, row=row, actor=actor, session=session, tools=tools)
 
     async def receive_answer(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle a reply to the question for a value: read the value and make the new request.
+        """Handle the reply to a question for a value: read the value, and request the call again with it.
 
-        If the value is invalid, explain why and ask again.
+        If the value is invalid or ambiguous, explain why and ask again.
         """
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(str(row.body["confirmation_id"]), actor, session) if actor is not None else None
@@ -233,7 +236,7 @@ def _find_reason(result: Outcome) -> Notice:
 
 
 def _next_question_number(card: _EditableCard, session: Session) -> int:
-    """Return the number of the next question about the card; replies to earlier questions become invalid."""
+    """Return the number of the next question about this card. Replies to questions with a lower number are no longer accepted."""
     edit = list_edits(session.state).get(card.id)
     return edit.ask + 1 if edit is not None else 1
 
@@ -312,7 +315,10 @@ def _build_closed_picker(card: _EditableCard, session: Session, code: str, **arg
 
 
 async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, session: Session) -> None:
-    """End the edit without a change; the card still waits and is shown again at the end of the chat."""
+    """End the edit without a change; the card still waits for a decision.
+
+    If the person cancelled with a typed reply, the card is shown again at the end of the chat.
+    """
     entry = session.state.cards.get(confirmation_id)
     event = EditClosed(confirmation_id=confirmation_id, how="cancelled")
     out = [build_toast(row, Notice(code="edit-cancelled"), session)]
@@ -326,9 +332,9 @@ async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, sessio
 async def _report_objection(
     found: "_EditableCard | Notice | None", row: InboxRow, actor: Actor | None, session: Session, tools: Tools
 ) -> None:
-    """Tell the person why their click or reply was rejected, and redraw a card that is already decided.
+    """Tell the person why their click or reply was rejected (`found`), and redraw a card that is already decided.
 
-    Does nothing for a person without access, who was told so already.
+    Do nothing if `actor` is None: a person without access was told so already.
     """
     if actor is None or not isinstance(found, Notice):
         return

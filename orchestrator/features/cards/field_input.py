@@ -1,6 +1,6 @@
-"""Reads a new value for one field of a card from a person's text, by code and never by a model.
+"""Reads the new value for one field of a card from a person's text, by code and without a language model.
 
-A text that cannot be read with certainty gives no value: the caller says so and asks again.
+If the meaning of the text is not certain, no value is returned, and the caller asks the person again.
 """
 
 from collections.abc import Mapping
@@ -125,7 +125,10 @@ def _read_text(said: str) -> Resolution:
 
 
 def _read_flag(said: str, present: str | float) -> Resolution:
-    """Return the value that «да» or «нет» means, in the form that the field has now ("Y", 1, True and so on)."""
+    """Return the value that «да» or «нет» means for a yes/no field, in the form of its present value ("Y", "1", True and so on).
+
+    For any other text, return an `Unresolved`.
+    """
     word = said.lower().strip(" .!")
     if word not in _YES | _NO:
         return Unresolved(notice=Notice(code="edit-yes-or-no"), detail="neither yes nor no")

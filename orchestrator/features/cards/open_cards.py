@@ -1,6 +1,6 @@
-"""Shows open cards once more: on /pending, and after downtime in which Telegram dropped button clicks. Decides nothing.
+"""Shows cards that wait for a decision once more: on /pending, and after downtime in which Telegram dropped button clicks.
 
-Also builds the outbox rows for that: a card shown again, the questions of an edit, the list of open cards.
+It also builds the outbox rows for this: a card shown again, the questions of an edit, and the list of open cards. It decides nothing.
 """
 
 import logging

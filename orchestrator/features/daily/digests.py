@@ -67,7 +67,10 @@ class DailyMessages:
         await session.commit(actor="system", timers=timers, inbox_done=[row.id])
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Send the message that is due, and set the timer of the next working day in the same commit. Raises StoreError."""
+        """Handle the timer of a digest or a summary: send the message, and set the timer of the next working day in the same commit.
+
+        If the portal or the store cannot be read, set the timer for a later try instead. Raises StoreError.
+        """
         what = cast("What", row.body["what"])
         actor = _find_owner(session, tools)
         slot = self._find_slot(what, actor, session)

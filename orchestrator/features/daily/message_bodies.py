@@ -35,9 +35,9 @@ _TRACES: Final = ("CallSucceeded", "OutcomeReconciled", "ConfirmationRequested",
 
 
 def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> DailyBody:
-    """Return the body of the evening summary for `lead`, about the day of `slot` until now. May raise StoreError.
+    """Return the body of the evening summary for `lead`, which covers the day of `slot` so far. May raise StoreError.
 
-    `everybody` are the people of this bot; those whom the lead may see are included.
+    `everybody` are all people who use this bot; the summary covers those whose records the lead may see.
     """
     users = find_visible_users(lead)
     team = {one.key: one.name for one in everybody if one.key == lead.key or users is None or one.bitrix_user_id in users}

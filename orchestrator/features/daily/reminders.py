@@ -1,7 +1,7 @@
 """Reminders in a person's private chat: set, send, move, drop and list them. Each step commits an event and a durable timer together.
 
-To set a reminder, the model proposes an effect of kind `schedule`. When the gate has let it run, its performer stores the inbox row that is
-handled here; nothing else sets reminders.
+To set a reminder, the model proposes an effect of kind `schedule`. If the gate (which decides about each proposed effect) allows it, a
+performer stores the inbox row that is handled here. Nothing else sets reminders.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -42,7 +42,7 @@ class Reminders:
         self._url_of = url_of
 
     async def set_reminder(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set a reminder that the gate has let run, and show its time to the person. Raises StoreError.
+        """Set a reminder that the gate has allowed, and show its time to the person. Raises StoreError.
 
         A reminder that is set already is not set again.
         """
@@ -57,7 +57,10 @@ class Reminders:
         )
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Send a reminder that is due, once; a person who has lost access gets nothing. Raises StoreError."""
+        """Handle the timer of a reminder: send the reminder once. Raises StoreError.
+
+        A person who has lost access gets nothing. If the reminder was moved meanwhile, the timer is set to the new time.
+        """
         known, actor = row.body["reminder"], _find_owner(session, tools)
         entry = list_reminders(session.state).get(known)
         if entry is None or actor is None or entry.status != "waits":
@@ -129,8 +132,8 @@ class Reminders:
     def _build_row(self, known: str, entry: Reminder, session: Session, actor: Actor, *, what: str, place: str = "") -> OutboxRow:
         """Return the outbox row that shows a reminder (`known` is its effect id, `what` says what happened to it).
 
-        If the reminder was just set or is due, the row is a new message. After a click, the row edits the message whose button was clicked;
-        `place` identifies that message.
+        If the reminder was just set or is due, the row is a new message. After a click, the row edits the message whose button was clicked,
+        which `place` identifies; after a click in the list of reminders ("list"), it is a new message.
         """
         place = place or f"{what[0]}{entry.due_ts}"
         body = ReminderBody(what=what, **self._build_item(known, entry, session, actor).to_json(), place=place)

@@ -29,7 +29,10 @@ PATIENCE: Final = 8.0
 
 
 class LiveSwitch:
-    """The freeze switch, stored in the database; it implements `FreezeSwitch` for the gate. One instance per process."""
+    """The freeze switch, stored in the database. The gate asks it before each write; it implements `FreezeSwitch`.
+
+    One instance per process.
+    """
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = read_boottime) -> None:
         """Start without a cached answer; `clock` is a monotonic clock, unaffected by changes of the time of day."""

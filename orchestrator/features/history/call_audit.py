@@ -64,7 +64,7 @@ class CallFilter:
 class AuditedCall:
     """One call in an audit: its story (what happened from request to outcome), and who requested it.
 
-    It also lists the attempts to decide about the call that did not count.
+    It also lists decisions about the call that did not count, for example those of people without the right to decide.
     """
 
     story: CallStory
@@ -83,7 +83,7 @@ class AuditedCall:
 class CallPage:
     """One page of an audit: calls in the order of their requests.
 
-    `after` is to be passed to request the next page: it is the id of the last event examined, "" if there is no next page.
+    To load the next page, pass on `after`: the id of the last event examined, "" if there is no next page.
     """
 
     calls: Sequence[AuditedCall]
@@ -159,7 +159,7 @@ def _find_requester(event: StoredEvent) -> str:
 def _find_decider(store: Store, first: StoredEvent) -> str:
     """Return the key of the person who decided the card that begins with the event `first`; "" if nobody decided.
 
-    If the call ran, the effect row names that person; otherwise the event that closed the card does.
+    If the call ran, the call's row in the table of effects names that person; otherwise the event that closed the card does.
     """
     row = store.find_effect(ConfirmationRequested.from_data(first.data).effect_id)
     if row is None or row.status in {"requested", "expired"}:
@@ -195,7 +195,7 @@ def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewe
 def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: EffectRow | None) -> tuple[CallTrail, bool]:
     """Return the events of one call, in order, and whether the last of them was found.
 
-    `first` is the first event of the call; `row` is the call's effect row, None for a step that was refused.
+    `first` is the first event of the call. `row` is the call's row in the table of effects, None for a step that was refused.
     """
     trail = CallTrail(stream=first.stream, effect_id=effect_id, events=[first], slot=_read_first(first).slot)
     if row is None:

@@ -1,6 +1,7 @@
 """Builds one page of a record's history as data: who changed what, when, who approved it, and the outcome.
 
-Lines of fields are the same as on a card, in the reader's language. The data hold no markup, and nothing of them enters a model's prompt.
+A changed field is described in the same way as on a card, in the reader's language. The data contain no markup, and are never part of a
+prompt for the model.
 """
 
 from collections.abc import Mapping, Sequence

@@ -26,7 +26,7 @@ class CardDecision(NamedTuple):
 
 
 class RecordIndex:
-    """Queries about the calls of a record. All methods may raise StoreError."""
+    """Answers queries about the calls that concern a record. All methods may raise StoreError."""
 
     def __init__(self, store: AsyncStore) -> None:
         """Keep the store."""
@@ -52,11 +52,11 @@ class RecordIndex:
         return await self._store.read(_read_probes, target)
 
     async def find_decision(self, effect_id: str) -> CardDecision | None:
-        """Return who decided the card of the call, None if there was no card or no decision."""
+        """Return who decided the card of this call, and where; None if there was no card or nobody decided."""
         return await self._store.read(_read_decision, effect_id)
 
     async def find_undo(self, effect_id: str) -> EffectRow | None:
-        """Return the last call that was made to undo the call `effect_id`, or None."""
+        """Return the latest call that was made to undo the call `effect_id`; None if there is none."""
         return await self._store.read(_read_undo, effect_id)
 
 

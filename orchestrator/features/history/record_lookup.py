@@ -1,6 +1,6 @@
-"""Finds which record a text means: «481», «сделки 481», "deal 481", a URL, or a name.
+"""Finds the record that a text names: «481», «сделки 481», "deal 481", a URL, or the name of a record.
 
-A name is searched among the records that the person may see.
+A name is searched only among the records that the person may see.
 """
 
 import re
@@ -32,9 +32,9 @@ _CURRENT: Final = (
 
 
 def parse_record_reference(text: str, catalogue: Catalogue) -> str:
-    """Return the record meant by the argument of /history, for example "deal:481"; "" if the text gives no number of a record.
+    """Return the record, for example "deal:481", that a text such as «сделки 481» or a URL names by its number; "" if it names none.
 
-    A number alone means a deal.
+    A number without a kind of record means a deal.
     """
     said = text.strip().rstrip(".?!")
     if bare := _NUMBER.fullmatch(said):

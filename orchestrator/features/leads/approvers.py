@@ -14,7 +14,10 @@ _DECIDE = frozenset({"lead", "admin"})
 
 
 class LeadApprovers:
-    """Knows which leads may approve whose requests, by the access list. The gate uses it as its `Approvers`."""
+    """Knows which leads may approve whose requests, by the access list; it implements `Approvers` for the gate.
+
+    The gate decides about each call, and asks here who must approve it.
+    """
 
     def __init__(self, staff: Staff, now: Callable[[], datetime]) -> None:
         """Keep the access list `staff` and the clock `now`, which decides who is absent.
@@ -45,7 +48,10 @@ class LeadApprovers:
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` with the role and the visible records of the leads whose deputy they are today, added to their own."""
+        """Return `actor` with the rights of a deputy: the role and the visible records of each lead for whom they decide today.
+
+        The person keeps their own rights too.
+        """
         for lead in self._list_replaced_leads(actor):
             actor = actor.model_copy(update={"role": actor.role if actor.role in _DECIDE else "lead", "sees": _merge_sight(actor, lead)})
         return actor

@@ -40,7 +40,7 @@ class LeadAssignment:
 
     @property
     def named_leads(self) -> Sequence[Actor]:
-        """The leads for whom the requester waits, as the bot tells them.
+        """The leads whose names the requester is told, as those who will decide.
 
         A lead who is absent keeps the card in their chat, but is not among these leads.
         """

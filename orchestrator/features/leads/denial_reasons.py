@@ -59,8 +59,9 @@ async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
 async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
     """Handle the reason of a denial. Raises StoreError.
 
-    In the lead's chat, pass the reason on to the session to which the card belongs; in that session, deny the card with it. If the reason
-    is a reply to a card, the input names that card. Otherwise it is the message after a click, and belongs to the card of that click.
+    The reason arrives in the lead's chat and is passed on to the session to which the card belongs. In that session, the card is denied. If
+    the reason is a reply to a card, the input names the card; otherwise the reason belongs to the card whose button the lead clicked
+    before.
     """
     said = DenialReason.model_validate(row.body)
     home = said.home or session.key

@@ -62,7 +62,7 @@ async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence
 async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> None:
     """Show the sender of this input, in their own chat, the cards of this session that wait for their decision. Raises StoreError.
 
-    If a card was not shown to the sender before, the journal records that it is from now on.
+    The journal records for each card that it is now shown to the sender.
     """
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     out: list[OutboxRow] = []
@@ -83,7 +83,10 @@ def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the details button on a lead's copy of a card: pass the request on to the card's own session. Raises StoreError."""
+    """Handle the details button on a lead's copy of a card: pass the request on to the session to which the card belongs.
+
+    Raises StoreError.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

@@ -72,7 +72,7 @@ async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, de
 
 
 async def check_employment(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Read from the portal who still works there, end the access of dismissed people, and set the timer of the next check.
+    """Read from the portal which people still work in the company, end the access of those dismissed, and set the timer of the next check.
 
     Raises StoreError.
     """
@@ -120,7 +120,7 @@ async def revoke_access(
 ) -> None:
     """End a person's access in one commit. Raises StoreError.
 
-    The same commit tells the administrators, except `by`, and stores the inputs that close the person's cards in each session.
+    The same commit tells all administrators except the one who ordered it (`by`), and stores the inputs that close the person's open cards.
     """
     closing = await _build_closing_rows(person, why, session, tools)
     name = desk.staff.find_name(person)

@@ -94,9 +94,10 @@ async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools
 
 
 async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Ask the administrator which employee of the portal the stranger is; `asked` is (stranger's key, name, role letter, page).
+    """Ask the administrator which employee of the portal the stranger (a person without access) is.
 
-    Employees with a similar name come first. Employees who already have access come last, with their Telegram numbers.
+    Employees with a similar name come first. Employees who already have access come last, with their Telegram numbers. `asked` is
+    (stranger's key, stranger's name, letter of the role, page).
     """
     stranger, name, letter, page = asked
     try:
@@ -144,7 +145,7 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
 
 
 async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Show the administrator the first screen of the request again, with the reason why the person could not be admitted."""
+    """Show the administrator the first question about the stranger again, with a note that the portal did not confirm the employee."""
     body = screens.build_access_question(*stranger)
     await _show(row, body.model_copy(update={"code": "people-asks-again"}), stranger[0], session, desk=desk, admins=[admin])
 

@@ -56,9 +56,9 @@ class PeopleContext:
         return [key for key, number in self.staff.map_employees().items() if number == employee and key != but]
 
     def tell_admins(self, code: str, session: Session, *, about: tuple[str, str], **args: object) -> list[OutboxRow]:
-        """Return one message for each administrator, with the text `code` about a person; `about` is that person's (key, name).
+        """Return one message for each administrator, about the person `about`, who is given as (key, name).
 
-        If the person is an administrator, they get no message about themselves.
+        `code` is the code of the message's text. If the person is an administrator, they get no message about themselves.
         """
         body = screens.build_message(code, about=about, **args)
         return [screens.build_row(admin.key, body, session.now) for admin in self.staff.list_admins() if admin.key != about[0]]

@@ -67,9 +67,9 @@ _LONGEST = 64
 
 
 class Proof(NamedTuple):
-    """Two values computed from an invitation token: the fingerprint that identifies it, and the key that decrypts the invited name.
+    """Two values computed from an invitation token: the fingerprint that identifies the token, and a key.
 
-    The token cannot be computed from them.
+    The key decrypts the name of the invited person. The token cannot be computed from the two values.
     """
 
     fingerprint: str

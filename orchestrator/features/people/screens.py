@@ -33,7 +33,7 @@ def build_row(session: str, body: PeopleBody, now: datetime, *, key: str = "") -
 
 
 def build_message(code: str, *buttons: Sequence[PeopleButton], about: tuple[str, str] | None = None, **args: object) -> PeopleBody:
-    """Return the body of a message with the text `code`, its arguments `args` and rows of buttons.
+    """Return the body of a message with rows of buttons; `code` is the code of its text, and `args` are the arguments of the text.
 
     `about` is the (key, name) of the person whom the message is about.
     """

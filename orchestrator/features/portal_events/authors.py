@@ -55,7 +55,8 @@ class AuthorFinder:
     async def find_creator(self, target: str, record: Mapping[str, object]) -> Author:
         """Return who created the record.
 
-        If the record has the bot's origin mark, the author is the person who requested the call that created it.
+        If the record has the bot's origin mark, that is the person who requested the call that created it. Otherwise it is the employee
+        whom the portal names; if that is the bot itself, it is the person who requested the bot's write.
         """
         entity = target.rpartition(":")[0]
         if fields.find_value(record, MARK[0], entity) == MARK[1]:
@@ -86,7 +87,7 @@ class AuthorFinder:
         return tuple(Author(key=write.who) if write else last for write in mine)
 
     def find_deleter(self, target: str) -> Author:
-        """Return who deleted the record if that was done through the bot, otherwise an unknown author."""
+        """Return who deleted the record if it was deleted through the bot; otherwise return an unknown author."""
         writes = self.recent_writes.find_writes(target)
         return Author(key=writes[0].who) if writes and writes[0].fields is None else Author()
 

@@ -124,7 +124,10 @@ class NewsBuilder:
         return self._escape(await format_value(value, info.kind if info else "text", context=context, reader=reader), _VALUE)
 
     def _escape(self, text: str, limit: int) -> str:
-        """Return text of other people as one line, cut at `limit`, without secrets and without links to unknown hosts."""
+        """Return a text written by other people in a form that is safe to show.
+
+        It is one line, cut at `limit` characters, without secrets and without links to unknown hosts.
+        """
         shown = escape_text(mask(text), locale=self.actor.locale, limit=limit)
         return strip_unknown_links(shown, frozenset({self.portal}), locale=self.actor.locale)
 
@@ -151,7 +154,7 @@ class Nobody:
         return ()
 
     def list_watched_users(self) -> Sequence[int]:
-        """Return no employee."""
+        """Return no user ids."""
         return ()
 
 

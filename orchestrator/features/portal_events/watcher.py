@@ -67,7 +67,7 @@ class PortalWatcher:
 
     @property
     def session(self) -> str:
-        """The key of the portal's own session."""
+        """The key of the session in which the portal's events are handled."""
         return f"{SESSION}{self._reads.client.portal}"
 
     def build_start_row(self, now: datetime) -> InboxRow:
@@ -78,7 +78,7 @@ class PortalWatcher:
         return InboxRow(id=row_id, source=source, session=self.session, lane="express", kind=START, actor=actor, body={}, received_at=now)
 
     async def receive_event(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Record one event that the portal has sent, and set the timer of the next probe if none is set. Raises StoreError."""
+        """Record one event that the portal has sent, and set the timer to read the record if no such timer is set. Raises StoreError."""
         event = PortalEventReceived.model_validate(row.body)
         self._reads.reference.discard_for_event(event.event)
         target = event.target if find_watched_fields(event.target) else ""
@@ -168,7 +168,7 @@ def _is_set(session: Session) -> bool:
 
 
 def _find_next_probe_time(session: Session) -> datetime:
-    """Return the time of the next probe: soon, but at least `CALM` after the last message."""
+    """Return when changed records are next read: after `LOOK_AFTER`, but not before `CALM` has passed since the last message."""
     soon = session.now + LOOK_AFTER
     told_at = _get_state(session).told_at
     return max(soon, min(parse_iso(told_at), session.now) + CALM) if told_at else soon

@@ -86,9 +86,10 @@ def _list_edits(events: Sequence[StoredEvent]) -> list[MessageEdited]:
 
 
 def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, said: MessageReceived | None) -> bool:
-    """Whether the bot has already received this text of the message `ref`, so that the edit changes nothing.
+    """Whether the bot already knows this text of the message `ref`, so that the edit changes nothing.
 
-    It compares with the last edit, or, without one, with the message `said` and with the parts from which that was merged.
+    The text is compared with the last edit. If there is none, it is compared with the message as it was received (`said`): as a whole and,
+    if it was merged from several messages, part by part.
     """
     edits = [edit.text for edit in _list_edits(events) if edit.ref == ref]
     if edits:
@@ -148,7 +149,10 @@ LOOK_BACK = 500
 
 
 async def read_recent_events(session: Session, tools: Tools) -> Sequence[StoredEvent]:
-    """Return the last `LOOK_BACK` events of the session, oldest first, with the buffered ones stored first. Raises StoreError."""
+    """Return the last `LOOK_BACK` events of the session, oldest first. Raises StoreError.
+
+    Events that the session still buffers are stored before.
+    """
     await session.flush()
     return await tools.store.read_events(session.stream, max(0, session.seq - LOOK_BACK))
 

@@ -76,7 +76,10 @@ async def find_requester(session: Session, tools: Tools) -> Actor | None:
 
 
 def may_stop(actor: Actor, person: Actor | None) -> bool:
-    """Whether `actor` may stop a request of `person`: their own, or any as a lead (head of sales) or administrator."""
+    """Whether `actor` may stop a request of `person`.
+
+    Everybody may stop their own requests; a lead (head of sales) or an administrator may stop any.
+    """
     return person is None or person.key == actor.key or actor.role in _LEADING
 
 

@@ -32,11 +32,11 @@ MAX_TEXT: Final = 20_000
 
 
 class FileUnavailable(Exception):
-    """Raised when the messenger does not give the file; the text says why, without an address."""
+    """Raised if the messenger does not provide a file. The message gives the reason and contains no URL."""
 
 
 class Files(Protocol):
-    """Downloads recordings from the messenger; a front end implements it."""
+    """Downloads recordings from the messenger. A front end implements this protocol."""
 
     async def read(self, file_id: str, limit: int) -> bytes:
         """Return the content of the file. Raises FileUnavailable, also for a file larger than `limit` bytes."""
@@ -51,15 +51,15 @@ class SpeechToText(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class VoiceInput:
-    """Handles voice messages; without a transcriber they are refused."""
+    """Handles voice messages. If `transcriber` is None, voice messages are refused."""
 
     files: Files
     transcriber: SpeechToText | None = None
 
     async def receive_voice(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle one voice message to its end. Raises StoreError.
+        """Handle one voice message: transcribe it, and run the text as a request. Raises StoreError.
 
-        The text is stored in the input before anything follows from it, so that a crash causes no second transcription.
+        The text is stored before the request runs, so that the recording is not transcribed again after a crash.
         """
         actor = await admit_actor(row, session, tools)
         if actor is None:

@@ -49,7 +49,7 @@ class _Answer:
 
 
 async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the click: show a card that would undo the call, or say why there is none. Raises StoreError."""
+    """Handle the click on the undo button: show a card that asks to undo the call, or say why it cannot be undone. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -174,7 +174,7 @@ def _explain_taken(row: EffectRow) -> _Answer:
 
 
 def _is_entitled(effect: EffectRow, actor: Actor) -> bool:
-    """Whether the person requested or approved the call, or is a lead (head of sales) or administrator.
+    """Whether the person may ask to undo this call: its requester, its approver, a lead (head of sales) or an administrator.
 
     Whether they may see the records is checked separately.
     """

@@ -29,7 +29,10 @@ _STEPS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreCall:
-    """The call that would undo the original one, and the records that it changes. It is proposed to the gate."""
+    """The call that would undo the original call, and the records that it changes.
+
+    It is proposed to the gate, which asks the person for confirmation.
+    """
 
     method: str
     params: JsonObject
