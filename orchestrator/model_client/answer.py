@@ -54,7 +54,10 @@ class _Message(View):
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """A finished answer. Token counts are 0 if the service did not report them; `seconds` is how long the answer took."""
+    """A finished answer of the model.
+
+    Token counts are 0 if the service did not report them; `seconds` is how long the answer took.
+    """
 
     text: str
     prompt_tokens: int

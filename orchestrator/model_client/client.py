@@ -1,6 +1,6 @@
 """The client of an OpenAI-compatible language model. Raises `ModelClientError` and no other error of its own.
 
-It checks that an answer is complete and well formed; what it says is checked by the engine that asked.
+It checks that an answer is complete and well formed. The caller must check the content of the answer.
 """
 
 import asyncio

@@ -28,7 +28,10 @@ class SseDecoder:
         return self._take(self._decode(chunk, final=False))
 
     def close(self) -> list[str]:
-        """Return the data of the last event if the stream has ended without the blank line after it, as many servers do; else nothing."""
+        """Return the data of the last event; an empty list if there is none.
+
+        Many servers end the stream without the blank line that should follow the last event.
+        """
         return self._take(self._decode(b"", final=True) + "\n\n")
 
     def _decode(self, chunk: bytes, *, final: bool) -> str:

@@ -89,7 +89,10 @@ class Transcriber:
 
 
 def _parse_words(content: bytes) -> str:
-    """Return the text of an answer. Raises TryAgainError if it is not JSON, such as a proxy's error page, else ModelClientError."""
+    """Return the transcribed text in the body of an answer.
+
+    Raises TryAgainError if the body is not JSON (for example a proxy's error page), and ModelClientError if it is too long or has no text.
+    """
     if len(content) > MAX_ANSWER:
         raise ModelClientError("The model service sends more than a transcript can hold.")
     try:

@@ -29,7 +29,7 @@ class BitrixPerformer:
     """Performs effects of kind "bitrix": calls of the portal's methods."""
 
     def __init__(self, client: BitrixClient, records: Records) -> None:
-        """Call through `client`; `records` reads single records and caches reference data, which some calls make outdated."""
+        """Keep the client that makes the calls, and `records`, which reads single records and caches reference data."""
         self._client = client
         self._records = records
         self.portal = client.portal

@@ -39,6 +39,9 @@ def describe_command_error(code: str, text: str) -> ErrorText:
 
 
 def is_foreign(code: str, text: str) -> bool:
-    """Return whether an error contains anything other than a plain code and a known system message."""
+    """Return whether people may have written parts of an error.
+
+    The answer is False only if the error consists of a plain code and a known system message.
+    """
     plain = " ".join(text.casefold().split()).strip(".! ")
     return _CODE.fullmatch(code) is None or (plain not in _SYSTEM and plain != code.casefold())

@@ -1,7 +1,7 @@
-"""Reads records again after the portal has reported a successful write, because its answer does not prove that it wrote. Never writes.
+"""Reads records again after a write, because a successful answer of the portal does not prove that the values were stored. Never writes.
 
-It reports fields that kept their old value in an update, fields that were not stored in a new record, and sums that got another value
-than was sent. A difference that may have another cause is not reported: automation rules change records too, and the portal trims texts.
+It reports fields that kept their old value in an update, fields that were not stored in a new record, and sums that got another value than
+was sent. A difference that may have another cause is not reported: automation rules change records too, and the portal trims texts.
 """
 
 import asyncio
@@ -158,7 +158,10 @@ def _find_kind(call: Call, name: str) -> str:
 
 
 def _is_equivalent(call: Call, name: str, sent: object, now: object) -> bool:
-    """Return whether the value in the record means the same as the value sent, although the portal may write it in another form."""
+    """Return whether the value in the record means the same as the value sent, although the portal may write it in another form.
+
+    Of two times, only the digits down to the minute are compared, because the portal's time zone is not known here.
+    """
     kind = _find_kind(call, name)
     if fields.is_same_value(sent, now, kind=kind) or is_same_meaning(sent, now):
         return True

@@ -28,7 +28,10 @@ class ReadProgress:
     """
 
     def __init__(self, show: Show = _show_nobody, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Show progress with `show`, which the read never awaits, so that a slow messenger does not delay it."""
+        """Keep `show`, the function that shows the progress to a person.
+
+        The read never waits for `show`, so that a slow messenger does not delay the read.
+        """
         self._show = show
         self._clock = clock
         self._again = -math.inf
@@ -37,7 +40,7 @@ class ReadProgress:
         self._stopped = False
 
     def stop(self) -> None:
-        """End the read now, as if its time were up; called when nobody waits for it any more."""
+        """End the read now, as if its time were up. The turn calls this when nobody waits for the result any more."""
         self._stopped = True
         if self._scope is not None and not self._scope.expired():
             self._scope.reschedule(-math.inf)

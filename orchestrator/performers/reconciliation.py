@@ -178,7 +178,10 @@ async def _find_call_traces(call: Call, since: datetime, client: BitrixClient) -
 
 
 def _calculate_clock_offset(time: JsonObject, now: datetime) -> timedelta | None:
-    """Return how far the portal's clock is ahead of ours, by the time in an answer just received; None if the answer has no time."""
+    """Return how far the portal's clock is ahead of ours; None if this cannot be calculated.
+
+    `time` is the part of an answer that tells the portal's time; the answer was received at `now`.
+    """
     told = time.get("date_finish") or time.get("date_start")
     try:
         moment = datetime.fromisoformat(str(told))

@@ -24,7 +24,7 @@ _OVER: Final = timedelta(minutes=1)
 
 
 class SchedulePerformer:
-    """Performs effects of kind "schedule": reminders."""
+    """Performs effects of kind "schedule": stores the reminders that the gate has allowed."""
 
     portal = ""
     is_application = True
@@ -35,9 +35,10 @@ class SchedulePerformer:
         self._clock = clock
 
     async def execute(self, call: Call) -> CallResult:
-        """Store the reminder durably and return the result.
+        """Store the reminder durably and return the result: `Succeeded`, `Rejected` or `Unknown`.
 
-        It is rejected if its time has passed or if the person has `MOST` reminders waiting, and unknown if the database fails.
+        The reminder is rejected if its time has passed or if the person has `MOST` reminders waiting. The result is unknown if the database
+        fails.
         """
         due, session = parse_iso(call.params["at"]), str(call.params[PERSON])
         if due < self._clock.now() - _OVER:
@@ -77,7 +78,10 @@ def _count_waiting(store: Store, session: str) -> int:
 
 
 def _is_kept(store: Store, session: str, known: str) -> bool:
-    """Return whether the reminder of the effect with the id `known` waits in the inbox for the chat's worker, or is set already."""
+    """Return whether the reminder is stored: it still waits in the inbox of the person's chat, or it is set already.
+
+    `known` is the id of the effect that made the reminder.
+    """
     if any(row.kind == KIND and row.body["effect_id"] == known for row in store.list_waiting_inbox(session, LANE, 1000)):
         return True
     after = 0

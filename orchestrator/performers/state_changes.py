@@ -17,7 +17,7 @@ _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company
 
 
 def build_changes(call: Call, result: object) -> StateChanges:
-    """Return how one call with this result changes the state.
+    """Return how one successful call with this result changes `agent_state`.
 
     A call that reads, creates or updates a single deal, contact, company or task makes that record the current one of its kind.
     """
@@ -35,7 +35,7 @@ def build_changes(call: Call, result: object) -> StateChanges:
 
 
 def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: JsonObject) -> StateChanges:
-    """Return how the successful commands of a batch change the state (S004-72, A9).
+    """Return how the successful commands of a batch change `agent_state` (S004-72, A9).
 
     `results` maps the keys of the commands to their results. If two or more commands succeeded, `done` is one summary of all of them.
     """
@@ -71,7 +71,10 @@ def find_created_target(call: Call, result: object) -> str:
 
 
 def find_created_record(call: Call, result: object) -> Target | None:
-    """Return the record that a successful add created as (kind, number), for reading it; None for other calls and malformed answers."""
+    """Return the record that a successful add created, as the (kind, number) by which it can be read.
+
+    Return None for other calls and malformed answers.
+    """
     number = _find_new_id(result) if call.spec.verb == "add" and call.entity else None
     return (call.entity, number) if number else None
 

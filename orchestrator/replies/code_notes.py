@@ -1,7 +1,7 @@
 """Adds lines and buttons to a reply by code; the text that the model wrote stays as it is.
 
-The additions are: one line for each change made without a card, the number of repeated changes that were not sent, a note that a list
-contains only the person's own records, example requests, and buttons under a forwarded text.
+The additions are: one line for each change made without a card (so that nobody was asked to confirm it), the number of repeated changes
+that were not sent, a note that a list contains only the person's own records, example requests, and buttons under a forwarded text.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,10 @@ _SINGLE_RECORD_KEYS = ("ID", "TITLE", "NAME", "LAST_NAME")
 
 
 async def add_made_lines(reply: Reply, context: Context, names: Names) -> Reply:
-    """Return the reply with one line for each change made without a card, unless the reply lists them already. Raises StoreError."""
+    """Return the reply with one line for each change made without a confirmation card. Raises StoreError.
+
+    A reply that lists the changes already is returned unchanged.
+    """
     if any(notice.code == "done-before" for notice in reply.notices):
         return reply
     lines = []
@@ -65,7 +68,7 @@ def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
 
 
 def _format_title(name: JsonObject, params: JsonObject) -> str:
-    """Return the title of the new record, for a contact the first and last name; "" if there is none."""
+    """Return the title of the record that was created; for a contact, its first and last name. Return "" if there is none."""
     person = params.get("fields")
     if name["entity"] != "contact" or not isinstance(person, Mapping):
         return "" if str(name["title"]).startswith("№") else str(name["title"])
@@ -85,7 +88,7 @@ def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
 
 
 def add_repeat_notice(reply: Reply, context: Context) -> Reply:
-    """Return the reply with a note how many changes were not sent because the model proposed them again after they were made.
+    """Return the reply with a note that tells how many changes were not sent, because the model proposed them again after they were made.
 
     If there are none, return the reply unchanged.
     """
@@ -141,7 +144,7 @@ FORWARD_REQUESTS: Final = ("lead", "task")
 def list_examples(mode: Mode) -> tuple[str, ...]:
     """Return the codes of the example requests that fit `mode`.
 
-    In shadow mode, examples that read from the portal are left out, since nothing is sent then (S004-38).
+    In shadow mode nothing is sent to the portal, so examples that read from it are left out (S004-38).
     """
     return ("example-task",) if mode == "shadow" else ("example-deals", "example-task", "example-sum")
 

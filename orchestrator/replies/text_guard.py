@@ -60,7 +60,7 @@ class TextGuard:
         return notice.model_copy(update={"args": {key: self._mask_nested(value) for key, value in notice.args.items()}})
 
     def _mask_nested(self, value: object) -> object:
-        """Return a copy of an argument with all its texts masked."""
+        """Return a copy of a message's argument in which the secrets in all texts are masked, also in nested lists and mappings."""
         if isinstance(value, str):
             return self.secrets.mask(value)
         if isinstance(value, Mapping):

@@ -28,7 +28,7 @@ _FINAL_CODES: Final = frozenset({"no-access-any-more", "shadow-now", "card-outda
 
 
 def is_click(row: InboxRow) -> bool:
-    """Whether the input is a button click that still waits for its answer (toast)."""
+    """Whether the input is a button click, which Telegram expects to be answered (with a toast)."""
     return bool(row.body.get("callback_id"))
 
 

@@ -92,7 +92,7 @@ class DailyMessages:
     async def _reschedule(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
         """Set the timer again for a later try on the same day.
 
-        If it is too late for that, tell the person that the message is not coming today, and set the timer of the next working day.
+        If it is too late for that, tell the person that there is no message today, and set the timer of the next working day.
         """
         log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
         later = Slot(day=slot.day, at=session.now + AGAIN)
@@ -104,9 +104,9 @@ class DailyMessages:
         await session.commit(actor="system", timers=[self._build_timer(what, session, later)], inbox_done=[row.id])
 
     async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Answer the command /today with the lists of the day. Raises StoreError.
+        """Answer the command /today with the person's lists of the day. Raises StoreError.
 
-        In a group, and if the portal cannot be read, the answer says so instead.
+        In a group, or if the portal cannot be read, the answer is a message that says so.
         """
         actor = await admit_actor(row, session, tools)
         if actor is None:

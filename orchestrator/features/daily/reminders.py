@@ -96,7 +96,10 @@ class Reminders:
             await self._commit_change(row, session, actor, ReminderMoved(effect_id=known, due_ts=due_ts), entry=entry, due_ts=due_ts)
 
     async def show_reminders(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Answer the command /reminders: list the waiting reminders, the next one first, each with its button. Raises StoreError."""
+        """Answer the command /reminders: list the waiting reminders, the earliest first, each with a button. Raises StoreError.
+
+        In a group, the answer only tells the person to ask in their private chat.
+        """
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return

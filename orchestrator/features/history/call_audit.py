@@ -113,7 +113,7 @@ class CallAudit:
         return CallPage(calls=found, after="")
 
     async def _read_first_events(self, wanted: CallFilter, after: str) -> AsyncIterator[StoredEvent]:
-        """Yield the first event of each call that `wanted` may select, starting behind the event id `after`, oldest first."""
+        """Yield the first event of each call that `wanted` may select, oldest first, beginning after the event id `after`."""
         if wanted.record:
             while ids := await self.index.list_first_event_ids(wanted.record, after, _SLICE):
                 for event in await self.store.read(_read_events, ids):

@@ -26,7 +26,7 @@ _WORDS: Final = 4
 
 
 class History:
-    """Handles /history and its buttons."""
+    """Handles the command /history and the clicks on the buttons of its pages."""
 
     async def show_first_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle /history: show the first page of a record's history. Raises StoreError.

@@ -43,7 +43,7 @@ class RecordIndex:
     async def list_first_event_ids(self, target: str, after: str, limit: int) -> list[str]:
         """Return the id of the first event of each call about the record, oldest first.
 
-        The result contains only ids behind `after`, and at most `limit` of them.
+        The result contains only ids that come after `after`, and at most `limit` of them.
         """
         return await self._store.read(_read_first_event_ids, target, after, limit)
 
@@ -117,7 +117,7 @@ def _read_event(store: Store, event_id: str) -> Sequence[StoredEvent]:
 def find_origin_effect(record: Mapping[str, object]) -> str:
     """Return the effect id of the call with which the bot created this record; "" if the bot did not create it.
 
-    The gate writes that id into each new record, as its origin mark.
+    The gate writes that id into the call, so that the new record contains it as its origin mark.
     """
 
     def field(name: str, other: str) -> str:

@@ -101,7 +101,7 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
 
 
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Send the exact call of a card to a lead who was asked about it and may decide, and to nobody else. Raises StoreError."""
+    """Send the exact call of a card to the lead who requests it, if the card was shown to them and they may decide. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
     out: list[OutboxRow] = []

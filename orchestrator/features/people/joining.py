@@ -80,9 +80,9 @@ async def _build_joined_event(row: InboxRow, brought: JoinRequest, invitation: I
 
 
 async def admit_person(event: PersonJoined, row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Give the person access in one commit, with the welcome and a card for the administrators. Raises StoreError.
+    """Give the person access in one commit. Raises StoreError.
 
-    Other accounts of the same employee are warned in the same commit.
+    The same commit sends the welcome to the person, a card to the administrators, and a warning to other accounts of the same employee.
     """
     person, now = event.person, session.now
     actor = Actor(key=person, name=event.name, role=event.role, locale=event.locale)

@@ -28,7 +28,10 @@ def is_valid_preference(name: str, value: str) -> bool:
 
 
 async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Set one preference of the sender ({preference, value} in the input); an invalid one changes nothing. Raises StoreError."""
+    """Set one preference of the sender; the input contains {preference, value}. Raises StoreError.
+
+    An invalid preference changes nothing.
+    """
     person, said = row.actor_key, PreferenceChange.model_validate(row.body)
     wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(said.preference, said.value)
     await desk.commit(session, *([_build_event(person, said)] if wanted else []), actor=person, done=[row.id])

@@ -35,7 +35,7 @@ def extract_registry(state: SessionState) -> Registry:
 def check_link(registry: Registry, fingerprint: str, now: datetime) -> LinkStatus:
     """Return whether the invitation link with this fingerprint (hash of its token) can be used at `now`.
 
-    The result is "open" if it can; otherwise "wrong" (no such link), "used" or "expired".
+    The result is "open" if it can be used; otherwise it is "wrong" (there is no such link), "used" or "expired".
     """
     if fingerprint in registry.used:
         return "used"

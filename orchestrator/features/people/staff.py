@@ -30,7 +30,7 @@ class Staff(Protocol):
         """Return the person with their present rights; None for a stranger and for a person who lost access."""
 
     def list_admins(self) -> Sequence[Actor]:
-        """Return the administrators, who decide about access."""
+        """Return the administrators of the bot; they decide who gets access."""
 
     def map_employees(self) -> Mapping[str, int]:
         """Return the portal user ids of the bot's users: person key → user id.
@@ -53,7 +53,7 @@ class Staff(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Employee:
-    """An employee of the portal."""
+    """An employee of the portal, as far as the people feature needs to know them."""
 
     user_id: int
     name: str

@@ -37,7 +37,7 @@ class Author:
     user: int = 0
 
     def is_person(self, actor: Actor) -> bool:
-        """Return whether `actor` is this author, either through the bot or as the employee in the portal."""
+        """Return whether `actor` is this author, through the bot or as an employee in the portal."""
         return self.key == actor.key if self.key else bool(self.user) and self.user == actor.bitrix_user_id
 
 

@@ -96,7 +96,7 @@ class RecentWrites:
                     self._add_write(f"{entity}:{number}", write)
 
     def record_created(self, effect_id: str, target: str) -> None:
-        """Assign the write of a call that created a record to that record, whose id `target` was unknown until now."""
+        """Assign the write of a call that created a record to that record; until now, its id (`target`) was unknown."""
         for write in self._writes.pop(effect_id, ()):
             self._add_write(target, write)
 

@@ -119,7 +119,7 @@ class VoiceInput:
 
 
 class _Transcription:
-    """A running transcription, which /stop can end."""
+    """A transcription that is running; /stop calls `stop` to end it."""
 
     def __init__(self, work: Awaitable[str], actor: Actor) -> None:
         self.actor = actor
