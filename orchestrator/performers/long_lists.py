@@ -93,10 +93,10 @@ async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, st
 
 
 def _group_conditions(conditions: object) -> object:
-    """Return the filter in a form to which limits of ids can be added with AND.
+    """Return the filter in such a form that a condition on the ids can be added with AND.
 
-    For this, conditions that are joined by OR are wrapped in one condition; only crm.item.list has them. Other filters are returned
-    unchanged.
+    If the conditions of the filter are joined by OR, they are wrapped in one condition; only crm.item.list has such filters. Any other
+    filter is returned unchanged.
     """
     joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
     return {"0": conditions} if joined else conditions

@@ -118,7 +118,10 @@ async def _reconcile_update(call: Call, before: BeforeImage, records: Records) -
 
 
 def is_same_meaning(left: object, right: object) -> bool:
-    """Return whether two values mean the same to the portal: "120000.00" and 120000, "481" and 481, a date with and without a time."""
+    """Return whether the portal treats two values as the same.
+
+    Examples are "120000.00" and 120000, "481" and 481, None and "", a date and the same date with a time.
+    """
     if left == right:
         return True
     empty: tuple[object, ...] = (None, "", "0", 0, [])

@@ -44,7 +44,7 @@ def is_undo(entry: Card) -> bool:
 
 
 def may_repeat(entry: Card) -> bool:
-    """Whether the card's call certainly did not run, and submitting it again may help.
+    """Whether the card's request may be submitted again: its call certainly did not run, and another attempt may help.
 
     An undo cannot be repeated here: the person clicks the undo button again, which first checks the present values of the records.
     """

@@ -105,7 +105,7 @@ def _find_unknown(store: Store, state: SessionState, team: Mapping[str, str]) ->
 
 
 def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
-    """Return the line of the summary about a card that nobody has decided yet.
+    """Return the line of the summary about a card that waits for a decision.
 
     It contains only the heading of the card; the details are shown only to those who decide about it.
     """

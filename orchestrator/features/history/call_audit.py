@@ -217,7 +217,10 @@ def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: Effect
 
 
 def _is_end(kind: str, data: str, status: str) -> bool:
-    """Whether an event of this kind ends the call; `data` is the event's JSON, `status` the present status of the call's effect."""
+    """Whether this event is the last one of its call.
+
+    `kind` and `data` are the type and the JSON of the event; `status` is the present status of the call in the table of effects.
+    """
     if kind == "CallOutcomeUnknown":
         return status == "unknown"
     return kind in _ENDS or (kind == "OutcomeReconciled" and _UNCLEAR not in data)

@@ -48,7 +48,10 @@ class RecordIndex:
         return await self._store.read(_read_first_event_ids, target, after, limit)
 
     async def list_probes(self, target: str) -> list[StoredEvent]:
-        """Return the events with the values of the record that the bot read after the portal reported a change, oldest first."""
+        """Return the events of the probes of this record, oldest first.
+
+        A probe reads a record after the portal has reported a change of it; its event contains the values read.
+        """
         return await self._store.read(_read_probes, target)
 
     async def find_decision(self, effect_id: str) -> CardDecision | None:

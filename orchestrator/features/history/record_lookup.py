@@ -52,7 +52,10 @@ def parse_record_reference(text: str, catalogue: Catalogue) -> str:
 
 
 def split_kind(text: str) -> tuple[str, str]:
-    """Split a text such as «компания Вектор» into (kind, name); the kind is "" if the text does not begin with one."""
+    """Split a text such as «компания Вектор» into (kind of record, name), here ("company", "Вектор").
+
+    The kind is "" if the text does not begin with the name of a kind.
+    """
     word, _, rest = text.strip().partition(" ")
     folded = word.casefold()
     kind = next((code for start, code in _WORDS.items() if folded.startswith(start)), folded if folded in _WORDS.values() else "")

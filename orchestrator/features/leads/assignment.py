@@ -186,7 +186,7 @@ async def transfer_card(entry: Card, session: Session, tools: Tools) -> list[Out
 
 
 def build_news_rows(entry: Card, session: Session) -> list[OutboxRow]:
-    """Return a list with the message that tells the requester which leads decide about the card now."""
+    """Return a list with the message that tells the requester which leads decide about the card now, or that there is none left."""
     who = ", ".join(entry.told_names or ())
     told = Notice(code="lead-moved", args={"who": who, "what": find_title(entry)})
     return [

@@ -100,7 +100,7 @@ def seal_name(name: str, proof: Proof) -> str:
 
 
 def open_name(text: str, proof: Proof) -> str:
-    """Return the decrypted name; "" if there is none or it was encrypted with another token."""
+    """Return the name decrypted from `text`; "" if `text` is empty or was encrypted with the key of another token."""
     try:
         return decrypt(proof.unlock, text, proof.fingerprint) if text else ""
     except DamagedCiphertext:

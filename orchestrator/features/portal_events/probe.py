@@ -53,9 +53,9 @@ class RecordProbe:
         return {target: _require_record(target, found[parse_target(target)]) for target in targets}
 
     async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
-        """Return the news of the records in `due`; records without a change are left out. May raise BitrixError.
+        """Return the news (what has changed) of the records in `due`; records without a change are left out. May raise BitrixError.
 
-        `due` maps each record to what its events report ("add", "update" or "delete"), `events` to the number of these events.
+        `due` maps each record to what its events report ("add", "update" or "delete"). `events` maps it to the number of these events.
         """
         known: Mapping[str, Values] = session.state.portal.seen if session.state.portal else {}
         hands = AuthorFinder(recent_writes=self._recent, find_effect=session.find_effect, own_user=await self._find_own_user(records))

@@ -276,9 +276,9 @@ def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
 
 
 def _trim_to_precision(text: str) -> str:
-    """Return a date or a local time, cut to minutes; "" if `text` is not such a value or contains a UTC offset.
+    """Return a date or a time without UTC offset, cut to minutes; "" if `text` is not such a value.
 
-    The portal interprets a time without an offset in its own time zone.
+    The portal interprets a time without an offset in its own time zone, so that the rest of the value cannot be compared.
     """
     plain = text.strip().replace(" ", "T")
     day, _, clock = plain.partition("T")
