@@ -47,8 +47,8 @@ def build_start_row(now: datetime) -> InboxRow:
 def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
     """Return the input that reports a changed access file (the file that lists who may use the bot).
 
-    `content` identifies the content of the file: the same content is reported once. `left` are the keys of people no longer in the file,
-    `count` is the number of people in it, and `faults` says why the file was rejected, "" if it was not.
+    `content` identifies this version of the file, which is reported once. `left` are the keys of people no longer in the file, `count` is
+    the number of people in it, and `faults` says why the file was rejected, "" if it was not.
     """
     change = AccessFileChange(left=tuple(left), count=count, faults=faults[:_LONGEST_FAULT])
     return build_system_row(FILE, SESSION, f"{FILE}:{content}", now, body=change.to_json())

@@ -278,7 +278,7 @@ def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
 def _trim_to_precision(text: str) -> str:
     """Return a date or a time without UTC offset, cut to minutes; "" if `text` is not such a value.
 
-    The portal interprets a time without an offset in its own time zone, so that the rest of the value cannot be compared.
+    The portal interprets a time without an offset in its own time zone, which is not known here.
     """
     plain = text.strip().replace(" ", "T")
     day, _, clock = plain.partition("T")
