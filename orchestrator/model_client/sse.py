@@ -1,4 +1,7 @@
-"""Decodes server-sent events from chunks of bytes, wherever the chunks begin and end. Knows nothing about models."""
+"""Decodes a stream of server-sent events that arrives in chunks of bytes; a chunk may begin and end anywhere in an event.
+
+The module does not depend on the contents of the events.
+"""
 
 import codecs
 import re

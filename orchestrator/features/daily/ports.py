@@ -44,7 +44,7 @@ class Nobody:
         return ()
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Return no preferences."""
+        """Return no preferences, whatever the person's key."""
         del key
         return {}
 
