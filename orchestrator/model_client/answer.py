@@ -32,7 +32,7 @@ class Usage(View):
 
 
 class _Event(View):
-    """One event of a streamed answer, or a whole answer."""
+    """The JSON data of one event of a streamed answer; a whole answer that is not streamed has the same form."""
 
     error: object = None
     model: _Text = None
@@ -54,7 +54,10 @@ class _Message(View):
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """A finished answer. Token counts are 0 if the service did not report them; `seconds` is how long the answer took."""
+    """A finished answer of the model.
+
+    Token counts are 0 if the service did not report them; `seconds` is how long the answer took.
+    """
 
     text: str
     prompt_tokens: int
@@ -65,7 +68,10 @@ class ModelAnswer:
 
 
 class AnswerReader:
-    """Collects one answer from the events of its stream; a plain JSON body is one event. Raises `ModelClientError` on malformed data."""
+    """Collects one answer from the events of its stream. Raises `ModelClientError` on malformed data.
+
+    An answer that is not streamed counts as a single event.
+    """
 
     def __init__(self, scrub: Scrub) -> None:
         """Create a reader for one answer; `scrub` masks the API key in the service's error messages."""
@@ -84,7 +90,7 @@ class AnswerReader:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the model has reported a natural end; only the token usage may still be missing."""
+        """Whether the model has finished its answer by itself. Only the event with the token counts may still be missing."""
         return self._finish_reason in FINISHED
 
     def take(self, data: str) -> str:
@@ -131,7 +137,10 @@ class AnswerReader:
         return self._keep(message.content)
 
     def _keep(self, content: str) -> str:
-        """Store the new text and return it; half of a character that the service has split is kept until the other half arrives."""
+        """Store the new text and return it without half a character at its end.
+
+        The service may split a character; its first half is kept until the other half arrives.
+        """
         content = self._half + content
         self._half = content[-1:] if "\ud800" <= content[-1:] <= "\udbff" else ""
         whole = content.removesuffix(self._half) if self._half else content

@@ -1,6 +1,6 @@
 """The client of an OpenAI-compatible language model. Raises `ModelClientError` and no other error of its own.
 
-It checks that an answer is complete and well formed; what it says is checked by the engine that asked.
+It checks that an answer is complete and well formed. The caller must check the content of the answer.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class ModelClient:
     ) -> None:
         """Prepare the connections; tests replace `transport` and `sleep`.
 
-        `heard` is called after each request: with the error if the service does not answer or accepts no requests, else with None.
+        `heard` is called after each request: with the error if the service cannot be reached or refuses all requests, otherwise with None.
         """
         for name in ("httpx", "httpcore"):  # their request lines contain the address, which may contain a password
             logging.getLogger(name).setLevel(logging.WARNING)
@@ -78,7 +78,10 @@ class ModelClient:
         await self._http.aclose()
 
     async def probe(self) -> None:
-        """Request the list of models once, which costs nothing, so that `heard` learns whether the service answers and accepts the key."""
+        """Check whether the service answers and accepts the key, and report the result to `heard`.
+
+        The check requests the list of models once, which costs nothing.
+        """
         url = self._settings.base_url.rstrip("/") + "/models"
         try:
             async with asyncio.timeout(_PROBE):
@@ -92,10 +95,10 @@ class ModelClient:
             self._heard(ModelClientError("The model service turns us away.") if shut else None)
 
     async def post_chat_completions(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
-        """Return the JSON body of the completion unchanged; `verbose` logs request and response at debug level (S001-8…10, S004-16).
+        """Request one completion without streaming and return its JSON body unchanged (S001-8…10, S004-16).
 
-        Raises `ModelClientError` if the service gives none. How the answer ended is for the caller to check: a classification that
-        asks for one token rightly ends with `length`.
+        Raises `ModelClientError` if the service returns no completion. The caller must check why the answer ended: "length" is an error for
+        a long answer, but expected for a classification that asks for a single token. `verbose` logs request and response at debug level.
         """
         request = self._prepare(payload, {"stream": False})
         if verbose:
@@ -108,10 +111,10 @@ class ModelClient:
         return body
 
     async def stream_chat(self, payload: JsonObject, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the finished answer and pass its text to `on_delta` as it arrives (S004-16, S004-20, S004-21).
+        """Request a streamed answer, pass its text to `on_delta` as it arrives, and return the finished answer (S004-16, S004-20, S004-21).
 
-        Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. The request is not repeated once
-        text was passed to `on_delta`, since that cannot be taken back. Exceptions of `on_delta` propagate.
+        Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. Once text has been passed to `on_delta`,
+        the request is not repeated, because that text cannot be taken back. Exceptions of `on_delta` propagate.
         """
         request = self._prepare(payload, {"stream": True, "stream_options": {"include_usage": True}})
         async with self._deadline():
@@ -168,9 +171,9 @@ class ModelClient:
         return reader.finish(asyncio.get_running_loop().time() - begun)
 
     async def _receive_next(self, events: AsyncGenerator[Sequence[str]], *, patient: bool) -> Sequence[str] | None:
-        """Return the data of the next events, None at the end of the stream.
+        """Return the data of the next events that arrive; None at the end of the stream.
 
-        Unless `patient`, a silence of `settings.silence` seconds raises `ModelClientError`.
+        If nothing arrives for `settings.silence` seconds, raise `ModelClientError`; with `patient`, there is no such limit.
         """
         watch = asyncio.timeout(None if patient else self._settings.silence)
         try:
@@ -182,9 +185,9 @@ class ModelClient:
             raise ModelClientError("The model fell silent in the middle of its answer.") from None
 
     async def _stream_events(self, request: bytes) -> AsyncGenerator[Sequence[str]]:
-        """Yield lists of the data of events that arrived together.
+        """Yield the data of the events of an answer; each item is a list with events that arrived together.
 
-        A server that does not support streaming sends one JSON object, which is yielded as one event.
+        If the server does not support streaming, it sends one JSON object, which is yielded as one event.
         """
         decoder = SseDecoder()
         async with aclosing(self._stream_body(request)) as chunks:
@@ -241,7 +244,7 @@ class ModelClient:
 
 
 def _is_shut(status: int) -> bool:
-    """Return whether this HTTP status means that the service answers no request at all at present, not just not this one."""
+    """Return whether this HTTP status means that the service refuses every request at present, and not only this one."""
     return status in _SHUT or status >= _BROKEN
 
 

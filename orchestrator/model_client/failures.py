@@ -1,6 +1,7 @@
 """Converts failures of the model service into ModelClientError, and defines when a request is repeated.
 
-No error message contains the key or an address. Only a failure that may pass (TryAgainError) is retried, and only within the deadline.
+No error message contains the key or an address. A request is repeated only after a temporary failure (TryAgainError), and only before the
+deadline.
 """
 
 import json
@@ -27,7 +28,7 @@ _NEVER_HELPS = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
 class TryAgainError(ModelClientError):
-    """The model service did not answer this time."""
+    """A temporary failure of the model service: the same request may succeed later."""
 
     def __init__(self, reason: str, *, after: float | None = None) -> None:
         """Create the error; `after` is how many seconds the service asked to wait, None if it did not say."""
@@ -49,12 +50,12 @@ def build_scrubber(key: SecretStr | None) -> Scrub:
 
 
 def build_reported_error(error: object, scrub: Scrub) -> ModelClientError:
-    """Return the failure for an `error` object that stands in an answer with status 200 or in a stream."""
+    """Return the exception for an `error` object that the service sent in a stream or in an answer with status 200."""
     return ModelClientError(f"The model service reports an error: {_format_error(error, scrub)}.")
 
 
 def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub) -> ModelClientError:
-    """Return the failure for an answer with another status than 200; it is a `TryAgainError` if another attempt may help."""
+    """Return the exception for an answer with a status other than 200; it is a `TryAgainError` if another attempt may help."""
     if response.status_code in _KEY_REFUSED:  # the body is not used: some services quote the key, even in part
         return ModelClientError(f"The model service answers {response.status_code}: check OPENAI_API_KEY.")
     error = _parse_error(body)
@@ -67,7 +68,10 @@ def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub) ->
 
 
 def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:
-    """Return the failure for an httpx exception, without that exception's text, because it may quote the request."""
+    """Return the exception that replaces an httpx exception: a `TryAgainError` if the connection failed.
+
+    The text of the httpx exception is left out, because it may quote the request.
+    """
     match error:
         case httpx.ConnectError() | httpx.ConnectTimeout():
             return TryAgainError("The model service cannot be reached.")
@@ -117,9 +121,10 @@ _LONGEST_PAUSE = 8.0
 
 
 def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> AsyncRetrying:
-    """Return the retry policy: at most `attempts` attempts in all, and no pause that would end later than `deadline` seconds.
+    """Return the policy by which a request is repeated after a `TryAgainError`.
 
-    Then the last error is raised.
+    It makes at most `attempts` attempts, and does not wait if that would take longer than `deadline` seconds in all. If all attempts fail,
+    the last error is raised.
     """
     return AsyncRetrying(
         sleep=sleep,
@@ -131,7 +136,10 @@ def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> Async
 
 
 def _calculate_pause(state: RetryCallState) -> float:
-    """Return the pause before the next attempt in seconds: what the service asked for, else one that doubles with each attempt."""
+    """Return how many seconds to wait before the next attempt.
+
+    That is what the service asked for; otherwise a pause that doubles with each attempt, up to a maximum.
+    """
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, TryAgainError) and error.after is not None:
         return error.after

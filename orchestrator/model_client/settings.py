@@ -44,9 +44,9 @@ class ModelSettings:
             return host == "localhost"
 
     def build_auth_header(self) -> dict[str, str]:
-        """Return the header with the key, empty for a service on this machine without a key.
+        """Return the HTTP header with the API key; an empty dict if the service runs on this machine and needs no key.
 
-        Raises ModelClientError if the key is missing for another service, or has characters that no key has.
+        Raises ModelClientError if another service has no key, or if the key contains characters that no key has.
         """
         secret = self.api_key.get_secret_value().strip() if self.api_key else ""
         if not secret and not self.is_loopback:

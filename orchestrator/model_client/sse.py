@@ -1,4 +1,7 @@
-"""Decodes server-sent events from chunks of bytes, wherever the chunks begin and end. Knows nothing about models."""
+"""Decodes a stream of server-sent events that arrives in chunks of bytes; a chunk may begin and end anywhere in an event.
+
+The module does not depend on the contents of the events.
+"""
 
 import codecs
 import re
@@ -28,7 +31,10 @@ class SseDecoder:
         return self._take(self._decode(chunk, final=False))
 
     def close(self) -> list[str]:
-        """Return the data of the last event if the stream has ended without the blank line after it, as many servers do; else nothing."""
+        """Return the data of the last event; an empty list if there is none.
+
+        Many servers end the stream without the blank line that should follow the last event.
+        """
         return self._take(self._decode(b"", final=True) + "\n\n")
 
     def _decode(self, chunk: bytes, *, final: bool) -> str:

@@ -55,7 +55,7 @@ class Transcriber:
         await self._http.aclose()
 
     async def transcribe(self, recording: bytes, *, language: str) -> str:
-        """Return the words of an Ogg Opus recording, "" if nothing was said (POST /audio/transcriptions).
+        """Return the spoken words of an Ogg Opus recording as text; "" if nothing was said (POST /audio/transcriptions).
 
         Raises `ModelClientError` for an answer that is malformed, refused, late or missing.
         """
@@ -89,7 +89,10 @@ class Transcriber:
 
 
 def _parse_words(content: bytes) -> str:
-    """Return the text of an answer. Raises TryAgainError if it is not JSON, such as a proxy's error page, else ModelClientError."""
+    """Return the transcribed text in the body of an answer.
+
+    Raises TryAgainError if the body is not JSON (for example a proxy's error page), and ModelClientError if it is too long or has no text.
+    """
     if len(content) > MAX_ANSWER:
         raise ModelClientError("The model service sends more than a transcript can hold.")
     try:

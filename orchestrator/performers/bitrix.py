@@ -1,4 +1,4 @@
-"""Makes a Bitrix24 call that the gate has decided on. It takes no safety decision, and never repeats a call that may have happened."""
+"""Makes the Bitrix24 calls that the gate has allowed. It decides nothing itself, and never repeats a call that may have happened."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,14 +29,14 @@ class BitrixPerformer:
     """Performs effects of kind "bitrix": calls of the portal's methods."""
 
     def __init__(self, client: BitrixClient, records: Records) -> None:
-        """Call through `client`; `records` reads single records and caches reference data, which some calls make outdated."""
+        """Keep the client that makes the calls, and `records`, which reads single records and caches reference data."""
         self._client = client
         self._records = records
         self.portal = client.portal
         self.is_application = client.is_application
 
     async def execute(self, call: Call) -> CallResult:
-        """Make the call once and return its result: succeeded, rejected or unknown; raises no network errors."""
+        """Make the call once and return its result: `Succeeded`, `Rejected` or `Unknown`. Network errors become such a result."""
         try:
             if call.commands:
                 return await self._execute_batch(call)
@@ -65,7 +65,7 @@ class BitrixPerformer:
                 self._records.discard_for_call(leaf.method)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Read the portal and return whether a call of unknown outcome happened; raises BitrixError if the portal cannot be read."""
+        """Read the portal to find out whether a call of unknown outcome happened. Raises BitrixError if the portal cannot be read."""
         return await reconcile(call, before, self._client, self._records)
 
     async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
@@ -73,9 +73,9 @@ class BitrixPerformer:
         return await read_back(call, before, done, self._records)
 
     async def find_traces(self, call: Call, since: datetime) -> str:
-        """Return a sentence on what a call sent at `since` probably created, "" if nothing was found.
+        """Return a sentence that names the records which a call sent at `since` probably created; "" if none are found.
 
-        It is for calls whose records carry no mark by which they could be recognized. Raises BitrixError if the portal cannot be read.
+        It is used for records in which the bot cannot leave a mark to recognize them by. Raises BitrixError if the portal cannot be read.
         """
         return await find_traces(call, since, self._client)
 
@@ -129,9 +129,9 @@ def _build_success(call: Call, result: object, total: int | None) -> Succeeded:
 
 
 def _find_send_limit(call: Call) -> float | None:
-    """Return the seconds within which the call must be sent, None for a read, which may wait.
+    """Return within how many seconds the call must be sent; None for a read, which may wait longer.
 
-    A write that cannot be sent in time is given up, since a person waits and the facts that the gate has checked become outdated.
+    A write that cannot be sent in time is given up: a person is waiting, and the facts that the gate has checked become outdated.
     """
     return None if call.reads_only else SEND_WITHIN
 
@@ -141,5 +141,8 @@ def _format_failures(reports: Sequence[CommandReport]) -> str:
 
 
 async def call_bitrix(client: BitrixClient, method: str, params: JsonObject, _http_method: str | None = None) -> object:
-    """Make one call and return its `result`; raises BitrixError. This is CALL_BITRIX of the seed (S004-23); the HTTP method is ignored."""
+    """Make one call and return the field `result` of its answer; raises BitrixError.
+
+    It is CALL_BITRIX of docs/requirements.md (S004-23); the HTTP method is ignored.
+    """
     return (await client.call(method, params)).result

@@ -1,6 +1,6 @@
-"""Prepares the portal's error messages for the model: truncates them, and tells whether people may have written parts of them. Pure.
+"""Prepares error messages of the portal for the model: shortens them, and tells whether a person may have written parts of them. Pure.
 
-A message that is not a known system message may quote a record, an automation rule or a person, so it counts as text of others.
+A message that is not a known system message may quote a record, an automation rule or a person, so it counts as foreign text.
 """
 
 import re
@@ -24,7 +24,10 @@ class ErrorText:
 
 
 def describe_error(error: BitrixError) -> ErrorText:
-    """Return the text of an error; only if it comes from the portal, and not from the bot, can people have written it."""
+    """Return the shortened text of an error, and whether it contains foreign text.
+
+    Only an error from the portal can contain foreign text (parts that people may have written), not one raised by the bot itself.
+    """
     from_portal = (bool(error.code) and not isinstance(error, NoAccess)) or isinstance(error, Refused)
     return ErrorText(text=trim_text(str(error), limit=MAX_TEXT), foreign=from_portal and is_foreign(error.code, error.detail))
 
@@ -36,6 +39,9 @@ def describe_command_error(code: str, text: str) -> ErrorText:
 
 
 def is_foreign(code: str, text: str) -> bool:
-    """Return whether an error contains anything other than a plain code and a known system message."""
+    """Return whether people may have written parts of an error.
+
+    The answer is False only if the error consists of a plain code and a known system message.
+    """
     plain = " ".join(text.casefold().split()).strip(".! ")
     return _CODE.fullmatch(code) is None or (plain not in _SYSTEM and plain != code.casefold())

@@ -35,9 +35,9 @@ NOT_READ = "the list could not be read to its end in time, so no sum is given; a
 
 @dataclass(frozen=True, kw_only=True)
 class ListSums:
-    """The sums of a list by currency, as decimal text, and the number of rows added up; if that failed, `trouble` says why.
+    """The result of adding up a list: sums by currency (as decimal text), and the number of rows.
 
-    In that case `sums` is empty and `rows` is None.
+    If adding up failed, `trouble` gives the reason, `sums` is empty and `rows` is None.
     """
 
     sums: Mapping[str, str] = field(default_factory=dict)
@@ -46,14 +46,14 @@ class ListSums:
 
 
 class _TooLong(Exception):
-    """The list grew beyond `MAX_SUMMED_ROWS` while it was read."""
+    """Raised while a list is read, when it has more than `MAX_SUMMED_ROWS` rows."""
 
 
 async def sum_rows(client: BitrixClient, call: Call, first: Iterable[object], total: int | None) -> ListSums | None:
-    """Return the sums of a list that starts with the rows `first`, None if its records have no sums. Raises no network errors.
+    """Read the whole list and return its sums by currency; None if its records have no sums. Raises no network errors.
 
-    `total` is the number of rows that the portal reported. The rows are counted again, so that the count and the sums agree even if rows
-    were added or removed since then.
+    `first` are the first rows, which are already read; `total` is the number of rows that the portal reported. The rows are counted again,
+    so that the count and the sums agree even if rows were added or removed meanwhile.
     """
     names = _WITH_SUMS.get(call.method.lower())
     if names is None or not any(isinstance(row, Mapping) and parse_amount(row.get(names[1])) is not None for row in first):
@@ -93,9 +93,10 @@ async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, st
 
 
 def _group_conditions(conditions: object) -> object:
-    """Return a filter whose conditions are joined by OR as one condition, to which bounds of ids can be added with AND.
+    """Return the filter in such a form that a condition on the ids can be added with AND.
 
-    Other filters are returned unchanged; only crm.item.list has such filters.
+    If the conditions of the filter are joined by OR, they are wrapped in one condition; only crm.item.list has such filters. Any other
+    filter is returned unchanged.
     """
     joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
     return {"0": conditions} if joined else conditions

@@ -1,7 +1,7 @@
-"""Reads records again after the portal has reported a successful write, because its answer does not prove that it wrote. Never writes.
+"""Reads records again after a write, because a successful answer of the portal does not prove that the values were stored. Never writes.
 
-It reports fields that kept their old value in an update, fields that were not stored in a new record, and sums that got another value
-than was sent. A difference that may have another cause is not reported: automation rules change records too, and the portal trims texts.
+It reports fields that kept their old value in an update, fields that were not stored in a new record, and sums that got another value than
+was sent. A difference that may have another cause is not reported: automation rules change records too, and the portal trims texts.
 """
 
 import asyncio
@@ -41,10 +41,10 @@ class _RecordCheck:
 
 
 async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: Records) -> ReadBack:
-    """Return the written fields (`unchanged`) whose values the records do not have; none if all is as it was sent.
+    """Read the written records and return the names of the written fields that do not have the values sent (`unchanged`).
 
-    Fields have their names in the call, in a batch prefixed by the command's key. If nothing can be read, `unchanged` is empty and `note`
-    gives the reason. Raises no network errors.
+    In a batch, a field's name is prefixed by the key of its command. If nothing can be read, `unchanged` is empty and `note` says why.
+    Raises no network errors.
     """
     looks = list(_list_checks(call, before, done))
     if not looks:
@@ -69,7 +69,10 @@ async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: R
 
 
 def _list_checks(call: Call, before: BeforeImage, done: Succeeded) -> Iterator[_RecordCheck]:
-    """Yield the records to check. A record that several commands of a batch wrote is left out, since only the last write is visible."""
+    """Yield the records to read again after the call.
+
+    A record that several commands of a batch wrote is left out, because only the last write is visible in it.
+    """
     won = {report.key for report in done.commands if report.status == "success"}
     found: list[_RecordCheck] = []
     for leaf in call.leaves:
@@ -115,10 +118,10 @@ def _is_unchanged(call: Call, written: str, sent: object, old: JsonObject, recor
 
 
 def _is_not_taken(call: Call, name: str, sent: object, record: JsonObject) -> bool:
-    """Return whether a new record does not have the value that was sent for the field.
+    """Return whether the portal did not store the value that was sent for this field of a new record.
 
-    If the record does not show the field, the answer is True for a field that the portal does not know, and False for a known one,
-    which may be hidden.
+    If the record that was read lacks the field, the result depends on the field: True if the portal has no such field, False if it has,
+    because the field may only be hidden.
     """
     if sent in (None, "", [], {}):
         return False
@@ -155,7 +158,10 @@ def _find_kind(call: Call, name: str) -> str:
 
 
 def _is_equivalent(call: Call, name: str, sent: object, now: object) -> bool:
-    """Return whether the record's value means the same as the value sent, in any form that the portal gives it; if unsure, True."""
+    """Return whether the value in the record means the same as the value sent, although the portal may write it in another form.
+
+    Of two times, only the digits down to the minute are compared, because the portal's time zone is not known here.
+    """
     kind = _find_kind(call, name)
     if fields.is_same_value(sent, now, kind=kind) or is_same_meaning(sent, now):
         return True

@@ -22,10 +22,16 @@ async def _show_nobody(_done: int, _total: int) -> None:
 
 
 class ReadProgress:
-    """The progress of one call that reads much: the read calls `tell` inside `run_limited`, and the turn may call `stop`."""
+    """The progress of one long read of the portal.
+
+    The read works inside `run_limited` and reports its progress with `tell`; the turn that waits for the read can end it with `stop`.
+    """
 
     def __init__(self, show: Show = _show_nobody, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Show progress with `show`, which the read never awaits, so that a slow messenger does not delay it."""
+        """Keep `show`, the function that shows the progress to a person.
+
+        The read never waits for `show`, so that a slow messenger does not delay the read.
+        """
         self._show = show
         self._clock = clock
         self._again = -math.inf
@@ -34,7 +40,7 @@ class ReadProgress:
         self._stopped = False
 
     def stop(self) -> None:
-        """End the read now, as if its time were up; called when nobody waits for it any more."""
+        """End the read now, as if its time were up. The turn calls this when nobody waits for the result any more."""
         self._stopped = True
         if self._scope is not None and not self._scope.expired():
             self._scope.reschedule(-math.inf)
@@ -72,7 +78,7 @@ _PROGRESS: ContextVar[ReadProgress | None] = ContextVar("watch", default=None)
 
 @contextlib.contextmanager
 def attach_progress(watch: ReadProgress) -> Generator[None, None, None]:
-    """Make `watch` the progress that `get_progress` returns in the block and in tasks started in it."""
+    """Make `get_progress` return `watch`, inside the `with` block and in tasks started there."""
     token = _PROGRESS.set(watch)
     try:
         yield
@@ -81,5 +87,5 @@ def attach_progress(watch: ReadProgress) -> Generator[None, None, None]:
 
 
 def get_progress() -> ReadProgress:
-    """Return the progress attached to the running call, or one that nobody sees if there is none."""
+    """Return the progress that `attach_progress` has set; without one, return a progress that shows nothing."""
     return _PROGRESS.get() or ReadProgress()

@@ -1,9 +1,9 @@
-"""Finds out by reading the portal whether a call of unknown outcome happened. It never writes, and reports "unclear" rather than guess.
+"""Finds out whether a call of unknown outcome happened, by reading the portal. It never writes, and returns "unclear" instead of a guess.
 
-The record of an add is found by the mark (ORIGIN_ID) that the bot put into it. An update is done if all fields have their new values and
-not done if all have their old ones; a delete is done if the record is gone. Commands of a batch are checked one by one. For an add
-without a mark, `find_traces` looks for records with the same text from that time; they are a hint for the person who decides, never a
-verdict. The portal's clock may differ from ours by any amount, so its times are first corrected by the present time that it reports.
+The record of an add is found by the mark (ORIGIN_ID) that the bot wrote into it. An update is done if all fields have their new values, and
+not done if all have their old values. A delete is done if the record is gone. The commands of a batch are checked one by one. For an add
+without a mark, `find_traces` looks for records with the same text that were created at that time. They are only a hint for the person who
+decides. The portal's clock may differ from ours, so its times are first corrected by the present time that the portal reports.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ _STATUS: Final[Mapping[str, Literal["success", "not_run", "unknown"]]] = {"done"
 
 
 async def reconcile(call: Call, before: BeforeImage, client: BitrixClient, records: Records) -> Reconciled:
-    """Return whether `call` happened: done, not done or unclear; raises BitrixError if the portal cannot be read.
+    """Return whether `call` happened: "done", "not_done" or "unclear". Raises BitrixError if the portal cannot be read.
 
-    `before` holds the records as they were before the call. Commands of a batch with different verdicts are unclear together.
+    `before` contains the records as they were before the call. A batch is unclear if its commands have different verdicts.
     """
     if not call.commands:
         return await _reconcile_call(call, before, client, records)
@@ -58,7 +58,10 @@ async def _reconcile_call(call: Call, before: BeforeImage, client: BitrixClient,
 
 
 def _removes_the_record(call: Call) -> bool:
-    """Return whether a delete removes the record itself; crm.deal.contact.items.delete, for example, leaves the deal in place."""
+    """Return whether a delete removes its target record.
+
+    A counterexample is crm.deal.contact.items.delete, which leaves the deal in place.
+    """
     family = call.method.rpartition(".")[0]
     entity = call.entities.get(call.entity)
     return family == "crm.item" or (entity is not None and family == entity.get.rpartition(".")[0])
@@ -115,7 +118,10 @@ async def _reconcile_update(call: Call, before: BeforeImage, records: Records) -
 
 
 def is_same_meaning(left: object, right: object) -> bool:
-    """Return whether two values mean the same to the portal: "120000.00" and 120000, "481" and 481, a date with and without a time."""
+    """Return whether the portal treats two values as the same.
+
+    Examples are "120000.00" and 120000, "481" and 481, None and "", a date and the same date with a time.
+    """
     if left == right:
         return True
     empty: tuple[object, ...] = (None, "", "0", 0, [])
@@ -141,7 +147,10 @@ _BOXES: Final = ("tasks", "items")
 
 @dataclass(frozen=True, kw_only=True)
 class _TraceQuery:
-    """How to look for the record of an add: the list to read, its field with the time of creation, and the values that must match."""
+    """How to look for the record that an add created.
+
+    `method` and `params` are the list to read, `made_at` is its field with the time of creation, and `same` are the values that must match.
+    """
 
     method: str
     params: JsonObject
@@ -150,7 +159,7 @@ class _TraceQuery:
 
 
 async def find_traces(call: Call, since: datetime, client: BitrixClient) -> str:
-    """Return a sentence such as "probably done: found 77" with the records that the adds of `call` probably created, "" for none.
+    """Return a sentence such as "probably done: found 77" that names the records which `call` probably created; "" for none.
 
     `since` is when the call was sent. Raises BitrixError.
     """
@@ -172,7 +181,10 @@ async def _find_call_traces(call: Call, since: datetime, client: BitrixClient) -
 
 
 def _calculate_clock_offset(time: JsonObject, now: datetime) -> timedelta | None:
-    """Return how far the portal's clock is ahead of ours, by the time in an answer just received; None if the answer has no time."""
+    """Return how far the portal's clock is ahead of ours; None if this cannot be calculated.
+
+    `time` is the part of an answer that tells the portal's time; the answer was received at `now`.
+    """
     told = time.get("date_finish") or time.get("date_start")
     try:
         moment = datetime.fromisoformat(str(told))
@@ -182,7 +194,10 @@ def _calculate_clock_offset(time: JsonObject, now: datetime) -> timedelta | None
 
 
 def _build_query(call: Call) -> _TraceQuery | None:
-    """Return how to look for the record of an add; None for other calls, and for a command that refers to another command's result."""
+    """Return how to look for the record that this add created.
+
+    Return None for other calls, and for a command of a batch that refers to the result of another command.
+    """
     written = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
     if not isinstance(written, Mapping) or call.references:
         return None
@@ -208,7 +223,7 @@ def _build_query(call: Call) -> _TraceQuery | None:
 
 
 def _is_trace(row: JsonObject, where: _TraceQuery, since: datetime) -> bool:
-    """Return whether a row has the values of the call and was created around `since`, in the portal's time.
+    """Return whether a row has the values that the call wrote, and was created at about `since` (in the portal's time).
 
     The portal may have ignored the filter of the query, so every value is compared here.
     """

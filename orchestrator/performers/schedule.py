@@ -1,6 +1,7 @@
-"""Performs effects of kind `schedule`: stores a reminder as an inbox row of the person's own chat, whose worker sets the timer.
+"""Performs effects of kind `schedule`: stores a reminder as an inbox row for the person's private chat.
 
-The row has a unique source, so storing it again does nothing, and whether it was stored can always be found out.
+The worker of that chat then sets the timer. The row has a unique source, so that storing it again changes nothing, and so that one can
+always find out whether it was stored.
 """
 
 from datetime import timedelta
@@ -23,20 +24,21 @@ _OVER: Final = timedelta(minutes=1)
 
 
 class SchedulePerformer:
-    """Performs effects of kind "schedule": reminders."""
+    """Performs effects of kind "schedule": stores the reminders that the gate has allowed."""
 
     portal = ""
     is_application = True
 
     def __init__(self, store: AsyncStore, clock: Clock) -> None:
-        """Store reminders in the inbox of `store`."""
+        """Keep the store into whose inbox reminders are put, and the clock."""
         self._store = store
         self._clock = clock
 
     async def execute(self, call: Call) -> CallResult:
-        """Store the reminder durably and return the result.
+        """Store the reminder durably and return the result: `Succeeded`, `Rejected` or `Unknown`.
 
-        It is rejected if its time has passed or if the person has `MOST` reminders waiting, and unknown if the database fails.
+        The reminder is rejected if its time has passed or if the person has `MOST` reminders waiting. The result is unknown if the database
+        fails.
         """
         due, session = parse_iso(call.params["at"]), str(call.params[PERSON])
         if due < self._clock.now() - _OVER:
@@ -76,7 +78,10 @@ def _count_waiting(store: Store, session: str) -> int:
 
 
 def _is_kept(store: Store, session: str, known: str) -> bool:
-    """Return whether the reminder of the effect with the id `known` waits in the inbox for the chat's worker, or is set already."""
+    """Return whether the reminder is stored: it still waits in the inbox of the person's chat, or it is set already.
+
+    `known` is the id of the effect that made the reminder.
+    """
     if any(row.kind == KIND and row.body["effect_id"] == known for row in store.list_waiting_inbox(session, LANE, 1000)):
         return True
     after = 0

@@ -1,6 +1,6 @@
-"""Computes how a successful call changes `agent_state`, the part of a session's state that the model is shown. Pure.
+"""Computes how a successful call changes `agent_state`: the part of a session's state that the model sees in its prompt. Pure.
 
-S004-33 … S004-35, S004-72, S004-75, X5; `_update_state_from_action` of the seed.
+S004-33 … S004-35, S004-72, S004-75, X5; in the seed (the code given with the requirements) this is `_update_state_from_action`.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,10 @@ _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company
 
 
 def build_changes(call: Call, result: object) -> StateChanges:
-    """Return the changes of the state by one call with this result; a write or the read of a single record makes that record current."""
+    """Return how one successful call with this result changes `agent_state`.
+
+    A call that reads, creates or updates a single deal, contact, company or task makes that record the current one of its kind.
+    """
     if call.method.startswith("event."):
         return _build_event_changes(call, result)
     entity = find_entity(call)
@@ -32,9 +35,9 @@ def build_changes(call: Call, result: object) -> StateChanges:
 
 
 def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: JsonObject) -> StateChanges:
-    """Return the changes of the state by the successful commands of a batch (S004-72, A9).
+    """Return how the successful commands of a batch change `agent_state` (S004-72, A9).
 
-    If two or more commands succeeded, `done` is one summary of them. `results` are the commands' results by key.
+    `results` maps the keys of the commands to their results. If two or more commands succeeded, `done` is one summary of all of them.
     """
     won = [report for report in reports if report.status == "success"]
     by_key = {command.key: command for command in call.commands}
@@ -51,7 +54,10 @@ def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results:
 
 
 def find_entity(call: Call) -> str:
-    """Return the kind of record that a call is about, such as "deal"; for crm.item.* methods it follows from entityTypeId."""
+    """Return the kind of record that a call is about, such as "deal".
+
+    For crm.item.* methods, the parameter entityTypeId determines the kind; an unknown type gives "item".
+    """
     if call.spec.entity == "item":
         return CRM.get(_to_number(call.params.get("entityTypeId")) or 0, "item")
     return call.spec.entity
@@ -65,7 +71,10 @@ def find_created_target(call: Call, result: object) -> str:
 
 
 def find_created_record(call: Call, result: object) -> Target | None:
-    """Return the record that a successful add created as (kind, number), for reading it; None for other calls and malformed answers."""
+    """Return the record that a successful add created, as the (kind, number) by which it can be read.
+
+    Return None for other calls and malformed answers.
+    """
     number = _find_new_id(result) if call.spec.verb == "add" and call.entity else None
     return (call.entity, number) if number else None
 

@@ -1,7 +1,7 @@
-"""Adds lines and buttons to a reply by code; what the model wrote in the reply is not changed.
+"""Adds lines and buttons to a reply by code; the text that the model wrote stays as it is.
 
-The additions are lines about changes made without a card, how many repeats of them were not sent, a note that a list holds only the
-person's own records, example requests, and buttons under a forwarded text.
+The additions are: one line for each change made without a card (so that nobody was asked to confirm it), the number of repeated changes
+that were not sent, a note that a list contains only the person's own records, example requests, and buttons under a forwarded text.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,10 @@ _SINGLE_RECORD_KEYS = ("ID", "TITLE", "NAME", "LAST_NAME")
 
 
 async def add_made_lines(reply: Reply, context: Context, names: Names) -> Reply:
-    """Return the reply with one line for each change made without a card, unless the reply lists them already. Raises StoreError."""
+    """Return the reply with one line for each change made without a confirmation card. Raises StoreError.
+
+    A reply that lists the changes already is returned unchanged.
+    """
     if any(notice.code == "done-before" for notice in reply.notices):
         return reply
     lines = []
@@ -65,7 +68,7 @@ def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
 
 
 def _format_title(name: JsonObject, params: JsonObject) -> str:
-    """Return the title of the new record, for a contact the first and last name; "" if there is none."""
+    """Return the title of the record that was created; for a contact, its first and last name. Return "" if there is none."""
     person = params.get("fields")
     if name["entity"] != "contact" or not isinstance(person, Mapping):
         return "" if str(name["title"]).startswith("№") else str(name["title"])
@@ -73,7 +76,10 @@ def _format_title(name: JsonObject, params: JsonObject) -> str:
 
 
 def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
-    """Return (kind, id) of the record that was created, else of the one that was changed; ("", 0) if there is not exactly one."""
+    """Return (kind, id) of the record that the call created, or else of the one that it changed.
+
+    Return ("", 0) if the call concerns no record or several.
+    """
     kind, _, number = created.rpartition(":")
     if number.isdigit() and kind and (kind != "comment"):
         return kind, int(number)
@@ -82,7 +88,10 @@ def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
 
 
 def add_repeat_notice(reply: Reply, context: Context) -> Reply:
-    """Return the reply with a note how many changes were proposed again after they were made, and so were not sent; the reply if none."""
+    """Return the reply with a note that tells how many changes were not sent, because the model proposed them again after they were made.
+
+    If there are none, return the reply unchanged.
+    """
     repeats = [one for one in context.results if isinstance(one, Outcome) and one.repeat_of]
     if not repeats:
         return reply
@@ -90,7 +99,10 @@ def add_repeat_notice(reply: Reply, context: Context) -> Reply:
 
 
 def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
-    """Return the reply with a note for each kind of record of which only the person's own were read although the request did not say so."""
+    """Return the reply with a note for each kind of record of which the bot read only the person's own records.
+
+    There is no note if the request itself asked for certain owners or records.
+    """
     if context.actor.sees != "own" or not reply.parts:  # nothing is shown of a turn that was cut short
         return reply
     read = [
@@ -130,12 +142,18 @@ FORWARD_REQUESTS: Final = ("lead", "task")
 
 
 def list_examples(mode: Mode) -> tuple[str, ...]:
-    """Return the codes of the example requests for `mode`; in shadow mode without those that read, since nothing is sent then (S004-38)."""
+    """Return the codes of the example requests that fit `mode`.
+
+    In shadow mode nothing is sent to the portal, so examples that read from it are left out (S004-38).
+    """
     return ("example-task",) if mode == "shadow" else ("example-deals", "example-task", "example-sum")
 
 
 def add_forward_buttons(reply: Reply, turn: TurnInput) -> Reply:
-    """Return the reply with buttons if the person forwarded a text without a request; a reply that asks something itself is unchanged."""
+    """Return the reply with buttons that create a lead or a task, if the person forwarded a text without a request of their own.
+
+    A reply that already asks the person something is returned unchanged.
+    """
     if turn.text or not turn.quoted or turn.origin not in {"typed", "voice"} or reply.choices or reply.confirmations:
         return reply
     made = tuple(Action(words=(FORWARD_BUTTON, turn.turn_id, wish), label=Notice(code=f"button-make-{wish}")) for wish in FORWARD_REQUESTS)

@@ -1,4 +1,4 @@
-"""Cleans what a turn says before it is stored or shown: no secret of this installation, and no way out but the known ones."""
+"""Removes secrets of this installation and links to unknown hosts from the output of a turn, before it is stored or shown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,17 +10,26 @@ from orchestrator.language.links import extract_addresses, find_allowed_links, s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextGuard:
-    """The secrets of this installation, and the hosts that links in answers may point to: the portal and those of the policy."""
+    """Removes secrets and links to unknown hosts from texts.
+
+    `secrets` masks the secrets of this installation. `hosts` are the hosts to which links may point: the portal, and those in the policy.
+    """
 
     hosts: frozenset[str] = frozenset()
     secrets: SecretMask = field(default_factory=SecretMask)
 
     def clean_partial(self, text: str, *, locale: str) -> str:
-        """Return an unfinished text of the model as it may be shown."""
+        """Return a text that the model has not finished yet, in a form that can be shown: without secrets and unknown links.
+
+        `locale` is the language of the words that replace a link.
+        """
         return strip_unknown_links(self.secrets.mask(text), self.hosts, locale=locale)
 
     def clean_reply(self, reply: Reply, person_text: str, *, locale: str) -> Reply:
-        """Return the reply with texts that link to known hosts and to addresses in `person_text` only, and without secrets anywhere."""
+        """Return the reply without secrets and without links to unknown hosts.
+
+        Links to addresses that the person wrote in `person_text` are kept.
+        """
         own = extract_addresses(person_text)
         masked = self._mask_reply(reply)
         parts = tuple(
@@ -51,7 +60,7 @@ class TextGuard:
         return notice.model_copy(update={"args": {key: self._mask_nested(value) for key, value in notice.args.items()}})
 
     def _mask_nested(self, value: object) -> object:
-        """Return a copy of an argument with all its texts masked."""
+        """Return a copy of a message's argument in which the secrets in all texts are masked, also in nested lists and mappings."""
         if isinstance(value, str):
             return self.secrets.mask(value)
         if isinstance(value, Mapping):

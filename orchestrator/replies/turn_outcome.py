@@ -1,4 +1,4 @@
-"""Completes the reply at the end of a turn: why it was cut short, and what became of its changes."""
+"""Completes the reply at the end of a turn: says why the turn was cut short, and which of its proposed changes were made or not."""
 
 import json
 from collections.abc import Sequence
@@ -32,7 +32,10 @@ REPORTED: ChangeFate = ("told", None)
 
 @dataclass(kw_only=True)
 class _Changes:
-    """The changes that a turn proposed, in order, sorted by what became of them."""
+    """The changes that one turn proposed, sorted by what became of them; each list keeps their order.
+
+    `made` names the changes made, `unknown` contains messages about unknown outcomes, `not_made` contains pairs (name, reason).
+    """
 
     made: list[Name] = field(default_factory=list)
     unknown: list[Notice] = field(default_factory=list)
@@ -40,21 +43,22 @@ class _Changes:
 
     @property
     def made_notices(self) -> list[Notice]:
-        """One sentence that names the changes made; an empty list if there are none."""
+        """A list with one notice that names all changes made; an empty list if there are none."""
         return [Notice(code="done-before", args={"calls": _format_names(self.made)})] if self.made else []
 
     @property
     def not_made_notices(self) -> list[tuple[Notice, Notice]]:
-        """(reason, sentence) for each reason why changes were not made; the sentence names them."""
+        """One pair (reason, notice) for each reason why changes were not made; the notice names the changes with that reason."""
         whys = _unique([why for _, why in self.not_made])
         named = [(why, _format_names([name for name, its in self.not_made if its == why])) for why in whys]
         return [(why, Notice(code="not-made", args={"calls": calls, "why": why.model_dump(mode="json")})) for why, calls in named]
 
 
 async def build_early_end(reason: EndReason, context: Context, notice: Notice, *, partly: Notice | None = None) -> TurnEnd:
-    """Return the end of a turn that was cut short; its reply says what became of the changes and brings the cards that were made.
+    """Return the end of a turn that was cut short. Raises StoreError.
 
-    The reply begins with `notice`, or with `partly` if something was changed. Raises StoreError.
+    The reply begins with `notice`, or with `partly` if some change was made. Then it says which changes were made or not and why, and shows
+    the cards that the turn created.
     """
     changes = await _collect_changes(context)
     opening = partly if partly is not None and changes.made else notice
@@ -67,10 +71,10 @@ async def build_early_end(reason: EndReason, context: Context, notice: Notice, *
 
 
 async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
-    """Return the end of a turn, with notices added about changes that the model's text does not report. Raises StoreError.
+    """Return the end of a turn with notices about changes that the reply does not report yet. Raises StoreError.
 
-    They say what was changed, and why other changes were not made: a person who reads only of a failure would request everything again. The
-    model's text beside a card cannot say it, since it was written before any step was evaluated.
+    The notices say which changes were made, and why others were not. A person who reads only about a failure would request everything
+    again. Beside a card, the model's text cannot report this, because it was written before the steps were carried out.
     """
     reply = end.reply
     silent = not reply.parts or (end.reason == "waiting" and _has_failure(context))
@@ -84,7 +88,7 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
 
 
 def _has_failure(context: Context) -> bool:
-    """Return whether a step of the turn was refused, or a name in one could not be resolved."""
+    """Return whether a step of the turn was refused, or a name in a step could not be resolved to a record."""
     refused = any(isinstance(item, Outcome) and item.status == "refused" for item in context.results)
     return refused or any(step.problem for step in context.proposed_steps.values())
 
@@ -110,7 +114,10 @@ async def _collect_changes(context: Context) -> _Changes:
 
 
 def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate:
-    """Return what became of a change that has a stored effect, which means that its call was begun or waits for confirmation."""
+    """Return what became of a change that has a row in the table of effects: its call was started, or a card was made for it.
+
+    `came` is the result that the gate returned for the change in this turn, None if there is none.
+    """
     if row.status == "succeeded":
         return "made", None
     if StoredOrder.from_data(row.call).confirmation_id:
@@ -124,7 +131,10 @@ def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate
 
 
 def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
-    """Return what became of a change that has no stored effect."""
+    """Return what became of a change that has no row in the table of effects: no call was stored and no card was made.
+
+    `slot` is the key of the step that proposed the change.
+    """
     refused, problem = context.recorded.refused_steps.get(slot), context.proposed_steps[slot].name_problem
     match context.outcomes.get(slot):
         case Pending():
@@ -148,9 +158,9 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
 
 
 async def _describe_change(slot: str, row: EffectRow | None, context: Context, *, unless_waiting: bool = False) -> Name | None:
-    """Return the arguments with which a sentence names the change; None for a read.
+    """Return the arguments of the notice that names the change; None if the step only reads.
 
-    With `unless_waiting`, also None for a change that a waiting card asks about.
+    With `unless_waiting`, return None also if the change is the subject of a card that still waits.
     """
     if row is not None:
         return build_doubt_args(row.effect_id, row.call)
@@ -162,7 +172,10 @@ async def _describe_change(slot: str, row: EffectRow | None, context: Context, *
 
 
 def _format_names(names: Sequence[Name]) -> list[dict[str, object]]:
-    """Return the names as stored notices without duplicates; after `MAX_NAMED` of them, one notice says how many more there are."""
+    """Return notices that name the changes, in their stored form and without duplicates.
+
+    After `MAX_NAMED` names, a last notice says how many more there are.
+    """
     kept = [name for number, name in enumerate(names) if _strip_effect_id(name) not in map(_strip_effect_id, names[:number])]
     listed: list[dict[str, object]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MAX_NAMED]]
     return [*listed, {"code": "and-more", "args": {"count": len(kept) - MAX_NAMED}}] if len(kept) > MAX_NAMED else listed

@@ -1,4 +1,7 @@
-"""Counts the changes begun for a person, across all sessions and accounts, from the journal; each query reads only new events."""
+"""Counts from the journal how many changes to the CRM the bot started for each person within the last 24 hours.
+
+All sessions and accounts of the person count together. Each query reads only the events that are new since the previous one.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -22,14 +25,18 @@ With several writing processes, an event of a slow commit may appear behind even
 
 
 class JournalChangeCounter:
-    """The `ChangeCounter` that the gate uses: it counts over all sessions. One per process."""
+    """Counts the changes started for a person, in all their sessions; the gate uses it to apply the daily limit.
+
+    The gate decides whether a call may run. One instance per process; it implements the protocol `ChangeCounter`.
+    """
 
     def __init__(
         self, store: AsyncStore, wall: Callable[[], datetime] = lambda: SystemClock().now(), *, overlap: timedelta = OVERLAP
     ) -> None:
         """Start with nothing read.
 
-        `wall` is the clock by which event ids are made; `overlap` may be zero only if one process writes to the database.
+        `wall` returns the current time; it must be the clock that also makes the event ids. `overlap` is how far back each query reads
+        events again, because an event of a slow commit by another process may appear late. It may be zero only if a single process writes.
         """
         self._store = store
         self._overlap = overlap
@@ -43,11 +50,14 @@ class JournalChangeCounter:
         self._read_to: datetime | None = None
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
-        """Return how many changes were begun for this person within the last 24 hours. Raises StoreError."""
+        """Return how many changes the bot started for this person within the last 24 hours. Raises StoreError."""
         return sum(one.many for one in await self.list_changes(actor, ledger))
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """Return the calls that were begun for this person within the last 24 hours, with their numbers of changes. Raises StoreError."""
+        """Return the calls that the bot started for this person within the last 24 hours: time, effect id and number of changes of each.
+
+        Raises StoreError.
+        """
         await self._read_new_events()
         if self._added >= PAGE:
             self._discard_old(ledger.now)

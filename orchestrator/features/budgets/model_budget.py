@@ -1,4 +1,7 @@
-"""Sums each person's use of the language model per month from the journal, refuses it above the budget and warns before."""
+"""Sums from the journal how many tokens of the language model each person used in a month, and applies the monthly budgets.
+
+A person whose budget is nearly used up gets a warning; above the budget, their requests are refused.
+"""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -19,7 +22,10 @@ PAGE: Final = 2000
 
 
 class UsageTotals:
-    """Token counts by person, month and model; memory grows with the people who used the model within two months."""
+    """The numbers of tokens used, by person, month and model.
+
+    Memory use grows with the number of people who used the model within the last two months.
+    """
 
     def __init__(self) -> None:
         """Start with no usage."""
@@ -27,7 +33,7 @@ class UsageTotals:
         self._warned: set[tuple[str, int]] = set()
 
     def add_event(self, event: ClearEvent) -> None:
-        """Add the use that one event reports, or the warning that it records."""
+        """Add one event: the tokens of a `ModelAnswered`, or the warning that a `BudgetWarned` records."""
         if event.type == "BudgetWarned":
             warned = BudgetWarned.from_data(event.data)
             self._warned.add((warned.person, warned.month))
@@ -39,7 +45,7 @@ class UsageTotals:
         used[answer.model] = read + answer.prompt_tokens, written + answer.completion_tokens
 
     def sum_by_model(self, person: str, month: int) -> dict[str, Tokens]:
-        """Return the tokens that the person used in that month, by model; {} for none."""
+        """Return the tokens that the person used in that month: model → (read, written); {} if they used none."""
         return dict(self._used.get((person, month), {}))
 
     def list_people(self, month: int) -> list[str]:
@@ -55,13 +61,13 @@ class UsageTotals:
         return (person, month) in self._warned
 
     def discard_before(self, before: int) -> None:
-        """Forget the use in months before `before`, a number such as 202611."""
+        """Forget the tokens and warnings of the months before `before`, which is a number such as 202611."""
         self._used = {place: used for place, used in self._used.items() if place[1] >= before}
         self._warned = {place for place in self._warned if place[1] >= before}
 
 
 class UsageReader:
-    """Keeps the totals of everybody's use up to date with the journal. One per process."""
+    """Keeps the totals of everybody's token use up to date by reading new events of the journal. One instance per process."""
 
     def __init__(
         self,
@@ -72,8 +78,8 @@ class UsageReader:
     ) -> None:
         """Start with nothing read.
 
-        `wall` is the clock by which event ids are made; `overlap`, the time for which events are read again, may be zero only if one
-        process writes to the database.
+        `wall` returns the current time; it must be the clock that also makes the event ids. `overlap` is how far back each refresh reads
+        events again, because an event of a slow commit by another process may appear late. It may be zero only if a single process writes.
         """
         self._store = store
         self._wall = wall
@@ -133,7 +139,10 @@ def to_token_counts(used: dict[str, Tokens]) -> dict[str, dict[str, int]]:
 
 
 class MonthlyModelBudget:
-    """Applies the monthly budgets of the policy; for a person without a budget it reads nothing. One per process."""
+    """Applies the monthly model budgets that the policy (the company's rules) sets for people. One instance per process.
+
+    For a person without a budget it reads nothing from the journal.
+    """
 
     def __init__(self, policies: PolicySource, usage: UsageReader) -> None:
         """Keep the policy source and the usage reader."""
@@ -143,14 +152,14 @@ class MonthlyModelBudget:
         """Warnings given by this process, which may not be in the journal yet."""
 
     async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
-        """Return the message that the person's budget of the month is used up, None if it is not. Raises StoreError."""
+        """Return the message that the budget is used up, if the person has used all of it this month; otherwise None. Raises StoreError."""
         percent = await self._calculate_percent(actor, now)
         return Notice(code="budget-over") if percent is not None and percent >= FULL else None
 
     async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, BudgetWarned] | None:
-        """Return the warning that most of the budget is used, and the event that records it; None if none is due.
+        """Return the warning that most of the month's budget is used, and the event that records this warning.
 
-        It is given once a month. Raises StoreError.
+        Return None if the budget is not nearly used, is used up, or if the person was warned this month already. Raises StoreError.
         """
         percent = await self._calculate_percent(actor, now)
         if percent is None or not WARN_AT <= percent < FULL:
@@ -162,7 +171,10 @@ class MonthlyModelBudget:
         return Notice(code="budget-warn", args={"percent": percent}), BudgetWarned(person=place[0], month=place[1], percent=percent)
 
     async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
-        """Return the message for /status how much of the month's budget is used; None for a person without a limit. Raises StoreError."""
+        """Return the message for /status that tells which percentage of the month's budget is used; None for a person without a limit.
+
+        Raises StoreError.
+        """
         percent = await self._calculate_percent(actor, now)
         return None if percent is None else Notice(code="budget-used", args={"percent": percent})
 
@@ -174,9 +186,9 @@ class MonthlyModelBudget:
         return budget.calculate_percent(self._sum_usage(await self._usage.refresh(now), actor, now), limits)
 
     def _sum_usage(self, totals: UsageTotals, actor: Actor, now: datetime) -> dict[str, tuple[int, int]]:
-        """Return the tokens by model that the person used on all accounts.
+        """Return the tokens that the person used this month on all their accounts: model → (read, written).
 
-        Old answers were counted under the bare account key without an employee id, and are included.
+        Events that older versions stored without the person's portal user id are counted under the key of the account; they are added too.
         """
         month = to_month(now, actor.time_zone)
         used = totals.sum_by_model(build_person_key(actor.key, actor.bitrix_user_id), month)

@@ -1,1 +1,4 @@
-"""What a person can do with a card besides deciding: change a value, request the call once more, show the card again."""
+"""What a person can do with a confirmation card besides approving or declining it.
+
+They can change a value, request the call again, or have the card shown again.
+"""

@@ -1,7 +1,8 @@
-"""The ✏ button: a person changes one value of a card before deciding. Code reads the value; no model is asked, nothing is approved.
+"""The ✏ button of a confirmation card: the person changes one value of the proposed call before they approve or decline it.
 
-Steps: a click; the choice of the field; the new value as a reply; a new request through the gate, with a card and approval of its own. The
-commit that replaces the old card closes it as «заменено».
+The steps are: the person clicks, chooses the field, and sends the new value as a reply. The new value is read by code, without a language
+model. A new request with it goes through the gate (which decides about each call) and gets its own card, which still needs approval. The
+commit that shows the new card closes the old one as «заменено».
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +52,7 @@ _CANCEL: Final = frozenset(load_lexicon("answers").read_words("value", "keep"))
 
 @dataclass(frozen=True, kw_only=True)
 class _EditableCard:
-    """A card that can still be changed, with its call and the fields that can change."""
+    """A confirmation card whose values can still be changed: the stored card, its call, and the fields that the person may change."""
 
     entry: Card
     call: Call
@@ -59,12 +60,15 @@ class _EditableCard:
 
     @property
     def id(self) -> str:
-        """The id of the card's confirmation."""
+        """The id of the confirmation that the card asks for."""
         return self.entry.confirmation_id
 
 
 class CardEditor:
-    """Handles the clicks and replies of an edit, each in one commit; every method may raise StoreError."""
+    """Handles the button clicks and replies by which a person changes a value of a card, each in one commit.
+
+    Every method may raise StoreError.
+    """
 
     def __init__(self, catalogue: Catalogue, lists: FieldLists) -> None:
         """Keep the catalogue of methods and the reader of the portal's field lists."""
@@ -72,7 +76,7 @@ class CardEditor:
         self._lists = lists
 
     async def begin(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click ("edit", id): ask which field to change, or for the value if there is only one field."""
+        """Handle the click on "edit" (with the card's id): ask which field to change, or ask for the value if there is only one field."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -89,7 +93,7 @@ class CardEditor:
         await session.commit(event, actor=actor.key, outbox=shown, inbox_done=[row.id])
 
     async def select_field(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click ("field", id, n): ask for the new value of the n-th field."""
+        """Handle the click on "field" (with the card's id and n): ask for the new value of the n-th editable field, counted from 0."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -102,7 +106,7 @@ class CardEditor:
         await _ask(card, card.fields[int(number)], row, actor, session)
 
     async def cancel(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click ("noedit", id): end the edit without a change."""
+        """Handle the click on "noedit" (with the card's id): end the edit without a change."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -113,7 +117,10 @@ class CardEditor:
         await _cancel_edit(read_word(row, 1), row, actor, session)
 
     async def pick(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click ("pick", id, ask, n): take the n-th of the meanings that were offered for an ambiguous reply."""
+        """Handle the click on "pick": use one of the values that were offered because the person's reply was ambiguous.
+
+        The button holds the card's id, the number of the question and the number of the offered value, counted from 0.
+        """
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -130,9 +137,9 @@ class CardEditor:
         await self._request_change(card, field, option.value, option.label, row=row, actor=actor, session=session, tools=tools)
 
     async def receive_answer(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle a reply to the question for a value: read the value and make the new request.
+        """Handle the reply to a question for a value: read the value, and request the call again with it.
 
-        If the value is invalid, explain why and ask again.
+        If the value is invalid or ambiguous, explain why and ask again.
         """
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(str(row.body["confirmation_id"]), actor, session) if actor is not None else None
@@ -184,7 +191,7 @@ class CardEditor:
             await _ask(card, field, row, actor, session, objection=_find_reason(result))
 
     async def _find_card(self, confirmation_id: str, actor: Actor | None, session: Session) -> "_EditableCard | Notice":
-        """Return the card if that person can change it now, else the message why not."""
+        """Return the card if this person can change it now; otherwise return the message that tells them why they cannot."""
         entry = session.state.cards.get(confirmation_id)
         if entry is None or actor is None:
             return OUTDATED
@@ -209,9 +216,9 @@ class CardEditor:
         return _EditableCard(entry=entry, call=call, fields=fields)
 
     async def _load_custom_types(self, call: Call) -> Mapping[str, str]:
-        """Return the types of the custom fields with a single value, by code.
+        """Return the types of the portal's custom fields that hold a single value: field code → type.
 
-        Empty if the portal cannot be read, so that those fields are not offered.
+        If the portal cannot be read, the result is empty and custom fields are not offered for editing.
         """
         if not call.entity:
             return {}
@@ -229,7 +236,7 @@ def _find_reason(result: Outcome) -> Notice:
 
 
 def _next_question_number(card: _EditableCard, session: Session) -> int:
-    """Return the number of the next question about the card; replies to earlier questions become invalid."""
+    """Return the number of the next question about this card. Replies to questions with a lower number are no longer accepted."""
     edit = list_edits(session.state).get(card.id)
     return edit.ask + 1 if edit is not None else 1
 
@@ -244,9 +251,10 @@ async def _ask(
     objection: Notice | None = None,
     options: Sequence[Option] = (),
 ) -> None:
-    """Ask for the new value of the field, in a new message.
+    """Ask the person for the new value of the field, in a new message.
 
-    An edited message further up would be overlooked, and Telegram cannot edit a forced reply into one.
+    It does not edit an earlier message, because the person would overlook the edit, and because Telegram cannot add a forced reply to an
+    existing message. `objection` says what was wrong with the last answer, `options` are values that it may have meant.
     """
     ask = _next_question_number(card, session)
     kept = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
@@ -263,7 +271,7 @@ async def _ask(
 async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, *, row: InboxRow, actor: Actor, session: Session) -> None:
     """Close the old card and show the new one in one commit.
 
-    If somebody decided about the old card meanwhile, that decision holds and the new card is closed.
+    If somebody has decided about the old card meanwhile, their decision stands, and the new card is closed instead.
     """
     entries = session.state.cards
     closing = confirmations.build_superseded_closing(card.entry, why="edited", by=new_id)
@@ -307,7 +315,10 @@ def _build_closed_picker(card: _EditableCard, session: Session, code: str, **arg
 
 
 async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, session: Session) -> None:
-    """End the edit without a change; the card still waits and is shown again at the end of the chat."""
+    """End the edit without a change; the card still waits for a decision.
+
+    If the person cancelled with a typed reply, the card is shown again at the end of the chat.
+    """
     entry = session.state.cards.get(confirmation_id)
     event = EditClosed(confirmation_id=confirmation_id, how="cancelled")
     out = [build_toast(row, Notice(code="edit-cancelled"), session)]
@@ -321,9 +332,9 @@ async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, sessio
 async def _report_objection(
     found: "_EditableCard | Notice | None", row: InboxRow, actor: Actor | None, session: Session, tools: Tools
 ) -> None:
-    """Tell the person why their click or reply was rejected, and redraw a card that is already decided.
+    """Tell the person why their click or reply was rejected (`found`), and redraw a card that is already decided.
 
-    Does nothing for a person without access, who was told so already.
+    Do nothing if `actor` is None: a person without access was told so already.
     """
     if actor is None or not isinstance(found, Notice):
         return

@@ -1,4 +1,7 @@
-"""What the cards feature registers: /pending, editing, «Повторить», and showing open cards again after Telegram was out of reach."""
+"""Registers the cards feature: the command /pending, editing of a card, and the button «Повторить» (submit a request again).
+
+It also shows open cards again after the bot was without contact to Telegram, since clicks may have been lost.
+"""
 
 from functools import partial
 
@@ -13,9 +16,9 @@ from state.journal.async_store import AsyncStore
 
 
 def build_feature(catalogue: Catalogue, lists: FieldLists, store: AsyncStore, find_elsewhere: FindElsewhere) -> Feature:
-    """Return the feature.
+    """Return the cards feature with its commands, buttons, inputs and periodic task.
 
-    `lists` gives the types of custom fields; `find_elsewhere` finds the cards of other sessions that /pending shows too.
+    `lists` gives the types of custom fields. `find_elsewhere` finds the cards of other sessions that /pending shows too.
     """
     editing = CardEditor(catalogue, lists)
     return Feature(

@@ -1,6 +1,6 @@
-"""Reads a new value for one field of a card from a person's text, by code and never by a model.
+"""Reads the new value for one field of a card from a person's text, by code and without a language model.
 
-A text that cannot be read with certainty gives no value: the caller says so and asks again.
+If the meaning of the text is not certain, no value is returned, and the caller asks the person again.
 """
 
 from collections.abc import Mapping
@@ -43,9 +43,9 @@ _FLAGS: Final[Mapping[object, str]] = {"Y": "N", "N": "Y", "1": "0", "0": "1"}
 
 
 def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, str]) -> list[EditableField]:
-    """Return the fields that the person can change with one answer, in the card's order; none for batches, lists and phones.
+    """Return the fields of the call that the person can change with one reply, in the order of the card.
 
-    `own_types` are the types of the portal's custom fields, by code.
+    Batches, and fields with several values such as phones, cannot be changed. `own_types` maps the codes of custom fields to their types.
     """
     if call.commands or call.kind != "bitrix":
         return []
@@ -59,7 +59,7 @@ def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, s
 
 
 def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str:
-    """Return the kind by which answers for the field are read, "" if the field cannot be changed on a card."""
+    """Return how a reply for this field must be read ("money", "date", "text", …); "" if the field cannot be changed on a card."""
     known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(code, code))
     if known is not None:
         return known.kind if known.kind in {*_REFERENCES, *_REFERENCES_TO, *_TEXTS, "flag"} else ""
@@ -67,9 +67,10 @@ def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str
 
 
 def replace_value(params: JsonObject, code: str, value: object) -> dict[str, object]:
-    """Return the parameters with the field set, and without the origin marks of the old call.
+    """Return the call's parameters with the new value of the field `code`, and without the old call's origin marks.
 
-    With those marks the gate would find the old call instead of making a new request.
+    An origin mark is a value that the gate writes into a new record to recognize its own call. If it stayed, the gate would find the old
+    call instead of making a new request.
     """
     return _set_value(strip_marks(params), code, value)
 
@@ -81,7 +82,7 @@ def _set_value(params: JsonObject, code: str, value: object) -> dict[str, object
 
 
 def strip_marks(params: JsonObject) -> dict[str, object]:
-    """Return the parameters as they were requested, without the origin marks that the gate added to the call."""
+    """Return the parameters without origin marks: values that the gate adds to a call to recognize the record that the call creates."""
     return {key: strip_marks(item) if isinstance(item, Mapping) else item for key, item in params.items() if key not in MARKS}
 
 
@@ -95,7 +96,10 @@ class FieldContext:
 
 
 async def read_value(words: str, field: EditableField, place: FieldContext, *, actor: Actor, tools: Tools) -> Resolution:
-    """Return the value that the person's words mean for the field, or why they mean none or several. May raise BitrixError."""
+    """Return the value that the person's text means for this field.
+
+    If it means no value or several, the result is `Unresolved` with the reason or `Ambiguous` with the options. May raise BitrixError.
+    """
     call = place.call
     said = to_storable_text(words).strip()
     if field.kind in _TEXTS:
@@ -121,7 +125,10 @@ def _read_text(said: str) -> Resolution:
 
 
 def _read_flag(said: str, present: str | float) -> Resolution:
-    """Return the value that «да» or «нет» means, in the form that the field has now ("Y", 1, True and so on)."""
+    """Return the value that «да» or «нет» means for a yes/no field, in the form of its present value ("Y", "1", True and so on).
+
+    For any other text, return an `Unresolved`.
+    """
     word = said.lower().strip(" .!")
     if word not in _YES | _NO:
         return Unresolved(notice=Notice(code="edit-yes-or-no"), detail="neither yes nor no")
@@ -132,9 +139,9 @@ def _read_flag(said: str, present: str | float) -> Resolution:
 
 
 def _find_currency_objection(said: str, place: FieldContext, actor: Actor) -> Unresolved | None:
-    """Return the objection to a sum in another currency than the record's; None if there is none.
+    """Return an objection if the text gives a sum in another currency than the record has; otherwise None.
 
-    Such a sum would change two fields, so it needs a new request.
+    Such a sum would change two fields, so the person must make a new request.
     """
     call = place.call
     records = (critical_fields.extract_written_fields(call), *place.before.values())

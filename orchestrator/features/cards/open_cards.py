@@ -1,6 +1,6 @@
-"""Shows open cards once more: on /pending, and after downtime in which Telegram dropped button clicks. Decides nothing.
+"""Shows cards that wait for a decision once more: on /pending, and after downtime in which Telegram dropped button clicks.
 
-Also builds the outbox rows for that: a card shown again, the questions of an edit, the list of open cards.
+It also builds the outbox rows for this: a card shown again, the questions of an edit, and the list of open cards. It decides nothing.
 """
 
 import logging
@@ -49,7 +49,7 @@ It returns their number, and the inputs that ask those sessions to show them.
 async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_elsewhere: FindElsewhere) -> None:
     """Handle /pending: show the cards that are open in this session.
 
-    For a lead (head of sales), the sessions of other people are asked to show the cards that wait for the lead. Raises StoreError.
+    If the person is a lead (head of sales), the sessions of other people also show the cards that wait for this lead. Raises StoreError.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:
@@ -62,9 +62,11 @@ async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_el
 
 
 async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:
-    """Return the messages that answer /pending: in a group links to the cards, elsewhere the cards themselves at the end of the chat.
+    """Return the messages that answer /pending.
 
-    `of_others` is the number of cards in other sessions that wait for the person; it is mentioned last, and those sessions show them.
+    In a group they contain links to the open cards; in a private chat they show the cards again at the end of the chat. `of_others` is the
+    number of cards in other sessions that wait for the person; the last message mentions it, and those sessions show their cards
+    themselves.
     """
     entries = list_open_confirmations(session.state)
     told = outbox.build_reply_row(session.key, build_reply(Notice(code="pending", args={"count": len(entries)})), session.now)
@@ -91,7 +93,10 @@ def _build_line(entry: Card, ref: str) -> CallLine:
 
 
 async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show every open card of the session again as a new message, so that a lost click can be repeated. Raises StoreError."""
+    """Show every open card of the session again as a new message, so that a person whose click was lost can click again.
+
+    Raises StoreError.
+    """
     del tools
     shown = [build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_open_confirmations(session.state)]
     note = (
@@ -103,17 +108,17 @@ async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> N
 
 
 class CardRefresher:
-    """A periodic task that notices downtime longer than Telegram keeps clicks, because of a stop or a sleeping machine."""
+    """A periodic task that notices when the bot was down for longer than Telegram keeps button clicks, and has open cards shown again."""
 
     def __init__(self, store: AsyncStore) -> None:
         """Keep the store; nothing is read yet."""
         self._store = store
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Submit one input for each chat with an open card, if the last run was too long ago. May raise StoreError.
+        """If the previous run was too long ago, submit one input for each chat with an open card that shows its cards again.
 
-        The worker calls it every 20 seconds. After a crash in between, the same inputs are submitted again under the same names, so each
-        runs once.
+        The worker calls this method every 20 seconds. If the process crashes before the run is recorded, the next run submits inputs with
+        the same ids, so that each is handled only once. May raise StoreError.
         """
         last = await self._store.get_value(_ALIVE)
         if last is not None and now - parse_iso(last) > LOST_AFTER:
@@ -137,10 +142,10 @@ PENDING_LIST = "waiting"
 
 
 def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
-    """Return the card as a new message at the end of the chat; the earlier message loses its buttons and refers to the new one.
+    """Return the outbox row that shows the card as a new message at the end of the chat.
 
-    `leads` says whether the copies in the chats of leads (heads of sales) move as well: a person who lists their own cards must not notify
-    others.
+    The earlier message loses its buttons and refers to the new one. `leads` says whether the copies of the card in the chats of leads
+    (heads of sales) are sent again too; they are not when a person lists their own cards, so that nobody else is notified.
     """
     shown = outbox.build_card_row(session, entry, now)
     kept = {key: value for key, value in shown.body.items() if key != "told" or leads == "too"}
@@ -148,14 +153,17 @@ def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Lit
 
 
 def build_picker_row(session: str, confirmation_id: str, fields: Sequence[EditableField], now: datetime) -> OutboxRow:
-    """Return the outbox row of the question which of the fields to change."""
+    """Return the outbox row that asks the person which of these fields to change."""
     shown = [EditableField(name=field.name, value=field.value) for field in fields]
     body = EditBody(what="fields", confirmation_id=confirmation_id, fields=shown)
     return outbox.build_row(session, EDIT, body.to_json(), now, key=f"edit:{confirmation_id}")
 
 
 def build_picker_result_row(session: str, confirmation_id: str, code: str, now: datetime, **args: str) -> OutboxRow:
-    """Return the outbox row with the result of an edit, which replaces the choice of fields; `code` is the message code."""
+    """Return the outbox row that replaces the question "which field?" with the result of the edit.
+
+    `code` is the code of the message text, `args` its arguments.
+    """
     body = EditBody(what="told", confirmation_id=confirmation_id, notice=Notice(code=code, args=args))
     return outbox.build_row(session, EDIT, body.to_json(), now, key=f"edit:{confirmation_id}")
 
@@ -163,9 +171,9 @@ def build_picker_result_row(session: str, confirmation_id: str, code: str, now: 
 def build_question_row(
     session: str, confirmation_id: str, field: EditableField, now: datetime, *, ask: int, objection: Notice | None, options: Sequence[str]
 ) -> OutboxRow:
-    """Return the outbox row of the question for a value.
+    """Return the outbox row that asks for the new value of the field.
 
-    `objection` says what was wrong with the last answer, `options` what it may have meant.
+    `ask` is the number of the question. `objection` says what was wrong with the last answer, `options` are values that it may have meant.
     """
     body = EditBody(
         what="value",

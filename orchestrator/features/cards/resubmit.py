@@ -1,6 +1,6 @@
-"""The button «Повторить» of a card: submits a request again that certainly did not run, or that nobody decided in time.
+"""The button «Повторить» of a card: submits a request again if its call certainly did not run or nobody decided in time.
 
-It goes through the gate with the exact parameters of the old card, and always ends in a card of its own.
+The request goes through the gate with the parameters of the old card, and always gets a new card.
 """
 
 from typing import Final
@@ -28,25 +28,25 @@ _FINAL_CODES: Final = frozenset({"no-access-any-more", "shadow-now", "card-outda
 
 
 def is_click(row: InboxRow) -> bool:
-    """Whether the input is a button click that still waits for its answer (toast)."""
+    """Whether the input is a button click, which Telegram expects to be answered (with a toast)."""
     return bool(row.body.get("callback_id"))
 
 
 def read_word(row: InboxRow, number: int) -> str:
-    """Return the word with that number (from 0) of the button that was clicked, "" if there is no such word."""
+    """Return the n-th word (from 0) of the data of the clicked button, for example its action or an id; "" if there are fewer words."""
     words = row.body.get("words") or ()
     return str(words[number]) if len(words) > number else ""
 
 
 def is_undo(entry: Card) -> bool:
-    """Whether the card asks to undo an earlier call: the values that it restores cannot be edited."""
+    """Whether the card asks to undo an earlier call. Such a card cannot be edited."""
     return str(entry.slot or "").startswith("undo:")
 
 
 def may_repeat(entry: Card) -> bool:
-    """Whether the request of this card certainly did not run and repeating it may help.
+    """Whether the card's request may be submitted again: its call certainly did not run, and another attempt may help.
 
-    An undo is not repeated here but where undo is offered, because the present values are checked first there.
+    An undo cannot be repeated here: the person clicks the undo button again, which first checks the present values of the records.
     """
     if is_undo(entry):
         return False
@@ -57,7 +57,10 @@ def may_repeat(entry: Card) -> bool:
 
 
 async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the click ("again", confirmation id); a second click finds the card that the first one made. Raises StoreError."""
+    """Handle the click on "again" (with the card's id): submit the request again and show the new card. Raises StoreError.
+
+    A second click does not make another card but shows the one that the first click made.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -74,9 +77,9 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
 async def submit_again(
     entry: Card, params: JsonObject, slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
 ) -> Outcome | Pending:
-    """Submit the request of the card `entry` to the gate again, with these parameters, and return the result.
+    """Submit the request of the card `entry` to the gate again, with the parameters `params`, and return the gate's result.
 
-    `said` is the person's text that led to them, "" if there is none.
+    `slot` identifies the new call within its turn. `said` is the text in which the person gave a new value, "" if there is none.
     """
     stored = await session.find_effect(entry.effect_id)
     ran = await check_repeated_request(stored, tools.gate.deps)
@@ -111,10 +114,7 @@ def _find_objection(entry: Card | None, actor: Actor) -> Notice | None:
 
 
 def build_current_card(entry: Card, session: Session, tools: Tools) -> OutboxRow:
-    """Return the outbox row that draws the card in its present state.
-
-    It has the undo button if undo is still possible: drawing the card without it would remove it.
-    """
+    """Return the outbox row that draws the card in its present state, with the undo button if undo is still possible."""
     deps, entries = tools.gate.deps, session.state.cards
     body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
     return outbox.build_card_row(session.key, body, session.now)
@@ -140,7 +140,7 @@ def _build_answer_rows(result: Outcome | Pending, row: InboxRow, session: Sessio
 
 
 def build_toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
-    """Return the outbox row that answers a click with a toast, or other inputs with a message."""
+    """Return the outbox row that shows `notice` to the person: as a toast if the input is a button click, otherwise as a message."""
     if is_click(row):
         return outbox.build_toast_row(session.key, row.body["callback_id"], notice, session.now)
     return outbox.build_reply_row(session.key, build_reply(notice), session.now)

@@ -1,7 +1,8 @@
-"""The morning digest and the evening summary: one durable timer per person and kind, at most one message of a kind per day.
+"""Sends the morning digest and the evening summary; a person gets at most one message of each kind per day.
 
-The journal records the day in the commit of the message itself, so that neither a second process nor a restart, a new time zone or a
-changed preference sends it twice. Rights, preferences and time zone are read again when a timer is due.
+Each kind of message has one durable timer per person. The commit that sends a message also records its day in the journal. So a second
+process, a restart, a new time zone or a changed preference cannot send it twice. Rights, preferences and time zone are read again when a
+timer is due.
 """
 
 import logging
@@ -44,7 +45,10 @@ _LEADING: Final = frozenset({"lead", "admin"})
 
 
 class DailyMessages:
-    """Sends the daily messages and answers /today. Its only state is the year for which it has logged a warning about holidays."""
+    """Sends the daily messages (digest and evening summary) and answers the command /today. One instance per process.
+
+    Its only state is the year for which it has logged a warning about missing holidays.
+    """
 
     def __init__(self, agenda: ReadAgenda, people: People, workdays: Workdays) -> None:
         """Keep the readers of a person's day, of people and of working days."""
@@ -54,13 +58,19 @@ class DailyMessages:
         self._lacking = 0
 
     async def plan_timers(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set or delete both daily timers of the person whose private chat this is, by their present preferences. Raises StoreError."""
+        """Set or delete the timers of the digest and the evening summary, as the person's present preferences say. Raises StoreError.
+
+        The person is the one whose private chat this session is.
+        """
         actor = _find_owner(session, tools)
         timers = [self._build_timer(what, session, self._find_slot(what, actor, session)) for what in _HOURS]
         await session.commit(actor="system", timers=timers, inbox_done=[row.id])
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Send the message that is due, and set the timer of the next working day in the same commit. Raises StoreError."""
+        """Handle the timer of a digest or a summary: send the message, and set the timer of the next working day in the same commit.
+
+        If the portal or the store cannot be read, set the timer for a later try instead. Raises StoreError.
+        """
         what = cast("What", row.body["what"])
         actor = _find_owner(session, tools)
         slot = self._find_slot(what, actor, session)
@@ -80,7 +90,10 @@ class DailyMessages:
             await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
 
     async def _reschedule(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
-        """Set the timer again for a later try; if that is too late for the day, tell the person and set the timer of the next day."""
+        """Set the timer again for a later try on the same day.
+
+        If it is too late for that, tell the person that there is no message today, and set the timer of the next working day.
+        """
         log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
         later = Slot(day=slot.day, at=session.now + AGAIN)
         if isinstance(error, BitrixError) and later.at >= slot.at + LATEST:
@@ -91,9 +104,9 @@ class DailyMessages:
         await session.commit(actor="system", timers=[self._build_timer(what, session, later)], inbox_done=[row.id])
 
     async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Answer the command /today with the lists of the day. Raises StoreError.
+        """Answer the command /today with the person's lists of the day. Raises StoreError.
 
-        In a group, and if the portal cannot be read, the answer says so instead.
+        In a group, or if the portal cannot be read, the answer is a message that says so.
         """
         actor = await admit_actor(row, session, tools)
         if actor is None:
@@ -128,7 +141,11 @@ class DailyMessages:
         )
 
     def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
-        """Return the day and time at which the message is next due; None for a person who does not want it or may not have it."""
+        """Return the day and time at which this kind of message is next due.
+
+        Return None for a person who does not want the message or has no right to it. `last` is the day (as an ordinal) for which it was
+        just sent.
+        """
         if actor is None:
             return None
         wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
@@ -139,7 +156,10 @@ class DailyMessages:
         return find_next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
 
     def _warn_of_missing_days(self, now: datetime) -> None:
-        """Log a warning, once for each year, that the moved days off of that year are not listed: a digest may then come on a day off."""
+        """Log a warning, once for each year, if the holiday file does not list which days off were moved in that year.
+
+        Without that list, a digest may be sent on a day off.
+        """
         lacking = self._workdays.find_unlisted_year(now.date())
         if lacking and lacking != self._lacking:
             self._lacking = lacking
@@ -150,9 +170,10 @@ class DailyMessages:
             )
 
     def _list_team(self, actor: Actor) -> Sequence[int]:
-        """Return the employees (portal user ids) whose figures a lead (head of sales) or administrator is shown; empty for other people.
+        """Return the portal user ids of the employees whose figures this person is shown; empty unless they are a lead or administrator.
 
-        They are those whom the person may see; if that is everybody, all people of this bot.
+        A lead (head of sales) is shown the employees whose records they may see. If they may see all records, the result is all users of
+        this bot. The person themselves is left out.
         """
         if actor.role not in _LEADING:
             return ()
@@ -161,7 +182,7 @@ class DailyMessages:
         return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
 
     def _build_timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
-        """Return the only timer of that kind in the person's chat; without a slot, the row that deletes it."""
+        """Return the timer for this kind of message in the person's chat; there is only one of each kind. Without a slot, delete it."""
         at: datetime = (
             session.now if slot is None else max(slot.at, session.now)
         )  # never in the past: a timer with the same due time would count as a duplicate
@@ -171,17 +192,20 @@ class DailyMessages:
 
 
 class DailyPlanner:
-    """Notices whose preferences, role or time zone have changed since its last run; keeps that in memory only."""
+    """A periodic task that notices whose preferences, role or time zone have changed, so that their timers are set again.
+
+    It keeps the values of its previous run in memory only.
+    """
 
     def __init__(self, people: People) -> None:
-        """Start with nobody known, so that the first run submits an input for everybody."""
+        """Start with nobody known, so that the first run has everybody's timers set again."""
         self._people = people
         self._known: Mapping[str, object] = {}
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Submit an input for each person whose timers must be set again. Raises StoreError.
+        """Submit an input for each person whose daily timers must be set again: everybody at the first run, later only who changed.
 
-        The worker calls it every 20 seconds. The first run submits everybody, later ones only those who changed.
+        The worker calls this method every 20 seconds. Raises StoreError.
         """
         present = {
             person.key: (to_daily_preferences(self._people.resolve_preferences(person.key)), person.time_zone, person.role)

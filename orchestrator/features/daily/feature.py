@@ -1,4 +1,4 @@
-"""What the daily feature registers: digests, reminders, /today and /reminders, and the planner that follows people's preferences."""
+"""Registers the daily feature: digests, evening summaries, reminders, the commands /today and /reminders, and the daily planner."""
 
 from orchestrator.features.daily import digests, reminders
 from orchestrator.features.daily.ports import BuildUrl, People, ReadAgenda
@@ -7,7 +7,7 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature(agenda: ReadAgenda, url_of: BuildUrl, *, people: People, workdays: Workdays) -> Feature:
-    """Return the feature.
+    """Return the daily feature with its inputs, timers, commands and periodic task.
 
     `agenda` reads a person's day from the portal, `url_of` builds links to records.
     """

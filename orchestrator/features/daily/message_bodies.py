@@ -1,7 +1,7 @@
 """Builds the bodies of daily messages: outbox rows of kind "daily" (digest, /today, evening summary) and "reminder".
 
-The evening summary tells a lead (head of sales), from the journal, what the bot changed today by person, which cards wait and which
-outcomes are unknown. Nothing is sent here.
+The evening summary is for a lead (head of sales). From the journal it lists which changes the bot made today for each person, which cards
+still wait, and which calls have an unknown outcome. Nothing is sent here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,9 +35,9 @@ _TRACES: Final = ("CallSucceeded", "OutcomeReconciled", "ConfirmationRequested",
 
 
 def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> DailyBody:
-    """Return the body of the evening summary for `lead`, about the day of `slot` until now. May raise StoreError.
+    """Return the body of the evening summary for `lead`, which covers the day of `slot` so far. May raise StoreError.
 
-    `everybody` are the people of this bot; those whom the lead may see are included.
+    `everybody` are all people who use this bot; the summary covers those whose records the lead may see.
     """
     users = find_visible_users(lead)
     team = {one.key: one.name for one in everybody if one.key == lead.key or users is None or one.bitrix_user_id in users}
@@ -60,9 +60,9 @@ def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: S
 
 
 def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
-    """Yield the events of calls and cards since that moment, in milliseconds since 1970.
+    """Yield the events about calls and cards that were recorded since `milliseconds` (counted from 1970).
 
-    Event ids begin with their time, so the scan can start there.
+    An event id begins with the time of the event, so the scan can start at that time.
     """
     digits = f"{milliseconds:012x}"
     after = f"{digits[:8]}-{digits[8:]}"
@@ -72,7 +72,7 @@ def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
 
 
 def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[str, str]) -> dict[str, list[CallLine]]:
-    """Return, by the key of the requester, the changes that the bot made for them, oldest first, each call once."""
+    """Return the changes that the bot made for each person of `team`: person key → one line per call, oldest first."""
     found: dict[str, dict[str, CallLine]] = {}
     for effect_id in filter(None, map(_find_done_change, events)):
         effect = _read_effect(store, effect_id)
@@ -82,7 +82,10 @@ def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[
 
 
 def _find_done_change(event: StoredEvent) -> str:
-    """Return the id of the effect that certainly changed something according to this event; "" if the event proves no change."""
+    """Return the effect id of the write that this event proves to have happened; "" if the event proves none.
+
+    An effect is one call that the bot proposed. The proof is a success, or a later check of the portal with the verdict "done".
+    """
     if event.type == CallSucceeded.__name__ and (done := CallSucceeded.from_data(event.data)).call_class != "R":
         return done.effect_id
     if event.type == OutcomeReconciled.__name__ and (seen := OutcomeReconciled.from_data(event.data)).verdict == "done":
@@ -102,9 +105,9 @@ def _find_unknown(store: Store, state: SessionState, team: Mapping[str, str]) ->
 
 
 def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
-    """Return the line of a card that nobody has decided yet.
+    """Return the line of the summary about a card that waits for a decision.
 
-    It has only the heading of the card: the rest is for those who decide.
+    It contains only the heading of the card; the details are shown only to those who decide about it.
     """
     shown = Preview.model_validate(entry.preview or {})
     kept = shown.model_dump(include={"verb", "entity", "title", "url", "count"}, exclude_unset=True)
@@ -113,7 +116,10 @@ def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
 
 
 def _trim_lines(lines: Sequence[CallLine], most: int, **whose: str) -> CallGroup:
-    """Return the first `most` lines as a group, with their number; `whose` gives the name of the person they belong to."""
+    """Return a group with the first `most` lines, the number of all lines, and how many were left out.
+
+    `whose` may contain `name`, the name of the person to whom the lines belong.
+    """
     return CallGroup(**whose, count=len(lines), lines=lines[:most], more=max(0, len(lines) - most))
 
 
@@ -122,7 +128,7 @@ MAX_ROWS = {"digest": 10, "today": 30}
 
 
 def build_daily_row(session: str, body: DailyBody, now: datetime) -> OutboxRow:
-    """Return the outbox row of a digest, a summary or an answer to /today."""
+    """Return the outbox row with the body of a digest, an evening summary or an answer to /today."""
     return outbox.build_row(session, "daily", body.to_json(), now, key="")
 
 
@@ -132,7 +138,7 @@ def build_reminder_row(session: str, body: ReminderBody, now: datetime, *, key: 
 
 
 def build_agenda_body(what: str, agenda: Agenda, day: date) -> DailyBody:
-    """Return the body of a digest or of /today with the lists of the day, each cut to `MAX_ROWS`."""
+    """Return the body of a digest or of an answer to /today, with each list of the day cut to `MAX_ROWS[what]` rows."""
     most = MAX_ROWS[what]
     tables = [
         (notice, table.model_copy(update={"rows": table.rows[:most], "shown": min(most, len(table.rows))}))

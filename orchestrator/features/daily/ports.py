@@ -1,4 +1,7 @@
-"""What daily help needs from other parts: people and the portal's data. The access list and bootstrap implement it."""
+"""The interfaces that the daily feature uses: the people, their preferences, a person's day in the portal, and links to records.
+
+The access list implements the first two, `bot/bootstrap.py` provides the others.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,42 +22,42 @@ class DailyPreferences:
 
 
 def to_daily_preferences(chosen: Mapping[str, str]) -> DailyPreferences:
-    """Return a person's stored preferences ("on", "off") parsed; a missing one is off."""
+    """Return which daily messages a person wants, from their stored preferences ("on" or "off"); a preference not stored counts as off."""
     return DailyPreferences(digest=chosen.get("digest") == "on", evening=chosen.get("evening") == "on")
 
 
 class People(Protocol):
-    """Who may use the bot now, and their preferences."""
+    """Knows who may use the bot now and what their preferences are; the access list implements it."""
 
     def list_people(self) -> Sequence[Actor]:
-        """Return all people with their present rights."""
+        """Return everybody who may use the bot, with their present rights."""
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Return the preferences that the person has set, name → value; a name that is missing has its default."""
+        """Return the preferences that the person has set: name → value. A preference that is missing has its default value."""
 
 
 class Nobody:
-    """An empty list of people."""
+    """A `People` without any people."""
 
     def list_people(self) -> Sequence[Actor]:
-        """Return nobody."""
+        """Return no people."""
         return ()
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Return no preferences."""
+        """Return no preferences, whatever the person's key."""
         del key
         return {}
 
 
 class ReadAgenda(Protocol):
-    """A function that reads the lists of a person's day from the portal."""
+    """A function that reads a person's day from the portal: lists of their deals and tasks, and figures of their team."""
 
     async def __call__(self, actor: Actor, now: datetime, *, team: Sequence[int], priority: Priority) -> Agenda:
-        """Return the lists of `actor` and the figures of the people in `team`. May raise BitrixError."""
+        """Return the lists of `actor` and the figures of the employees in `team` (portal user ids). May raise BitrixError."""
 
 
 class BuildUrl(Protocol):
     """A function that builds links to records."""
 
     def __call__(self, target: str, actor: Actor) -> str:
-        """Return the URL of "deal:481", "" if it has none."""
+        """Return the URL of a record such as "deal:481" for this person; "" if the record has no page."""

@@ -1,6 +1,7 @@
-"""Reminders in a person's own chat: set, sent, moved, dropped, listed. Each step commits an event and a durable timer together.
+"""Reminders in a person's private chat: set, send, move, drop and list them. Each step commits an event and a durable timer together.
 
-A reminder is set only by an inbox row from the performer of effects of kind `schedule`, after the gate has let the effect run.
+To set a reminder, the model proposes an effect of kind `schedule`. If the gate (which decides about each proposed effect) allows it, a
+performer stores the inbox row that is handled here. Nothing else sets reminders.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -34,14 +35,17 @@ _ANSWERS: Final = {"dropped": "toast-reminder-dropped", "moved": "toast-reminder
 
 
 class Reminders:
-    """Handles reminders: its methods are the handlers of their inputs. Keeps no state of its own."""
+    """Handles all inputs about reminders: setting, timers, buttons and the command /reminders. Has no state of its own."""
 
     def __init__(self, url_of: BuildUrl) -> None:
-        """Set up; `url_of` builds the link to a record."""
+        """Keep `url_of`, the function that builds the link to a record."""
         self._url_of = url_of
 
     async def set_reminder(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set a reminder that the gate let run, only once, and show the stored time. Raises StoreError."""
+        """Set a reminder that the gate has allowed, and show its time to the person. Raises StoreError.
+
+        A reminder that is set already is not set again.
+        """
         event, actor = ReminderSet.from_data(row.body), _find_owner(session, tools)
         if actor is None or event.effect_id in list_reminders(session.state):
             await session.commit(actor="system", inbox_done=[row.id])
@@ -53,7 +57,10 @@ class Reminders:
         )
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Send a reminder that is due, once; a person who has lost access gets nothing. Raises StoreError."""
+        """Handle the timer of a reminder: send the reminder once. Raises StoreError.
+
+        A person who has lost access gets nothing. If the reminder was moved meanwhile, the timer is set to the new time.
+        """
         known, actor = row.body["reminder"], _find_owner(session, tools)
         entry = list_reminders(session.state).get(known)
         if entry is None or actor is None or entry.status != "waits":
@@ -68,7 +75,10 @@ class Reminders:
         await session.commit(event, actor="system", outbox=[told], timers=[_build_timer(known, None, session)], inbox_done=[row.id])
 
     async def apply_button(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle a button of a reminder: remind again in an hour, tomorrow morning, or drop it. Raises StoreError."""
+        """Handle a click on a button of a reminder: remind again in an hour or tomorrow morning, or drop the reminder.
+
+        Raises StoreError.
+        """
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -86,7 +96,10 @@ class Reminders:
             await self._commit_change(row, session, actor, ReminderMoved(effect_id=known, due_ts=due_ts), entry=entry, due_ts=due_ts)
 
     async def show_reminders(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Answer the command /reminders: list the waiting reminders, the next one first, each with its button. Raises StoreError."""
+        """Answer the command /reminders: list the waiting reminders, the earliest first, each with a button. Raises StoreError.
+
+        In a group, the answer only tells the person to ask in their private chat.
+        """
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -107,7 +120,10 @@ class Reminders:
         entry: Reminder,
         due_ts: int | None,
     ) -> None:
-        """Commit the change of a reminder: the event, the timer, the updated message with the button, and the answer to the click."""
+        """Commit a click that moves or drops a reminder: the event, the timer, the updated message, and the toast that answers the click.
+
+        `due_ts` is the new time in seconds since 1970, None if the reminder was dropped.
+        """
         known, what = event.effect_id, "dropped" if due_ts is None else "moved"
         kept = entry if due_ts is None else entry.with_values(due_ts=due_ts)
         told = [
@@ -117,9 +133,10 @@ class Reminders:
         await session.commit(event, actor=actor.key, outbox=told, timers=[_build_timer(known, due_ts, session)], inbox_done=[row.id])
 
     def _build_row(self, known: str, entry: Reminder, session: Session, actor: Actor, *, what: str, place: str = "") -> OutboxRow:
-        """Return the outbox row of a reminder.
+        """Return the outbox row that shows a reminder (`known` is its effect id, `what` says what happened to it).
 
-        A reminder that was set or is due gets a new message; a click edits the message whose button was pressed (`place`).
+        If the reminder was just set or is due, the row is a new message. After a click, the row edits the message whose button was clicked,
+        which `place` identifies; after a click in the list of reminders ("list"), it is a new message.
         """
         place = place or f"{what[0]}{entry.due_ts}"
         body = ReminderBody(what=what, **self._build_item(known, entry, session, actor).to_json(), place=place)
@@ -156,6 +173,9 @@ def _find_tomorrow_morning(now: datetime, zone: str) -> datetime:
 
 
 def _build_timer(known: str, due_ts: int | None, session: Session) -> Timer:
-    """Return the only timer of a reminder; with `due_ts` None, the row that deletes it. It holds none of the person's words."""
+    """Return the only timer of the reminder `known`; if `due_ts` is None, the row that deletes that timer.
+
+    The timer contains only the reminder's id, none of the person's words.
+    """
     at = session.now if due_ts is None else datetime.fromtimestamp(due_ts, UTC)
     return Timer(id=f"{TIMER}:{known}", due_at=at, session=session.key, kind=TIMER, body={"reminder": known}, delete=due_ts is None)

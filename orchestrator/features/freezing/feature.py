@@ -1,4 +1,4 @@
-"""What the freezing feature registers: /freeze and /unfreeze (stop all writes, allow them again), a button and news to administrators."""
+"""Registers the freezing feature: /freeze (stop all writes), /unfreeze (allow them again) with its button, and news to administrators."""
 
 from functools import partial
 
@@ -9,9 +9,9 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature(switch: FreezeSwitch, staff: Staff | None = None) -> Feature:
-    """Return the feature.
+    """Return the freezing feature with its commands, button and input.
 
-    Without `staff` (the access list) no administrator is told what others did with the switch.
+    `staff` is the access list. Without it, administrators are not told when somebody else freezes or releases writes.
     """
     return Feature(
         inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)} if staff is not None else {},

@@ -1,7 +1,7 @@
-"""The switch that stops ("freezes") all writes: the gate reads it, front ends operate it, administrators are told of each change.
+"""The switch that stops ("freezes") all writes to the portal: the gate reads it before each write, front ends operate it.
 
-The input with that news is stored together with the switch, by whichever process or command operated it; a running bot delivers it, however
-late. Rights are not checked here.
+The process that operates the switch stores an input in the same commit, which tells the administrators of the change. A running bot handles
+that input, even if much later. Rights are not checked here.
 """
 
 import asyncio
@@ -29,7 +29,10 @@ PATIENCE: Final = 8.0
 
 
 class LiveSwitch:
-    """The `FreezeSwitch` that the gate uses, kept in the database. One per process."""
+    """The freeze switch, stored in the database. The gate asks it before each write; it implements `FreezeSwitch`.
+
+    One instance per process.
+    """
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = read_boottime) -> None:
         """Start without a cached answer; `clock` is a monotonic clock, unaffected by changes of the time of day."""
@@ -40,26 +43,32 @@ class LiveSwitch:
     async def find_freeze(self) -> FreezeState | None:
         """Return the freeze in force, None if writes may start. Raises StoreError.
 
-        A change by another process may be seen a second late.
+        A freeze by another process may be noticed one second late, because the answer "not frozen" is cached.
         """
         if self._free_at is not None and self._clock() - self._free_at < SURE_FOR:
             return None
         return await self._read_switch()
 
     async def fetch_freeze(self) -> FreezeState:
-        """Return the freeze that has just stopped a call; an empty `FreezeState` if writes were released meanwhile. Raises StoreError."""
+        """Return the freeze in force, read from the database, to explain why a call was just stopped. Raises StoreError.
+
+        If writes were released meanwhile, return an empty `FreezeState`.
+        """
         return await self._read_switch() or FreezeState()
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """Stop all writes: none starts once this returns, and administrators are told. Raises StoreError; nothing has changed then."""
+        """Stop all writes and tell the administrators; after this method returns, no write starts.
+
+        `hand` is who operates the switch. Raises StoreError; the switch is unchanged then.
+        """
         self._free_at = None
         tell = [build_news_row("frozen", hand, reason=reason)]
         return await _retry_while_busy(lambda: self._store.write(freeze_switch.freeze_writes, hand, reason, tell))
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Allow writes again, and tell administrators. Raises StoreError.
+        """Allow writes again, and tell the administrators. Raises StoreError.
 
-        With `seq` (the number of a freeze) only if that freeze is still in force.
+        If `seq` (the number of a freeze) is given, writes are released only if that freeze is still in force.
         """
         tell = [build_news_row("released", hand)]
         return await _retry_while_busy(lambda: self._store.write(freeze_switch.release_writes, hand, seq, tell))
@@ -72,7 +81,10 @@ class LiveSwitch:
 
 
 async def _retry_while_busy(attempt: Callable[[], Awaitable[SwitchResult]]) -> SwitchResult:
-    """Repeat `attempt` while the switch or the database is busy, and return its result; its error is raised after `PATIENCE` seconds."""
+    """Call `attempt` again while the switch or the database is busy, and return its result.
+
+    After `PATIENCE` seconds, raise the error of the last attempt.
+    """
     until = read_boottime() + PATIENCE
     while True:
         try:
@@ -89,7 +101,10 @@ NEWS_SESSION: Final = "freeze-news"
 
 
 def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> InboxRow:
-    """Return the input that announces a change of the switch to administrators; `what` is "frozen" or "released"."""
+    """Return the input that tells the administrators of a change of the switch.
+
+    `what` is "frozen" or "released", `hand` is who operated the switch.
+    """
     row_id = generate_id()
     return InboxRow(
         id=row_id,

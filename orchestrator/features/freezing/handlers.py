@@ -1,6 +1,7 @@
-"""/freeze, /unfreeze and its button: an administrator stops all writes to the portal at once, or lets them start again.
+"""Handles /freeze, /unfreeze and the button under it: an administrator stops all writes to the portal, or allows them again.
 
-Freezing takes one command. Releasing takes another click, on a button that is valid only for the freeze under which it was shown.
+The command /freeze works at once. The command /unfreeze shows a button that must be clicked; it releases only the freeze that was in force
+when the button was shown.
 """
 
 from typing import Final
@@ -23,7 +24,7 @@ PRESS: Final = "unfreeze"
 
 
 async def freeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Handle the command /freeze [reason]. Raises StoreError."""
+    """Handle the command /freeze [reason]: stop all writes and confirm it to the administrator. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -48,7 +49,10 @@ async def ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch:
 
 
 async def release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Handle the click ("unfreeze", number of the freeze): allow writes again if that freeze is still in force. Raises StoreError."""
+    """Handle the click on "unfreeze" (with the number of a freeze): allow writes again if that freeze is still in force.
+
+    Raises StoreError.
+    """
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -64,10 +68,7 @@ async def release(row: InboxRow, session: Session, tools: Tools, *, switch: Free
 
 
 async def _require_administrator(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the sender if they are an administrator now, otherwise None.
-
-    Others are told that the command is not for them.
-    """
+    """Return the sender of the input if they are an administrator now; otherwise tell them that they may not do this, and return None."""
     actor = await admit_actor(row, session, tools)
     if actor is None or actor.role == "admin":
         return actor

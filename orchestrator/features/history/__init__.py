@@ -1,1 +1,1 @@
-"""The history of a record (who changed it), from the journal of all sessions: an index of records, and /history with its pages."""
+"""The history of a CRM record (who changed what), built from the journal of all sessions: record index, call audit, command /history."""

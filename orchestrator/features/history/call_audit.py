@@ -1,7 +1,7 @@
-"""Reads calls for an audit, page by page: who requested, who decided, what was sent, and the outcome. Changes nothing.
+"""Reads calls for an audit, page by page: who requested each call, who decided, what was sent, and the outcome. Changes nothing.
 
-One request reads a bounded part of the journal in small pieces, so it never blocks others. When it reaches the bound, its page is short and
-the next one continues. Calls about one record are found by the record index, all others by time.
+One request examines at most `MAX_SCANNED` calls, in small pieces, so that it does not block other work. If it stops at that limit, its page
+is short, and the next page continues from there. Calls about one record are found by the record index, all others by time.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -49,7 +49,10 @@ _OUTCOMES: Final[Mapping[str, str]] = {"requested": "waiting"}
 
 @dataclass(frozen=True, kw_only=True)
 class CallFilter:
-    """Selects calls by requester or decider, by record ("deal:481") and by time of request; "" and None select all calls."""
+    """The conditions by which an audit selects calls: requester or decider, record ("deal:481"), and time of the request.
+
+    A condition that is "" or None selects all calls.
+    """
 
     person: str = ""
     record: str = ""
@@ -59,7 +62,10 @@ class CallFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedCall:
-    """The story of a call (what happened to it from request to outcome), with further data for an audit."""
+    """One call in an audit: its story (what happened from request to outcome), and who requested it.
+
+    It also lists decisions about the call that did not count, for example those of people without the right to decide.
+    """
 
     story: CallStory
     asked_by: str
@@ -75,9 +81,9 @@ class AuditedCall:
 
 @dataclass(frozen=True, kw_only=True)
 class CallPage:
-    """Calls in the order of their requests.
+    """One page of an audit: calls in the order of their requests.
 
-    `after` is the event id after which the next page begins, "" if there is no next page.
+    To load the next page, pass on `after`: the id of the last event examined, "" if there is no next page.
     """
 
     calls: Sequence[AuditedCall]
@@ -94,7 +100,7 @@ class CallAudit:
     async def load_page(self, viewer: Viewer, wanted: CallFilter, voice: Narrator, *, after: str, limit: int) -> CallPage:
         """Return the next page: up to `limit` calls that match `wanted` and that the viewer may see. Raises StoreError.
 
-        `after` is that of the previous page, "" for the first; `voice` puts the stories into words.
+        `after` is the value of that name in the previous page, "" for the first page. `voice` puts the stories into words.
         """
         found: list[AuditedCall] = []
         looked, last = 0, after
@@ -107,7 +113,7 @@ class CallAudit:
         return CallPage(calls=found, after="")
 
     async def _read_first_events(self, wanted: CallFilter, after: str) -> AsyncIterator[StoredEvent]:
-        """Yield the first event of each call after the event id `after`, up to the end of the requested time."""
+        """Yield the first event of each call that `wanted` may select, oldest first, beginning after the event id `after`."""
         if wanted.record:
             while ids := await self.index.list_first_event_ids(wanted.record, after, _SLICE):
                 for event in await self.store.read(_read_events, ids):
@@ -151,9 +157,9 @@ def _find_requester(event: StoredEvent) -> str:
 
 
 def _find_decider(store: Store, first: StoredEvent) -> str:
-    """Return the key of the person who decided a card, "" if nobody did.
+    """Return the key of the person who decided the card that begins with the event `first`; "" if nobody decided.
 
-    It comes from the effect row if the call ran, otherwise from the event that closed the card.
+    If the call ran, the call's row in the table of effects names that person; otherwise the event that closed the card does.
     """
     row = store.find_effect(ConfirmationRequested.from_data(first.data).effect_id)
     if row is None or row.status in {"requested", "expired"}:
@@ -167,7 +173,7 @@ def _find_decider(store: Store, first: StoredEvent) -> str:
 
 
 def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewer, record: str) -> AuditedCall:
-    """Return the story of the call, including attempts to decide it that did not count."""
+    """Return the audit entry of the call that begins with the event `first`; `record` is the record of the filter, "" for none."""
     past = cast("Store", DamageTolerantStore(store))
     begun = _read_first(first)
     effect_id = build_effect_id(begun.slot) if isinstance(begun, StepRefused) else begun.effect_id
@@ -187,7 +193,10 @@ def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewe
 
 
 def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: EffectRow | None) -> tuple[CallTrail, bool]:
-    """Return the events of one call, from its first one, and whether its last event was found."""
+    """Return the events of one call, in order, and whether the last of them was found.
+
+    `first` is the first event of the call. `row` is the call's row in the table of effects, None for a step that was refused.
+    """
     trail = CallTrail(stream=first.stream, effect_id=effect_id, events=[first], slot=_read_first(first).slot)
     if row is None:
         return trail, True
@@ -208,7 +217,10 @@ def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: Effect
 
 
 def _is_end(kind: str, data: str, status: str) -> bool:
-    """Whether the event is the last one of a call whose effect has that status."""
+    """Whether this event is the last one of its call.
+
+    `kind` and `data` are the type and the JSON of the event; `status` is the present status of the call in the table of effects.
+    """
     if kind == "CallOutcomeUnknown":
         return status == "unknown"
     return kind in _ENDS or (kind == "OutcomeReconciled" and _UNCLEAR not in data)
@@ -219,14 +231,17 @@ def _read_slice(store: Store, after: str) -> Sequence[StoredEvent]:
 
 
 def _read_events(store: Store, ids: Sequence[str]) -> Sequence[StoredEvent]:
-    """Return the events with these ids; each is found as the first event after an id just below its own."""
+    """Return the events with these ids; ids without an event are skipped.
+
+    The store can only scan forward from an id, so each scan starts just before the wanted id.
+    """
     return [event for one in ids for event in DamageTolerantStore(store).scan((), one[:-1], 1) if event.id == one]
 
 
 def _event_id_at(moment: datetime | None) -> str:
-    """Return the smallest id of events made at or after `moment`, minus the tolerance; "" for None.
+    """Return an event id from which to scan for events made at or after `moment`; "" for None.
 
-    Event ids begin with their time.
+    An event id begins with the time of the event. The result is one minute early (`_LATE`), because ids are ordered by time only roughly.
     """
     if moment is None:
         return ""

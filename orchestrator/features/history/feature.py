@@ -1,10 +1,13 @@
-"""What the history of a record registers: /history and its buttons."""
+"""Registers the history feature: the command /history and the buttons of its pages."""
 
 from orchestrator.features.history.handlers import COMMAND, History
 from orchestrator.runtime.feature import Feature
 
 
 def build_feature() -> Feature:
-    """Return the feature: the command /history, and the click ("history", record, page, screen)."""
+    """Return the history feature: the command /history and the clicks on the buttons of its pages.
+
+    Such a button holds the words ("history", record, page number, id of the message).
+    """
     history = History()
     return Feature(commands={COMMAND: history.show_first_page}, buttons={COMMAND: history.show_page})

@@ -1,4 +1,4 @@
-"""/history and its buttons: read-only, and the same in every safety mode.
+"""Handles the command /history and its buttons. They only read, so they work the same in every safety mode.
 
 The person's rights to the record are checked again for every page.
 """
@@ -26,10 +26,14 @@ _WORDS: Final = 4
 
 
 class History:
-    """Handles /history and its buttons."""
+    """Handles the command /history and the clicks on the buttons of its pages."""
 
     async def show_first_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle /history 481, /history Ромашка or /history: show the first page. Raises StoreError."""
+        """Handle /history: show the first page of a record's history. Raises StoreError.
+
+        The argument is a number or a name ("/history 481", "/history Ромашка"); without one, the record that the conversation is about is
+        shown.
+        """
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -63,7 +67,7 @@ class History:
         await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
     async def _find_by_name(self, said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply | Notice:
-        """Return the record with that name ("deal:481"), or the question or message to show instead."""
+        """Return the record with that name, for example "deal:481"; otherwise a question or a message to show instead."""
         if not said.strip():
             return Notice(code="history-which")
         try:

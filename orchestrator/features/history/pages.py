@@ -1,6 +1,7 @@
 """Builds one page of a record's history as data: who changed what, when, who approved it, and the outcome.
 
-Lines of fields are the same as on a card, in the reader's language. The data hold no markup, and nothing of them enters a model's prompt.
+A changed field is described in the same way as on a card, in the reader's language. The data contain no markup, and are never part of a
+prompt for the model.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,10 +40,13 @@ _HIDDEN: Final = frozenset({"superseded"})
 
 
 class HistoryPages:
-    """Builds pages of a record's history. May raise StoreError; names that cannot be read from the portal appear as numbers."""
+    """Builds the pages of a record's history. All methods may raise StoreError.
+
+    If a name cannot be read from the portal, the page shows the number instead.
+    """
 
     def __init__(self, index: RecordIndex, deps: GateDeps, present: RefreshActor) -> None:
-        """Set up; `present` is a function that returns people with their present names and rights."""
+        """Keep the record index, the gate's services, and `present`, which returns a person with their present name and rights."""
         self._index = index
         self._deps = deps
         self._present = present
@@ -111,7 +115,10 @@ class HistoryPages:
         return format_iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
 
     async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> PreviewPart:
-        """Return the verb of a call and the lines of its changes; for a batch, only those about this record."""
+        """Return the verb of the call and one line for each field that it changed.
+
+        If the call is a batch, only lines about this record are included. If the stored call cannot be decoded, the result is empty.
+        """
         try:
             call = decode_call(row.call["call"], self._deps.catalogue)
             before = {parse_target(name): image for name, image in EffectRecord.model_validate(row.call).before.items()}
@@ -124,7 +131,10 @@ class HistoryPages:
         return PreviewPart(verb=first.verb, entity=first.entity, lines=[line for part in parts for line in part.lines])
 
     async def _find_outside_changes(self, target: str, rows: Sequence[EffectRow]) -> list[tuple[StoredEvent, Sequence[Change]]]:
-        """Return the changes that were not made through the bot, as far as its reads of the record after portal events show them."""
+        """Return the changes of the record that were not made through the bot, each group with the event that recorded it.
+
+        The bot reads a record after the portal reports an event about it; the changes are the differences between two such readings.
+        """
         kind, _ = parse_target(target)
         entity = self._deps.catalogue.entities.get(kind.partition(":")[0])
         found: list[tuple[StoredEvent, Sequence[Change]]] = []
@@ -159,13 +169,13 @@ class HistoryPages:
         return HistoryEntry(what="portal", when=_format_when(event.ts, actor, now), lines=lines)
 
     def _find_name(self, key: str, then: str = "") -> str:
-        """Return the person's present name, or else the name `then`, or else the key."""
+        """Return the person's present name; without one, return the former name `then`; without that, the key."""
         known = self._present(Actor(key=key, name=""))
         return (known.name if known else "") or then or key
 
 
 def build_history_row(session: str, body: HistoryBody, now: datetime) -> OutboxRow:
-    """Return the outbox row of the page; another page with the same `screen` replaces it."""
+    """Return the outbox row that shows the page; it replaces the message that shows another page with the same `screen`."""
     return outbox.build_row(session, KIND, body.to_json(), now, f"history:{body.screen}")
 
 
@@ -179,7 +189,7 @@ def _format_when(moment: str, actor: Actor, now: datetime) -> str:
 
 
 def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind: str) -> bool:
-    """Whether a call of the bot had written the field shortly before the change was seen in the portal."""
+    """Whether the bot made this change: one of its calls had written the field at most `_SAME_HAND` before the change was seen."""
     wanted = fields.to_field_key(change.field, kind)
     seen = parse_iso(event.ts)
     near = (

@@ -1,7 +1,7 @@
-"""Finds the calls about a record by the database's index, which is read at each query. Holds no state and only reads.
+"""Finds the calls about a record, using an index in the database. Holds no state and only reads.
 
-Index rows are stored with the events they derive from (`state.journal.record_index`), so the cost of an answer depends on its size and not
-on the length of the journal.
+The index rows are stored together with the events that they refer to (`state.journal.record_index`). So the cost of a query depends on the
+size of the result, not on the length of the journal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,39 +26,45 @@ class CardDecision(NamedTuple):
 
 
 class RecordIndex:
-    """Queries about the calls of a record. All methods may raise StoreError."""
+    """Answers queries about the calls that concern a record. All methods may raise StoreError."""
 
     def __init__(self, store: AsyncStore) -> None:
         """Keep the store."""
         self._store = store
 
     async def list_calls(self, target: str, *, maker: str = "") -> list[EffectRow]:
-        """Return the calls about a record in their present state, newest first, including the one that created it.
+        """Return the calls about a record in their present state, newest first, including the call that created the record.
 
-        `maker` is the effect id that the record itself names as its creator.
+        `maker` is the effect id of the creating call, which the record itself holds as its origin mark; "" if it holds none.
         """
         rows = await self._store.read(_read_calls, target, maker)
         return sorted(rows, key=find_start_time, reverse=True)
 
     async def list_first_event_ids(self, target: str, after: str, limit: int) -> list[str]:
-        """Return the ids of the events with which calls about a record began: at most `limit` after the id `after`, oldest first."""
+        """Return the id of the first event of each call about the record, oldest first.
+
+        The result contains only ids that come after `after`, and at most `limit` of them.
+        """
         return await self._store.read(_read_first_event_ids, target, after, limit)
 
     async def list_probes(self, target: str) -> list[StoredEvent]:
-        """Return the events that hold what the bot read of the record after events of the portal, oldest first."""
+        """Return the events of the probes of this record, oldest first.
+
+        A probe reads a record after the portal has reported a change of it; its event contains the values read.
+        """
         return await self._store.read(_read_probes, target)
 
     async def find_decision(self, effect_id: str) -> CardDecision | None:
-        """Return who decided the card of the call, None if there was no card or no decision."""
+        """Return who decided the card of this call, and where; None if there was no card or nobody decided."""
         return await self._store.read(_read_decision, effect_id)
 
     async def find_undo(self, effect_id: str) -> EffectRow | None:
-        """Return the last call that was made to undo the call `effect_id`, or None."""
+        """Return the latest call that was made to undo the call `effect_id`; None if there is none."""
         return await self._store.read(_read_undo, effect_id)
 
 
 def find_start_time(row: EffectRow) -> datetime:
-    """Return when the call was started, or, if it was not, when its row last changed."""
+    """Return when the call was started; for a call that was not started, when its row last changed."""
     started = row.call.get("started_at")
     return parse_iso(started) if started else row.updated_at
 
@@ -87,7 +93,7 @@ def _read_decision(store: Store, effect_id: str) -> CardDecision | None:
 
 
 def read_decision(event: StoredEvent) -> CardDecision | None:
-    """Return the decision of a person that the event records, None if it records none."""
+    """Return the decision about a card that this event records: who decided and where; None if it records no decision."""
     if event.type == ConfirmationApproved.__name__:
         approved = ConfirmationApproved.from_data(event.data)
         return CardDecision(approved.approved_by, approved.via)
@@ -103,13 +109,19 @@ def _read_undo(store: Store, effect_id: str) -> EffectRow | None:
 
 
 def _read_event(store: Store, event_id: str) -> Sequence[StoredEvent]:
-    """Return a list with the event of that id, found as the first event after an id just below its own; empty if there is none."""
+    """Return a list with the event of that id, or an empty list if there is none.
+
+    The store can only scan forward from an id, so the scan starts just before the wanted one.
+    """
     found: Sequence[StoredEvent] = DamageTolerantStore(store).scan((), event_id[:-1], 1)
     return [event for event in found if event.id == event_id]
 
 
 def find_origin_effect(record: Mapping[str, object]) -> str:
-    """Return the id of the effect that created this record, from the origin mark that the gate sets; "" if others created it."""
+    """Return the effect id of the call with which the bot created this record; "" if the bot did not create it.
+
+    The gate writes that id into the call, so that the new record contains it as its origin mark.
+    """
 
     def field(name: str, other: str) -> str:
         return str(record.get(name) or record.get(other) or "")

@@ -1,6 +1,6 @@
-"""Finds which record a text means: «481», «сделки 481», "deal 481", a URL, or a name.
+"""Finds the record that a text names: «481», «сделки 481», "deal 481", a URL, or the name of a record.
 
-A name is searched among the records that the person may see.
+A name is searched only among the records that the person may see.
 """
 
 import re
@@ -32,9 +32,9 @@ _CURRENT: Final = (
 
 
 def parse_record_reference(text: str, catalogue: Catalogue) -> str:
-    """Return the record meant by the argument of /history, for example "deal:481"; "" if the text gives no number of a record.
+    """Return the record, for example "deal:481", that a text such as «сделки 481» or a URL names by its number; "" if it names none.
 
-    A number alone means a deal.
+    A number without a kind of record means a deal.
     """
     said = text.strip().rstrip(".?!")
     if bare := _NUMBER.fullmatch(said):
@@ -52,7 +52,10 @@ def parse_record_reference(text: str, catalogue: Catalogue) -> str:
 
 
 def split_kind(text: str) -> tuple[str, str]:
-    """Split a text such as «компания Вектор» into (kind, name); the kind is "" if the text does not begin with one."""
+    """Split a text such as «компания Вектор» into (kind of record, name), here ("company", "Вектор").
+
+    The kind is "" if the text does not begin with the name of a kind.
+    """
     word, _, rest = text.strip().partition(" ")
     folded = word.casefold()
     kind = next((code for start, code in _WORDS.items() if folded.startswith(start)), folded if folded in _WORDS.values() else "")
@@ -60,14 +63,20 @@ def split_kind(text: str) -> tuple[str, str]:
 
 
 def parse_history_request(text: str) -> str:
-    """Return what follows «история …» in a plain message, to be read like an argument of /history; "" for other messages."""
+    """Return the record named in a plain message such as «история сделки 481»; "" for other messages and for one without a number.
+
+    The result is read in the same way as the argument of /history.
+    """
     found = _ASKED.fullmatch(" ".join(text.split()).rstrip(".?!"))
     said = (found[1] or found[2]) if found else ""
     return said if said and any(sign.isdigit() for sign in said) else ""
 
 
 def find_current_record(state: SessionState) -> str:
-    """Return the record that the conversation is about, the last one named; "" if there is none."""
+    """Return the record that the conversation is about, for example "deal:481"; "" if there is none.
+
+    If there are several, it is the one that was named last.
+    """
     objects = state.agent.objects
     here = {f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)}
     latest = next((target for target in reversed(state.trusted or ()) if target in here), "")
@@ -80,9 +89,9 @@ _NAMED_KINDS: Final = frozenset({*_KINDS, "task"})
 
 
 async def find_record_by_name(said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
-    """Return the record with the name `said`, for example "deal:481", or a reply if several, too many or none match.
+    """Return the record with the name `said`, for example "deal:481".
 
-    Raises BitrixError.
+    If several, too many or no records match, return a reply that says so; for several, it has a button for each. Raises BitrixError.
     """
     kind, rest = split_kind(said)
     told = build_reply(Notice(code="history-which"))

@@ -1,4 +1,7 @@
-"""Finds the leads (heads of sales) who may approve a request, and the deputies of absent leads, by the rights at this moment."""
+"""Finds the leads (heads of sales) who may approve a request, and the deputies who stand in for absent leads.
+
+Rights and absences are read at each call, so the answer is valid for that moment only.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -11,20 +14,24 @@ _DECIDE = frozenset({"lead", "admin"})
 
 
 class LeadApprovers:
-    """The `Approvers` that the gate uses, based on the access list."""
+    """Knows which leads may approve whose requests, by the access list; it implements `Approvers` for the gate.
+
+    The gate decides about each call, and asks here who must approve it.
+    """
 
     def __init__(self, staff: Staff, now: Callable[[], datetime]) -> None:
-        """Set up; `now` returns the time that decides who is absent.
+        """Keep the access list `staff` and the clock `now`, which decides who is absent.
 
-        An absence ends with the day in the lead's time zone.
+        A lead's last day of absence ends at midnight in the lead's time zone.
         """
         self._staff = staff
         self._now = now
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
-        """Return the leads who may approve a request of `actor`.
+        """Return the leads who may approve a request of `actor`; `sees` tells whether a person may see the records concerned.
 
-        That is the person's own lead or the lead's deputy; else all leads who may see the records; else the administrators who may.
+        These are the person's own lead or that lead's deputy. If neither may approve, the result is all leads who may; if there is none,
+        all administrators who may. It is empty if nobody may approve.
         """
         people = {person.key: person for person in self._staff.list_people()}
         named = people.get(self._staff.find_lead(actor.key))
@@ -41,15 +48,18 @@ class LeadApprovers:
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` with the role and the visible records of the leads whose deputy they are today, added to their own."""
+        """Return `actor` with the rights of a deputy: the role and the visible records of each lead for whom they decide today.
+
+        The person keeps their own rights too.
+        """
         for lead in self._list_replaced_leads(actor):
             actor = actor.model_copy(update={"role": actor.role if actor.role in _DECIDE else "lead", "sees": _merge_sight(actor, lead)})
         return actor
 
     def map_deciders(self) -> Mapping[str, str]:
-        """Return, by the key of each lead, the key of who decides for them today, "" for nobody.
+        """Return who decides today in place of each lead: lead's key → key of the lead or deputy who decides, "" for nobody.
 
-        When this changes, open cards move to somebody else.
+        When this mapping changes, open cards must move to other chats.
         """
         return {lead.key: self._find_decider(lead) for lead in self._staff.list_people() if lead.role in _DECIDE}
 
@@ -82,6 +92,6 @@ class LeadApprovers:
 
 
 def _merge_sight(one: Actor, other: Actor) -> str | tuple[int, ...]:
-    """Return, as a value of `Actor.sees`, the users whose records `one` or `other` may see."""
+    """Return the users whose records `one` or `other` may see, in the form of `Actor.sees`: "all" or a tuple of portal user ids."""
     mine, theirs = find_visible_users(one), find_visible_users(other)
     return "all" if mine is None or theirs is None else tuple(sorted(mine | theirs))

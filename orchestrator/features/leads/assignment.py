@@ -31,7 +31,7 @@ from state.journal.store import InboxRow, OutboxRow, Timer
 
 @dataclass(frozen=True, kw_only=True)
 class LeadAssignment:
-    """Which leads decide now about a card that waits for a lead, and in whose chats it is shown."""
+    """Which leads may decide now about one card that waits for a lead, and in whose chats the card is shown."""
 
     deciders: Sequence[Actor]
     notified: Sequence[Actor]
@@ -40,12 +40,15 @@ class LeadAssignment:
 
     @property
     def named_leads(self) -> Sequence[Actor]:
-        """The leads for whom the requester is told to wait: an absent lead keeps the card in their chat but is not named."""
+        """The leads whose names the requester is told, as those who will decide.
+
+        A lead who is absent keeps the card in their chat, but is not among these leads.
+        """
         keys = {lead.key for lead in (*self.deciders, *self.onlookers)}
         return [lead for lead in self.notified if lead.key in keys] or self.notified
 
     def build_event(self, entry: Card) -> LeadsAsked | None:
-        """Return the event that records this assignment, None if the card already has it."""
+        """Return the event that records this assignment; None if the journal already has the same assignment for the card."""
         keys, names = [lead.key for lead in self.notified], [lead.name for lead in self.named_leads]
         waits_still = not self.notified or {lead.name for lead in self.deciders} & set(entry.told_names or ())
         if keys == list(entry.told or ()) and waits_still:
@@ -59,7 +62,10 @@ def is_for_lead(entry: Card) -> bool:
 
 
 def compute_assignment(entry: Card, tools: Tools) -> LeadAssignment:
-    """Return who decides about the card at this moment; leads who were shown the card before and may still decide keep it."""
+    """Return which leads decide about the card at this moment, and to whom it is shown.
+
+    The card stays with leads to whom it was shown before, if they may still decide.
+    """
     deps = tools.gate.deps
     own = Actor(key=entry.requested_by, name=entry.requested_by_name, bitrix_user_id=entry.requested_by_user)
     requester = tools.refresh_actor(own) or own
@@ -81,14 +87,14 @@ def may_decide(entry: Card, actor: Actor, tools: Tools) -> bool:
 
 
 def is_asked(entry: Card, actor: Actor, tools: Tools) -> bool:
-    """Whether the card waits for the decision of `actor`, alone or among others."""
+    """Whether `actor` is one of those whose decision the card waits for."""
     if not is_for_lead(entry) or not may_decide(entry, actor, tools):
         return False
     return actor.key in (entry.told or ()) or actor.key in {lead.key for lead in compute_assignment(entry, tools).deciders}
 
 
 def add_lead(entry: Card, lead: Actor, tools: Tools) -> LeadAssignment:
-    """Return who decides at this moment, with the card shown also to `lead`."""
+    """Return the card's present assignment, extended by `lead`, to whom the card is shown from now on."""
     asked = compute_assignment(entry, tools)
     return LeadAssignment(
         deciders=asked.deciders, notified=[*(one for one in asked.notified if one.key != lead.key), lead], onlookers=[lead]
@@ -96,7 +102,7 @@ def add_lead(entry: Card, lead: Actor, tools: Tools) -> LeadAssignment:
 
 
 async def record_assignment(asked: LeadAssignment, entry: Card, session: Session) -> bool:
-    """Record in the journal which leads are asked from now on; return whether that changed anything."""
+    """Record the assignment `asked` in the journal; return False if the journal already has it, so that nothing changed."""
     event = asked.build_event(entry)
     if event is not None:
         await session.buffer(event, actor=entry.requested_by)
@@ -115,18 +121,21 @@ _MOST: Final = 10_000
 
 
 class LeadsWatcher:
-    """A periodic task that notices when the deciding leads have changed since its last run, even across a restart."""
+    """A periodic task that notices when other leads decide than at its last run, for example because a lead is absent now.
+
+    The last result is stored in the database, so changes during a restart are noticed too.
+    """
 
     def __init__(self, store: AsyncStore, staff: Staff) -> None:
-        """Start without knowing the previous deciders; they are read from the database at the first run."""
+        """Keep the store and the access list; the previous result is read from the store at the first run."""
         self._store = store
         self._staff = staff
         self._known: str | None = None
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Submit one input for each session with open cards if the deciding leads changed. May raise StoreError; the next run repeats it.
+        """If the deciding leads have changed, submit one input for each session with open cards, which moves the cards.
 
-        The worker calls it every 20 seconds.
+        The worker calls this method every 20 seconds. May raise StoreError; the next run then tries again.
         """
         present = hash_text(dumps(LeadApprovers(self._staff, lambda: now).map_deciders()))
         if present == self._known:
@@ -148,9 +157,9 @@ class LeadsWatcher:
 
 
 async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Move each card of the session that waits for a lead to the chats of those who decide now, and tell the requester. Raises StoreError.
+    """Move the cards of this session that wait for a lead to the chats of the leads who decide now, and tell the requester.
 
-    A card that already is in the right chats is left alone.
+    A card that is in the right chats already stays there. Raises StoreError.
     """
     out: list[OutboxRow] = []
     looks: list[Timer] = []
@@ -164,7 +173,7 @@ async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) 
 async def transfer_card(entry: Card, session: Session, tools: Tools) -> list[OutboxRow]:
     """Return the messages that move the card to the chats of the leads who decide now; empty if it is there already.
 
-    The new deciders are recorded too. Leads who no longer decide get a copy without buttons.
+    The journal records the new assignment. In the chats of leads who no longer decide, the card loses its buttons.
     """
     before = list(entry.told or ())
     if not await record_assignment(compute_assignment(entry, tools), entry, session):
@@ -177,7 +186,7 @@ async def transfer_card(entry: Card, session: Session, tools: Tools) -> list[Out
 
 
 def build_news_rows(entry: Card, session: Session) -> list[OutboxRow]:
-    """Return the message that tells the requester which leads decide now."""
+    """Return a list with the message that tells the requester which leads decide about the card now, or that there is none left."""
     who = ", ".join(entry.told_names or ())
     told = Notice(code="lead-moved", args={"who": who, "what": find_title(entry)})
     return [
@@ -188,6 +197,6 @@ def build_news_rows(entry: Card, session: Session) -> list[OutboxRow]:
 
 
 def _build_closed_copy(shown: OutboxRow, lead: str, entry: Card) -> OutboxRow:
-    """Return the copy of the card, without buttons, for a lead who no longer decides."""
+    """Return the card without buttons, for the chat of `lead`, who no longer decides about it."""
     body = {**shown.body, "home": shown.session, "status": "elsewhere", "told": list(entry.told)}
     return replace(shown, id=generate_id(), session=lead, channel=Address.parse(lead).channel, body=body)

@@ -1,6 +1,6 @@
-"""The reason that a lead (head of sales) gives for a denial: typed after a click, or as a reply to the card.
+"""Handles the reason that a lead (head of sales) gives for denying a request: typed after a click, or as a reply to the card.
 
-It arrives in the lead's own chat and is passed on to the session of the card, which applies it.
+The reason arrives in the lead's own chat. It is passed on to the requester's session, to which the card belongs; there the card is denied.
 """
 
 from dataclasses import replace
@@ -29,7 +29,10 @@ WITHIN: Final = timedelta(minutes=15)
 
 
 async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the button «Отклонить с причиной»: the lead's next message in this chat within `WITHIN` is the reason. Raises StoreError."""
+    """Handle the button «Отклонить с причиной»: ask the lead for the reason of the denial. Raises StoreError.
+
+    The lead's next message in this chat is taken as the reason, if it comes within `WITHIN`.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -54,9 +57,11 @@ async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Pass the reason of a denial on to the card's own session; in that session, deny the card with it. Raises StoreError.
+    """Handle the reason of a denial. Raises StoreError.
 
-    A reply to a card names the card; the message after a click does not, and belongs to the card of that click.
+    The reason arrives in the lead's chat and is passed on to the session to which the card belongs. In that session, the card is denied. If
+    the reason is a reply to a card, the input names the card; otherwise the reason belongs to the card whose button the lead clicked
+    before.
     """
     said = DenialReason.model_validate(row.body)
     home = said.home or session.key

@@ -1,4 +1,4 @@
-"""What the leads feature registers: copies of cards for heads of sales, reasons of denials, reminders, transfer of waiting cards."""
+"""Registers the leads feature: cards shown to leads (heads of sales), denial reasons, reminders, and moving cards between leads."""
 
 from functools import partial
 
@@ -11,9 +11,9 @@ from state.journal.async_store import AsyncStore
 
 
 def build_feature(store: AsyncStore, staff: Staff | None = None) -> Feature:
-    """Return the feature; `staff` is the access list.
+    """Return the leads feature; `staff` is the access list.
 
-    Without it, only the part is registered that shows a lead the cards of other people, which is needed wherever there are cards.
+    Without `staff`, the feature only shows a lead the cards of other people that wait for them.
     """
     shown = Feature(
         inbox={lead_inbox.SHOW_TO_LEAD: lead_inbox.show_pending_cards, lead_inbox.DETAILS_TO_LEAD: lead_inbox.send_details},

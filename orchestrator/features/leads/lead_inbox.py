@@ -1,6 +1,7 @@
-"""Shows a lead (head of sales), in their own chat, the cards of other sessions that wait for them, and the exact call on request.
+"""Shows a lead (head of sales), in the lead's own chat, the cards of other people that wait for the lead's decision.
 
-The cards are found by their timers; each is shown by its own session, in its state at that moment.
+On request it also shows the exact call of such a card. Open cards are found by their expiry timers; each card is shown by the session to
+which it belongs, in its present state.
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,10 @@ _MOST: Final = 10_000
 
 
 async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> tuple[int, list[InboxRow]]:
-    """Return how many cards of other sessions wait for `actor`, and the inputs that ask those sessions to show them; (0, []) in a group."""
+    """Return how many cards of other sessions wait for `actor`, and the inputs that make those sessions show them.
+
+    In a group, and for a person who is no lead or administrator, return (0, []).
+    """
     if session.key != actor.key or tools.gate.deps.approvers.apply_delegation(actor).role == "manager":
         return 0, []
     timers = await tools.store.list_due_timers(session.now + _LONGEST, _MOST)
@@ -56,9 +60,9 @@ async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence
 
 
 async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Send the cards of this session that wait for the sender to the sender's own chat. Raises StoreError.
+    """Show the sender of this input, in their own chat, the cards of this session that wait for their decision. Raises StoreError.
 
-    A sender to whom a card was not shown before is recorded as one of those asked.
+    The journal records for each card that it is now shown to the sender.
     """
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     out: list[OutboxRow] = []
@@ -79,7 +83,10 @@ def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the details button on a lead's copy of a card: pass the request on to the card's own session. Raises StoreError."""
+    """Handle the details button on a lead's copy of a card: pass the request on to the session to which the card belongs.
+
+    Raises StoreError.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -94,7 +101,7 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
 
 
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Send the exact call of a card to a lead who was asked about it and may decide, and to nobody else. Raises StoreError."""
+    """Send the exact call of a card to the lead who requests it, if the card was shown to them and they may decide. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
     out: list[OutboxRow] = []

@@ -1,6 +1,6 @@
-"""Timers while a card waits for a lead (head of sales): did the card reach any lead, and when to remind them.
+"""Handles the timers of a card that waits for a lead (head of sales): check whether it reached any lead, and remind the leads.
 
-They belong to the requester's session.
+The timers belong to the session of the person who made the request.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ _NIGHT_TO: Final = time(8)
 
 
 async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Tell the requester if the card reached none of the leads. Raises StoreError.
+    """Tell the requester if the messenger delivered the card to none of the leads. Raises StoreError.
 
-    A lead may never have written to the bot, or may have blocked it.
+    That happens if a lead has never written to the bot or has blocked it.
     """
     due = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(due.confirmation_id)
@@ -48,9 +48,10 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Remind the leads who were asked, once and not at night; if none of them decides any more, ask others. Raises StoreError.
+    """Remind the leads who must decide about the card, each once and not at night. Raises StoreError.
 
-    `left` in the input holds the leads who were not reminded yet. The card is sent again where it did not arrive.
+    If other leads decide now, the card moves to them and they are reminded later. The field `left` of the input holds the keys of the leads
+    who were not reminded yet. The card is sent again where it did not arrive.
     """
     fired = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(fired.confirmation_id)
@@ -73,31 +74,31 @@ async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 def _is_night(lead: Actor, now: datetime) -> bool:
-    """Whether it is night in the lead's time zone.
-
-    Weekends do not count as night, since a request does not wait till Monday.
-    """
+    """Whether it is night in the lead's time zone. The day of the week does not matter: requests do not wait for Monday."""
     here = now.astimezone(ZoneInfo(lead.time_zone)).time()
     return here >= _NIGHT_FROM or here < _NIGHT_TO
 
 
 def _find_next_morning(lead: Actor, now: datetime) -> datetime:
-    """Return when the working day next begins in the lead's time zone."""
+    """Return the next time at which a morning (`MORNING`) begins in the lead's time zone."""
     today = now.astimezone(ZoneInfo(lead.time_zone)).date()
     return next(at for days in range(3) if (at := to_utc(today + timedelta(days=days), MORNING, lead.time_zone)) > now)
 
 
 def _postpone_timer(fired: CardTimerDue, later: Mapping[str, datetime], session: Session) -> Timer:
-    """Return the timer for the leads who were not reminded yet.
+    """Return the timer that reminds the leads who were not reminded yet; `later` maps their keys to the times for that.
 
-    It fires for the first of them and is then set again for those for whom it is still night.
+    The timer fires at the earliest of these times, and is then set again for the leads who are still left.
     """
     body = {"confirmation_id": fired.confirmation_id, "left": sorted(later)}
     return Timer(id=fired.timer, due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
 
 
 def _is_open(entry: Card, session: Session) -> bool:
-    """Whether the card can still be decided; after downtime it may have expired before that was recorded."""
+    """Whether the card can still be decided: nobody has decided, and its time has not passed.
+
+    After downtime, the time may have passed although the card is not recorded as expired yet.
+    """
     return entry.status == "requested" and session.now < parse_iso(entry.expires_at)
 
 

@@ -1,4 +1,4 @@
-"""Tells administrators that the policy file has changed or has become invalid, once for each content of the file."""
+"""Tells the administrators when the policy file has changed or has become invalid."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -22,23 +22,23 @@ MAX_SHOWN: Final = 5
 
 
 class PolicyWatcher:
-    """Receives the changes of the policy that `LivePolicy` reports and submits them as inputs."""
+    """Queues the changes of the policy that `LivePolicy` reports, and submits them as inputs so that administrators are told."""
 
     def __init__(self) -> None:
         """Start with an empty queue."""
         self._news: list[PolicyChange] = []
 
     def add_news(self, news: PolicyChange) -> None:
-        """Queue a change of the policy; `LivePolicy` calls it when a file has changed."""
+        """Queue a change of the policy. `LivePolicy` calls this method when a policy file has changed."""
         self._news.append(news)
 
     async def run(self, policies: PolicySource, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
-        """Let the policy check its files, and submit the changes as inputs. Raises StoreError; what is not stored stays queued."""
+        """Let the policy check its files, and submit the changes found as inputs. Raises StoreError; changes not stored stay queued."""
         policies.now()
         await self.deliver_news(receive, now)
 
     async def deliver_news(self, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
-        """Store all queued changes as inputs. Raises StoreError; what is not stored stays queued."""
+        """Submit all queued changes as inputs. Raises StoreError; changes that are not stored stay queued."""
         while self._news:
             news = self._news[0]
             said = PolicyNews(digest=news.digest, faults=news.faults, restart=news.restart)

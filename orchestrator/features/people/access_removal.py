@@ -1,7 +1,7 @@
-"""Ends and restores people's access to the bot; if the portal cannot be read, nobody counts as dismissed.
+"""Ends people's access to the bot, and gives it back to people who work in the company again.
 
-People lose access when they are dismissed in the portal, removed by operations staff, or removed by an administrator's button in Telegram,
-which asks twice.
+People lose access when they are dismissed in the portal, when operations staff remove them, or when an administrator removes them with a
+button, which asks for confirmation. If the portal cannot be read, nobody counts as dismissed.
 """
 
 import contextlib
@@ -40,21 +40,25 @@ AGAIN: Final = timedelta(minutes=10)
 
 
 def build_start_row(now: datetime) -> InboxRow:
-    """Return the input that a process stores when it starts: it triggers a check of everybody's employment."""
+    """Return the input that a process stores at its start, so that everybody's employment is checked."""
     return build_system_row(START, SESSION, f"{START}:{generate_id()}", now)
 
 
 def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
-    """Return the input that reports a changed access file (who may use the bot), stored once for each content.
+    """Return the input that reports a changed access file (the file that lists who may use the bot).
 
-    It holds who is no longer in the file, how many people it names, or the faults for which it was rejected.
+    `content` identifies this version of the file, which is reported once. `left` are the keys of people no longer in the file, `count` is
+    the number of people in it, and `faults` says why the file was rejected, "" if it was not.
     """
     change = AccessFileChange(left=tuple(left), count=count, faults=faults[:_LONGEST_FAULT])
     return build_system_row(FILE, SESSION, f"{FILE}:{content}", now, body=change.to_json())
 
 
 async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Tell the administrators that the access file was loaded again, or why not; close the cards of removed people. Raises StoreError."""
+    """Handle a change of the access file: tell the administrators whether it was loaded, and close the cards of removed people.
+
+    It also checks whether the people in the file still work in the company. Raises StoreError.
+    """
     change = AccessFileChange.model_validate(row.body)
     body = screens.build_message("people-file-faulty" if change.faults else "people-file-taken", count=change.count, faults=change.faults)
     told = [screens.build_row(admin.key, body, session.now) for admin in desk.staff.list_admins()]
@@ -68,7 +72,7 @@ async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, de
 
 
 async def check_employment(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Read from the portal who still works there, end the access of dismissed people, and set the timer of the next check.
+    """Read from the portal which people still work in the company, end the access of those dismissed, and set the timer of the next check.
 
     Raises StoreError.
     """
@@ -98,9 +102,9 @@ async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleConte
 
 
 async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Remove a person, or revoke an invitation, as operations staff ordered ({person} in the input). Raises StoreError.
+    """Remove a person's access or an invitation, as operations staff have ordered; the input names the person. Raises StoreError.
 
-    People listed in the access file can only be removed there.
+    People listed in the access file are left alone: they can only be removed in that file.
     """
     person, registry = AccessEnd.model_validate(row.body).person, desk.get_registry(session)
     by = row.actor_key
@@ -116,7 +120,7 @@ async def revoke_access(
 ) -> None:
     """End a person's access in one commit. Raises StoreError.
 
-    The same commit tells the administrators, except `by`, and stores the inputs that close the person's cards in each session.
+    The same commit tells all administrators except the one who ordered it (`by`), and stores the inputs that close the person's open cards.
     """
     closing = await _build_closing_rows(person, why, session, tools)
     name = desk.staff.find_name(person)
@@ -126,7 +130,10 @@ async def revoke_access(
 
 
 async def _build_closing_rows(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:
-    """Return the inputs that close the open cards of a person without access: one for their own chat, one for each session with cards."""
+    """Return the inputs that close the open cards of a person who loses access.
+
+    There is one input for the person's own chat and one for each other session in which a card of theirs is open.
+    """
     homes = {person, *await tools.store.read(_find_origin_sessions, person)}
     body = AccessEnd(person=person, why=why).to_json()
     return [build_system_row(LOST, home, f"{LOST}:{generate_id()}", session.now, body=body) for home in sorted(homes)]
@@ -163,9 +170,10 @@ async def close_cards(row: InboxRow, session: Session, _tools: Tools) -> None:
 async def revoke_by_click(
     row: InboxRow, words: tuple[str, str, str], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor
 ) -> None:
-    """Handle a click on "revoke", "remove" or "keep" (with the person and the screen). Raises StoreError.
+    """Handle an administrator's click on "revoke" (ask for confirmation), "remove" (end the access) or "keep" (change nothing).
 
-    "revoke" asks for confirmation, "remove" ends the access, "keep" leaves it. People listed in the access file can only be removed there.
+    `words` are the button's action, the person's key and the id of the message. People listed in the access file can only be removed in
+    that file. Raises StoreError.
     """
     word, person, screen = words
     entry = desk.get_registry(session).people.get(person)

@@ -65,7 +65,10 @@ async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk:
 
 
 async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
-    """Apply an administrator's click about a person who asked for access: show the next question, admit or decline."""
+    """Handle an administrator's click about a stranger who asked for access: show the next question, admit or decline the stranger.
+
+    `words` are the button's action, the stranger's key, and further words of that action.
+    """
     stranger = words[1]
     name = desk.get_requested_name(stranger, session)
     if desk.staff.find_actor_by_key(stranger) is not None:
@@ -91,9 +94,10 @@ async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools
 
 
 async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Ask the administrator which employee the stranger is.
+    """Ask the administrator which employee of the portal the stranger (a person without access) is.
 
-    Similar names come first, employees who have access already come last, with their Telegram numbers.
+    Employees with a similar name come first. Employees who already have access come last, with their Telegram numbers. `asked` is
+    (stranger's key, stranger's name, letter of the role, page).
     """
     stranger, name, letter, page = asked
     try:
@@ -111,7 +115,10 @@ async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session
 async def _ask_second_account(
     row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor
 ) -> None:
-    """Ask the administrator for a second confirmation, because the chosen employee already has an account."""
+    """Ask the administrator to confirm the choice, because the chosen employee already has an account.
+
+    `asked` is (stranger's key, stranger's name, letter of the role, employee number).
+    """
     stranger, name, letter, number = asked
     others = desk.list_accounts(number, but=stranger)
     body = screens.build_second_account_question((stranger, name), letter, (number, desk.staff.find_name(others[0])), others)
@@ -138,7 +145,7 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
 
 
 async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Show the administrator the first screen of the request again, with the reason why the person could not be admitted."""
+    """Show the administrator the first question about the stranger again, with a note that the portal did not confirm the employee."""
     body = screens.build_access_question(*stranger)
     await _show(row, body.model_copy(update={"code": "people-asks-again"}), stranger[0], session, desk=desk, admins=[admin])
 
@@ -149,6 +156,6 @@ async def _show(row: InboxRow, body: PeopleBody, stranger: str, session: Session
 
 
 def _calculate_likeness(employee: Employee, name: str) -> float:
-    """Return how similar an employee's name is to the stranger's Telegram name, from 0 to 1; the order of the words does not count."""
+    """Return how similar an employee's name is to the stranger's Telegram name, from 0 to 1. The order of the words does not matter."""
     ours, theirs = (" ".join(sorted(replace_yo(text.casefold()).split())) for text in (employee.name, name.partition("@")[0].strip("( ")))
     return SequenceMatcher(a=ours, b=theirs).ratio()

@@ -1,4 +1,4 @@
-"""What the people feature registers: invitations, access requests, dismissals, and the screens of preferences."""
+"""Registers the people feature: invitations, access requests, dismissals, and the screens where people set their preferences."""
 
 from functools import partial
 
@@ -8,9 +8,9 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature(desk: PeopleContext) -> Feature:
-    """Return the feature.
+    """Return the people feature with its inputs, timer and commands.
 
-    Its inputs belong to the session `access`, except `access_lost`, which goes to each session with cards of the person.
+    Its inputs are handled in the session `access`, except `access_lost`, which goes to each session in which the person has cards.
     """
     return Feature(
         inbox={

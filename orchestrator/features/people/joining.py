@@ -1,4 +1,7 @@
-"""Invitations: made by operations staff, opened as a link by the invited person, used once. The session `access` decides about them."""
+"""Handles invitations: operations staff make a link, and the invited person opens it. Each link works once.
+
+Invitations are decided in the session `access`, where inputs are handled one after the other.
+"""
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import JoinRequest
@@ -19,14 +22,14 @@ LONGEST_NAME = 80
 
 
 async def record_invitation(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Record an invitation made by `sdelka invite`; one that is recorded already is not recorded again. Raises StoreError."""
+    """Record an invitation made by the command `sdelka invite`, unless it is recorded already. Raises StoreError."""
     registry, event = desk.get_registry(session), PersonInvited.model_validate({**row.body, "by": row.actor_key}, extra="ignore")
     known = event.fingerprint in registry.invited or event.fingerprint in registry.used
     await desk.commit(session, *([] if known else [event]), actor=event.by, done=[row.id])
 
 
 async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Admit the person who opens an invitation link, or tell them why not. Raises StoreError.
+    """Admit the person who opens an invitation link, or tell them why they are not admitted. Raises StoreError.
 
     Nothing in the answer reveals which other links exist.
     """
@@ -55,9 +58,9 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
 
 
 async def _build_joined_event(row: InboxRow, brought: JoinRequest, invitation: Invitation, desk: PeopleContext) -> PersonJoined | None:
-    """Return the event that admits the person; None if the employee was dismissed after the invitation.
+    """Return the event that admits the person; None if the portal says that the invited employee no longer works there.
 
-    If the portal cannot be read, the person is admitted.
+    If the portal cannot be read or does not know the employee, the person is admitted.
     """
     employee = await desk.employees.read_employee(invitation.bitrix_user_id)
     if employee.known and not employee.works:
@@ -77,9 +80,9 @@ async def _build_joined_event(row: InboxRow, brought: JoinRequest, invitation: I
 
 
 async def admit_person(event: PersonJoined, row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Give the person access in one commit, with the welcome and a card for the administrators. Raises StoreError.
+    """Give the person access in one commit. Raises StoreError.
 
-    Other accounts of the same employee are warned in the same commit.
+    The same commit sends the welcome to the person, a card to the administrators, and a warning to other accounts of the same employee.
     """
     person, now = event.person, session.now
     actor = Actor(key=person, name=event.name, role=event.role, locale=event.locale)

@@ -1,6 +1,7 @@
-"""What every handler of the people feature is given, and the only way to commit a change of the registry of people.
+"""The services that every handler of the people feature receives, and the method that commits changes to the registry of people.
 
-All changes are made in the session `access`, one input after the other, so that a link is used once, whoever opens it and wherever.
+The registry lists who joined, who is invited and who asked for access. It changes only in the session `access`, one input after the other,
+so that two people cannot use the same invitation.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from state.registry import Registry
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleContext:
-    """The services that the handlers of the people feature use, and their way to commit."""
+    """The services that the handlers of the people feature share: the access list, the portal's employees, and a method to commit."""
 
     staff: Staff
     employees: Employees
@@ -32,10 +33,10 @@ class PeopleContext:
         done: Sequence[str] = (),
         new: Sequence[InboxRow] = (),
     ) -> None:
-        """Commit one change of the registry of people. Raises StoreError.
+        """Commit one change of the registry of people, and update the access list of this process from it. Raises StoreError.
 
-        `actor` is the person whom it is about, because their key encrypts the events. The access list of this process is updated before
-        anything else happens; other processes read the changes every few seconds.
+        `actor` is the key of the person whom the change is about, because that person's key encrypts the events. `done` are the ids of
+        handled inputs, `new` are inputs to submit. Other processes read the change after a few seconds.
         """
         await session.commit(*events, actor=actor, outbox=outbox, timers=timers, inbox_done=done, inbox_new=new)
         if events:
@@ -46,15 +47,18 @@ class PeopleContext:
         return extract_registry(session.state)
 
     def get_requested_name(self, stranger: str, session: Session) -> str:
-        """Return the name under which a stranger asked for access, "" for one who did not."""
+        """Return the name with which a stranger asked for access; "" if they did not ask."""
         asked = self.get_registry(session).asked.get(stranger)
         return asked.name if asked is not None else ""
 
     def list_accounts(self, employee: int, *, but: str) -> list[str]:
-        """Return the keys of all accounts of this employee, except `but`."""
+        """Return the keys of all accounts of the employee with that number, except the account `but`."""
         return [key for key, number in self.staff.map_employees().items() if number == employee and key != but]
 
     def tell_admins(self, code: str, session: Session, *, about: tuple[str, str], **args: object) -> list[OutboxRow]:
-        """Return a message for every administrator except the person whom it is about; `about` is that person's (key, name)."""
+        """Return one message for each administrator, about the person `about`, who is given as (key, name).
+
+        `code` is the code of the message's text. If the person is an administrator, they get no message about themselves.
+        """
         body = screens.build_message(code, about=about, **args)
         return [screens.build_row(admin.key, body, session.now) for admin in self.staff.list_admins() if admin.key != about[0]]

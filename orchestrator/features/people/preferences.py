@@ -23,12 +23,15 @@ _VALUES: Final = {"locale": ("ru", "en"), **dict.fromkeys(screens.SWITCHES, ("on
 
 
 def is_valid_preference(name: str, value: str) -> bool:
-    """Whether `name` and `value` are a valid preference; a time zone is checked where it is used."""
+    """Whether a preference of that name exists and may have that value. Of a time zone only the length is checked."""
     return name in _KNOWN and (value in _VALUES[name] if name in _VALUES else 0 < len(value) <= 40)  # noqa: PLR2004 - the longest zone has 32
 
 
 async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Set one preference of the sender ({preference, value} in the input); an invalid one changes nothing. Raises StoreError."""
+    """Set one preference of the sender; the input contains {preference, value}. Raises StoreError.
+
+    An invalid preference changes nothing.
+    """
     person, said = row.actor_key, PreferenceChange.model_validate(row.body)
     wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(said.preference, said.value)
     await desk.commit(session, *([_build_event(person, said)] if wanted else []), actor=person, done=[row.id])
@@ -37,7 +40,10 @@ async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk
 async def set_preference_by_click(
     row: InboxRow, pressed: tuple[str, str, str], actor: Actor, session: Session, tools: Tools, *, desk: PeopleContext
 ) -> None:
-    """Set the preference whose button was clicked, and redraw the screen with it. Raises StoreError."""
+    """Set the preference whose button was clicked, and redraw the screen with the button. Raises StoreError.
+
+    `pressed` is (name of the preference, new value, id of the screen).
+    """
     name, value, screen = pressed
     if is_valid_preference(name, value):
         await desk.commit(session, _build_event(actor.key, PreferenceChange(preference=name, value=value)), actor=actor.key)

@@ -1,6 +1,6 @@
-"""Reads the registry of people from the state of the session `access`, and makes and checks invitation tokens. Pure; stores nothing.
+"""Reads the registry of people from the state of the session `access`, and makes and checks the tokens of invitation links.
 
-A token is 64 characters long and exists only in the link: the registry has its hash.
+All functions are pure. A token has 64 characters and is contained only in the link; the registry contains only its hash.
 """
 
 import hashlib
@@ -33,7 +33,10 @@ def extract_registry(state: SessionState) -> Registry:
 
 
 def check_link(registry: Registry, fingerprint: str, now: datetime) -> LinkStatus:
-    """Return whether the link with this fingerprint can be used at `now`, or why not; at `expires_at` itself it has expired."""
+    """Return whether the invitation link with this fingerprint (hash of its token) can be used at `now`.
+
+    The result is "open" if it can be used; otherwise it is "wrong" (there is no such link), "used" or "expired".
+    """
     if fingerprint in registry.used:
         return "used"
     invitation = registry.invited.get(fingerprint)
@@ -49,7 +52,10 @@ def has_too_many_tries(registry: Registry, person: str, now: datetime) -> bool:
 
 
 def may_ask(registry: Registry, person: str, now: datetime) -> bool:
-    """Whether the administrators may be told of this stranger's request: once a day for each, and not while too many ask."""
+    """Whether the administrators are told now of this stranger's request for access.
+
+    They are told of each stranger at most once a day, and of none while too many strangers ask (`ASKED_AT_ONCE` within an hour).
+    """
     if person in registry.asked and now - parse_iso(registry.asked[person].at) < ASK_AGAIN:
         return False
     return sum(now - parse_iso(item.at) < TRIES_WITHIN for item in registry.asked.values()) < ASKED_AT_ONCE
@@ -61,9 +67,9 @@ _LONGEST = 64
 
 
 class Proof(NamedTuple):
-    """What is derived from a token: the fingerprint that identifies it, and the key to the encrypted name.
+    """Two values computed from an invitation token: the fingerprint that identifies the token, and a key.
 
-    The token cannot be derived from either.
+    The key decrypts the name of the invited person. The token cannot be computed from the two values.
     """
 
     fingerprint: str
@@ -76,14 +82,17 @@ def create_token() -> str:
 
 
 def build_proof(token: str) -> Proof:
-    """Return what is derived from a token: its hash, which is stored, and the key of the name that is encrypted for its bearer."""
+    """Return the token's fingerprint (its hash, which is stored) and the key to the invited person's name.
+
+    The name is encrypted so that only the person who has the token can read it.
+    """
     raw = token[:_LONGEST].encode()
     unlock = hashlib.sha256(b"sdelka invitation name:" + raw).digest()
     return Proof(hashlib.sha256(raw).hexdigest(), b2a_base64(unlock, newline=False).decode())
 
 
 def seal_name(name: str, proof: Proof) -> str:
-    """Return the name encrypted for the bearer of the token; "" stays ""."""
+    """Return the name encrypted with the key of the token; "" stays ""."""
     if not name:
         return ""
     key = PersonKey(proof.fingerprint[:8], proof.unlock)
@@ -91,7 +100,7 @@ def seal_name(name: str, proof: Proof) -> str:
 
 
 def open_name(text: str, proof: Proof) -> str:
-    """Return the decrypted name; "" if there is none or it was encrypted with another token."""
+    """Return the name decrypted from `text`; "" if `text` is empty or was encrypted with the key of another token."""
     try:
         return decrypt(proof.unlock, text, proof.fingerprint) if text else ""
     except DamagedCiphertext:

@@ -1,4 +1,7 @@
-"""Builds the messages of the people feature: outbox rows of kind "people", which `bot` renders. Pure; contains no texts."""
+"""Builds the messages of the people feature: outbox rows of kind "people", which a front end in `bot` turns into text.
+
+All functions are pure; the module contains codes of texts, but no texts.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -25,20 +28,24 @@ Chosen = Mapping[str, str]
 
 
 def build_row(session: str, body: PeopleBody, now: datetime, *, key: str = "") -> OutboxRow:
-    """Return an outbox row of this feature; with a `key` it replaces the earlier message with that key."""
+    """Return an outbox row of kind "people". With a `key`, the row replaces the earlier message that has the same key."""
     return outbox.build_row(session, KIND, body.to_json(), now, key)
 
 
 def build_message(code: str, *buttons: Sequence[PeopleButton], about: tuple[str, str] | None = None, **args: object) -> PeopleBody:
-    """Return the body of a message with these rows of buttons; `about` is the (key, name) of the person it is about."""
+    """Return the body of a message with rows of buttons; `code` is the code of its text, and `args` are the arguments of the text.
+
+    `about` is the (key, name) of the person whom the message is about.
+    """
     named = {"about": Actor(key=about[0], name=about[1])} if about else {}
     return PeopleBody(code=code, args=args, **named, buttons=buttons)
 
 
 def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, screen: str = "w") -> OutboxRow:
-    """Return the outbox row of the welcome: role, mode, examples for the mode and the switch of the morning digest.
+    """Return the outbox row of the welcome screen: role, mode, example requests for the mode, and a switch for the morning digest.
 
-    `chosen` are the preferences. A `screen` that begins with "h" is that of /help; a `screen` of one letter makes a new message.
+    `chosen` are the person's preferences. `screen` identifies the message: if it begins with "h", it is the screen of /help. With a single
+    letter, a new message is sent; otherwise the existing one is replaced.
     """
     screen = screen if len(screen) > 1 else f"{screen}{generate_id()[-8:]}"
     code = "people-help" if screen[0] == "h" else "people-welcome"
@@ -48,7 +55,7 @@ def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, sc
 
 
 def build_settings(actor: Actor, chosen: Chosen, now: datetime, *, screen: str = "") -> OutboxRow:
-    """Return the outbox row of the screen with everything that a person can set, each with one click."""
+    """Return the outbox row of the screen with all preferences, each of which the person changes with one click."""
     screen = screen or f"s{generate_id()[-8:]}"
     switches = ([_build_switch(name, chosen, screen)] for name in SWITCHES)
     body = build_message("people-settings", *switches, _build_language_buttons(actor, screen))
@@ -78,7 +85,10 @@ def _build_language_buttons(actor: Actor, screen: str) -> list[PeopleButton]:
 def build_request_cards(
     admins: Iterable[Actor], body: PeopleBody, now: datetime, *, stranger: str, screen: str = REQUEST
 ) -> list[OutboxRow]:
-    """Return the card about a stranger, once for each of `admins`; `screen` identifies the card of a person who came by a link."""
+    """Return the card about a stranger with this body, one row for each of `admins`.
+
+    `screen` identifies the card: `REQUEST` for a request for access, a generated name for a person who joined by a link.
+    """
     key = f"knock:{stranger}" if screen == REQUEST else f"joined:{stranger}:{screen}"
     return [build_row(admin.key, body, now, key=key) for admin in admins]
 
@@ -102,7 +112,7 @@ def build_joined_message(about: tuple[str, str], entry: Mapping[str, object], ot
 
 
 def build_revoke_question(about: tuple[str, str], screen: str) -> PeopleBody:
-    """Return the question to an administrator whether the access of a person is really to be ended."""
+    """Return the message that asks an administrator whether to end the access of a person."""
     number = to_telegram_number(about[0])
     return build_message(
         "people-revoke",
@@ -119,12 +129,12 @@ def to_telegram_number(person: str) -> str:
 
 
 def format_telegram_numbers(people: Iterable[str]) -> str:
-    """Return the Telegram numbers of `people` as text for a sentence."""
+    """Return the Telegram numbers in the keys `people`, separated by commas."""
     return ", ".join(map(to_telegram_number, people))
 
 
 def build_access_question(stranger: str, name: str) -> PeopleBody:
-    """Return the question to an administrator whether a stranger is to be admitted, and in which role."""
+    """Return the message that asks an administrator whether to admit a stranger, and in which role."""
     number = to_telegram_number(stranger)
     roles = ([PeopleButton(code=f"button-people-as-{role}", press=["who", number, letter, "0"])] for letter, role in ROLE_OF.items())
     decline = [PeopleButton(code="button-people-decline", press=["deny", number])]
@@ -134,9 +144,9 @@ def build_access_question(stranger: str, name: str) -> PeopleBody:
 def build_employee_choice(
     stranger: tuple[str, str], letter: str, found: Sequence[Employee], page: int, taken: Mapping[int, str]
 ) -> PeopleBody:
-    """Return one page of the list of employees, of whom the administrator chooses the one that the stranger is.
+    """Return one page of the list of employees, from which the administrator chooses the one who is the stranger.
 
-    `taken` are the Telegram numbers of employees who already have access, by user id.
+    `letter` stands for the role to grant. `taken` maps the user ids of employees who already have access to their Telegram numbers.
     """
     number = to_telegram_number(stranger[0])
     pages = max(1, -(-len(found) // PAGE))
@@ -160,7 +170,7 @@ def _build_employee_button(item: Employee, taken: str, press: Sequence[str]) -> 
 
 
 def build_second_account_question(stranger: tuple[str, str], letter: str, employee: tuple[int, str], others: Sequence[str]) -> PeopleBody:
-    """Return the question to an administrator whether the stranger is really the employee, who already has an account."""
+    """Return the message that asks an administrator to confirm that the stranger is an employee who already has an account."""
     number = to_telegram_number(stranger[0])
     return build_message(
         "people-second",

@@ -1,6 +1,6 @@
-"""What the people feature needs to know: who has which rights now, and who works in the portal.
+"""The sources of facts for the people feature: the access list (who has which rights now) and the portal (who is employed).
 
-`Staff` is implemented by the access list; `Employees` reads the portal.
+The access list implements `Staff`; `Employees` reads the portal.
 """
 
 import asyncio
@@ -24,33 +24,36 @@ _FOR_ALL: Final = 30.0
 
 
 class Staff(Protocol):
-    """The people known to the front ends; implemented by `bot.access.access`."""
+    """The access list: who may use the bot, with which rights and preferences. `bot.access.access` implements it."""
 
     def find_actor_by_key(self, key: str) -> Actor | None:
-        """Return the person with their present rights; None for strangers and for those who lost access."""
+        """Return the person with their present rights; None for a stranger and for a person who lost access."""
 
     def list_admins(self) -> Sequence[Actor]:
-        """Return the administrators, who decide about access."""
+        """Return the administrators of the bot; they decide who gets access."""
 
     def map_employees(self) -> Mapping[str, int]:
-        """Return the employee numbers by person key of everybody who has one, including those without access."""
+        """Return the portal user ids of the bot's users: person key → user id.
+
+        People who lost access are included; people without a user id are left out.
+        """
 
     def find_name(self, key: str) -> str:
-        """Return the person's name, even without access; "" for strangers."""
+        """Return the person's name, also if they lost access; "" for a stranger."""
 
     def is_fixed(self, key: str) -> bool:
-        """Whether the access file lists the person, so that only the file can remove them."""
+        """Whether the access file lists the person. Only a change of that file can remove such a person."""
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Return the preferences that the person has set, name → value; a name that is missing has its default."""
+        """Return the preferences that the person has set: name → value. A preference that is missing has its default value."""
 
     def apply_registry(self, registry: Registry, seq: int) -> None:
-        """Update the access list from a changed registry, in its state after the event with number `seq`."""
+        """Update the access list from the registry of people as it is after the event with number `seq`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Employee:
-    """An employee of the portal."""
+    """An employee of the portal, as far as the people feature needs to know them."""
 
     user_id: int
     name: str
@@ -61,17 +64,17 @@ class Employee:
 
 
 class Employees:
-    """Reads the portal's employees, for admitting and removing people."""
+    """Reads from the portal who is employed; used when people are admitted or lose access."""
 
     def __init__(self, reference: Reference, naming: Naming) -> None:
-        """Keep the readers."""
+        """Keep the readers of the portal's users and of their time zones."""
         self._reference = reference
         self._naming = naming
 
     async def read_employee(self, user_id: int) -> Employee:
-        """Return this employee, read from the portal again.
+        """Return the employee with this user id, read from the portal and not from a cache.
 
-        Raises nothing and takes at most `_WITHIN` seconds; if the employee cannot be read, `known` is False.
+        Takes at most `_WITHIN` seconds and raises no BitrixError; if the employee cannot be read, `known` is False.
         """
         try:
             async with _limit_wait(_WITHIN):
@@ -91,9 +94,10 @@ class Employees:
         return sorted(found, key=lambda item: item.name)
 
     async def check_at_work(self, numbers: Collection[int]) -> dict[int, bool]:
-        """Return, by number, whether each of these employees works in the company now. Raises BitrixError.
+        """Return whether each of these employees works in the company now: user id → bool. Raises BitrixError.
 
-        Employees who are not found are left out. The portal is read once, unless its list is too long.
+        Employees who are not found are left out. The list of users is read once; if the portal cuts it off, missing employees are read one
+        by one.
         """
         async with _limit_wait(_FOR_ALL):
             rows = dict(await self._reference.load_users(fresh=True))
@@ -105,7 +109,7 @@ class Employees:
 
 @asynccontextmanager
 async def _limit_wait(seconds: float) -> AsyncIterator[None]:
-    """Limit the time of a read, and turn a timeout or an unreadable answer of the portal into OutcomeUnknown, which is a BitrixError."""
+    """Run a read of the portal with a time limit; raise OutcomeUnknown, a BitrixError, on a timeout or an unreadable answer."""
     try:
         async with asyncio.timeout(seconds):
             yield

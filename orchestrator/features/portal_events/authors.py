@@ -1,7 +1,8 @@
-"""Finds who changed a record: an employee in the portal, or a person through the bot. Reads only.
+"""Finds who changed a record: an employee who works in the portal, or a person through the bot. Reads only.
 
-The portal names only the last editor, and for the bot's calls the owner of its webhook; the bot knows its own writes better. If several
-people may have edited the record, which the number of its events in the journal shows, the author is unknown.
+The portal names only the last editor of a record; if the bot made the call, that is the owner of the bot's webhook. So the bot compares the
+change with its own recent writes first. If several people may have edited the record, the author is unknown; the number of portal events
+about the record in the journal shows that.
 """
 
 from collections import Counter
@@ -27,21 +28,24 @@ FindEffect = Callable[[str], Awaitable[EffectRow | None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Author:
-    """The author of a change: a person using the bot (`key`) or an employee (`user`); both are empty if the author is unknown."""
+    """The author of a change: a person who used the bot (`key`) or an employee who worked in the portal (`user`).
+
+    Both are empty if the author is unknown.
+    """
 
     key: str = ""
     user: int = 0
 
     def is_person(self, actor: Actor) -> bool:
-        """Return whether `actor` is the person who made this change in the portal."""
+        """Return whether `actor` is this author, through the bot or as an employee in the portal."""
         return self.key == actor.key if self.key else bool(self.user) and self.user == actor.bitrix_user_id
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuthorFinder:
-    """Finds the authors of changes from the bot's recent writes and the stored effects.
+    """Finds the authors of changes, using the bot's recent writes and its stored calls.
 
-    `own_user` is the employee as whom the bot calls the portal, 0 if that is unknown.
+    `own_user` is the portal user as whom the bot calls the portal, 0 if unknown.
     """
 
     recent_writes: RecentWrites
@@ -49,7 +53,11 @@ class AuthorFinder:
     own_user: int
 
     async def find_creator(self, target: str, record: Mapping[str, object]) -> Author:
-        """Return who created the record; the origin mark of records that the bot created leads to the person who requested them."""
+        """Return who created the record.
+
+        If the record has the bot's origin mark, that is the person who requested the call that created it. Otherwise it is the employee
+        whom the portal names; if that is the bot itself, it is the person who requested the bot's write.
+        """
         entity = target.rpartition(":")[0]
         if fields.find_value(record, MARK[0], entity) == MARK[1]:
             row = await self.find_effect(str(fields.find_value(record, _ORIGIN, entity) or "")[:_EFFECT_ID])
@@ -64,11 +72,11 @@ class AuthorFinder:
     def find_change_authors(
         self, target: str, record: Mapping[str, object], changes: Sequence[Change], entity: Entity, *, events: int | None
     ) -> tuple[Author, ...]:
-        """Return who changed each of the fields, in the order of `changes`.
+        """Return the author of each of the changed fields, in the order of `changes`.
 
-        `events` is the number of events since the record was last read, None if that number or the values before are unknown. Changes not
-        made by the bot are attributed to the last editor if only one field is left, or if there was one event and no write of the bot;
-        otherwise their author is unknown.
+        `events` is the number of portal events since the record was last read; None if that number or the earlier values are unknown.
+        Fields that the bot wrote are attributed to the person who requested the write. The others are attributed to the portal's last
+        editor if only one field is left, or if there was one event and the bot wrote nothing; otherwise their author is unknown.
         """
         watched = find_watched_fields(target)
         user = read_employee_id(target.rpartition(":")[0], record, watched.changed_by) if watched else 0
@@ -79,14 +87,15 @@ class AuthorFinder:
         return tuple(Author(key=write.who) if write else last for write in mine)
 
     def find_deleter(self, target: str) -> Author:
-        """Return who deleted the record if that was done through the bot, otherwise an unknown author."""
+        """Return who deleted the record if it was deleted through the bot; otherwise return an unknown author."""
         writes = self.recent_writes.find_writes(target)
         return Author(key=writes[0].who) if writes and writes[0].fields is None else Author()
 
     def _is_made_by(self, write: Write, change: Change, entity: Entity, user: int) -> bool:
         """Whether this write of the bot made the change.
 
-        It did if it writes the field, and nobody else has written since or the field has the value written.
+        That is so if the write can change the field, and either the last editor of the record (`user`) is not known to be somebody else, or
+        the field has exactly the value that the bot wrote.
         """
         if not write.may_change(change.field, entity.name):
             return False
@@ -105,9 +114,9 @@ _SEVERAL = 2
 
 
 async def count_events(store: AsyncStore, stream: str, due: Mapping[str, str]) -> dict[str, int]:
-    """Return, by record, the number of portal events since the bot last read the record.
+    """Return how many portal events about each record came since the bot last read that record: record → number.
 
-    `due` maps the records to read to the time of their first event. Records for which the number is unknown are left out. May raise
+    `due` maps each record that must be read to the time of its first event. Records whose number is unknown are left out. May raise
     StoreError.
     """
     seq, _ = await store.read_head(stream)

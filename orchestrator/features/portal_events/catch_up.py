@@ -1,8 +1,8 @@
-"""Compares the stored state of the portal's records with the portal at startup, because missed events are not sent again.
+"""At startup, compares the stored values of records with the portal, because the portal does not send missed events again.
 
-A record seen for the first time is stored, so that its first change can be shown as before → after; one that differs is put on the list of
-records to read. Deals are always compared, other kinds only after their first event, so that a restart reports nothing that is otherwise
-not reported.
+A record that is not stored yet is stored now, so that its first change can be shown as before → after. A record whose values differ is put
+on the list of records to read. Deals are always compared. Other kinds of records are compared only after their first event, so that a
+restart reports nothing that would not be reported otherwise.
 """
 
 import logging
@@ -41,16 +41,19 @@ _TAIL: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ScanResult:
-    """What a comparison read: the present values of records, and the stored records that were deleted or are no longer listed."""
+    """The records as the portal shows them at startup.
+
+    `records` maps records to their present values; `gone` are the stored records that are deleted or no longer listed as open.
+    """
 
     records: dict[str, Values]
     gone: list[str]
 
 
 async def scan_records(reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> ScanResult:
-    """Return the open records of these employees, at most KEEP_SEEN, and the stored ones (`seen`) as they are now.
+    """Return the open records of these employees, and the stored records `seen`, as they are in the portal now.
 
-    Whatever cannot be read is left out and logged; its changes are reported when their events come.
+    At most KEEP_SEEN records are kept. A record that cannot be read is left out and logged; its changes are reported at its next event.
     """
     found = ScanResult(records={}, gone=[])
     try:
@@ -83,7 +86,7 @@ async def _add_others(found: ScanResult, reads: PortalReader, users: Sequence[in
 
 
 async def _list_open(reads: PortalReader, kind: str, users: Sequence[int], limit: int) -> dict[str, Values] | None:
-    """Return the values of the newest open records of a kind, by record; None if the portal refuses the list."""
+    """Return the newest open records of a kind, at most `limit`: record ("deal:481") → values; None if the portal refuses the list."""
     watched = KINDS[kind]
     method, is_open = _OPEN[kind]
     wanted = {"filter": {watched.owner: list(users), **is_open}, "select": ["ID", *watched.fields], "order": {"ID": "DESC"}}
@@ -100,7 +103,10 @@ def _log_unread(what: str, error: BitrixError) -> None:
 
 
 async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: datetime) -> None:
-    """Fill `recent` with the bot's calls of the last seconds, from the journals: the previous process may have crashed during a call."""
+    """Fill `recent` with the calls that the bot started within the last seconds, read from the journal.
+
+    The previous process kept them only in memory, and may have crashed during a call.
+    """
     for stream in await store.list_streams():
         seq, _ = await store.read_head(stream)
         for event in await store.read_events(stream, after=max(0, seq - _TAIL)):
@@ -116,9 +122,10 @@ async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: da
 def compare_with_portal(
     portal: PortalState, found: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
 ) -> list[Event]:
-    """Return the journal events that bring the stored state of records up to date.
+    """Return the journal events that bring the stored values of records up to date with the scan `found`.
 
-    For a record that differs, the event puts it on the list of records to read; `look_at` is the time for that.
+    Records not stored yet are stored. A record that differs gets an event that puts it on the list of records to read at the time
+    `look_at`.
     """
     seen, due = portal.seen, portal.due
     new = {target: dict(values) for target, values in found.records.items() if target not in seen and target not in due}
@@ -135,7 +142,10 @@ def compare_with_portal(
 
 
 def _find_closed_deals(seen: Mapping[str, Values], open_deals: Mapping[str, Values]) -> Iterable[str]:
-    """Return the deals that were open when last seen and are not listed now: closed, or given to an employee who is not watched."""
+    """Yield the stored deals that were open when last read and are not in `open_deals` now.
+
+    Such a deal is closed, or belongs now to an employee who does not use the bot.
+    """
     return (
         target for target, values in seen.items() if parse_kind(target) == "deal" and values.get(CLOSED) == "N" and target not in open_deals
     )

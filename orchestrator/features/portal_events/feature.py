@@ -1,11 +1,17 @@
-"""What watching the portal registers: the portal's events, the reading of changed records, and the catch-up at a start."""
+"""Registers the feature that watches the portal: it receives portal events, reads changed records and tells their owners.
+
+At startup it also looks for changes that it missed.
+"""
 
 from orchestrator.features.portal_events.watcher import START, TIMER, PortalWatcher
 from orchestrator.runtime.feature import Feature
 
 
 def build_feature(watcher: PortalWatcher) -> Feature:
-    """Return what watching the portal registers; its inputs come in a session of their own, in which nobody talks."""
+    """Return the feature that watches the portal.
+
+    Its inputs are handled in a session of their own, in which no person talks to the bot.
+    """
     return Feature(
         inbox={START: watcher.find_missed, "portal_event": watcher.receive_event},
         timers={TIMER: watcher.probe_due},

@@ -1,6 +1,6 @@
-"""Builds the messages about changed records: who, what, before → after, in the person's language and within their rights.
+"""Builds the messages about changed records: who changed what, before → after, in the reader's language and within their rights.
 
-These texts go to people only, never into a model's prompt. The access list implements `Audience`, which says who gets them.
+These texts go only to people, never into a model's prompt. The access list implements `Audience`, which knows the recipients.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ NOBODY: Final = Author()
 
 @dataclass(frozen=True, kw_only=True)
 class News:
-    """A change of one record, not yet put into words for a person."""
+    """A change of one record as data, before it is put into words for a reader."""
 
     target: str
     entity: Entity
@@ -47,7 +47,10 @@ class News:
 
 
 def filter_news(news: News, actor: Actor, naming: Naming) -> News | None:
-    """Return the part of the news that this person is told: not their own changes, nothing they may not see; None if nothing is left."""
+    """Return the part of the news that this person is told; None if nothing is left.
+
+    The person's own changes are left out, and so is everything that they may not see.
+    """
     if news.what in {"added", "deleted"}:
         return None if news.author.is_person(actor) else news
     watched = find_watched_fields(news.target)
@@ -63,7 +66,7 @@ def filter_news(news: News, actor: Actor, naming: Naming) -> News | None:
 
 @dataclass(frozen=True, kw_only=True)
 class NewsBuilder:
-    """Puts news into words for one person."""
+    """Builds the message with all news for one person."""
 
     actor: Actor
     naming: Naming
@@ -72,7 +75,10 @@ class NewsBuilder:
     """The names of the people who use the bot, by their keys."""
 
     async def build_body(self, news: Sequence[News], *, quiet: bool) -> NewsBody:
-        """Return the message: up to `MAX_ITEMS` (10) records, and how many more there are. May raise BitrixError."""
+        """Return the body of the message: up to `MAX_ITEMS` records, and how many more there are. May raise BitrixError.
+
+        With `quiet`, the message arrives without a sound.
+        """
         items = [await self._build_item(one) for one in news[:MAX_ITEMS]]
         return NewsBody(items=items, more=max(0, len(news) - MAX_ITEMS), **({"quiet": True} if quiet else {}))
 
@@ -118,31 +124,37 @@ class NewsBuilder:
         return self._escape(await format_value(value, info.kind if info else "text", context=context, reader=reader), _VALUE)
 
     def _escape(self, text: str, limit: int) -> str:
-        """Return text of other people as one line, cut at `limit`, without secrets and without links to unknown hosts."""
+        """Return a text written by other people in a form that is safe to show.
+
+        It is one line, cut at `limit` characters, without secrets and without links to unknown hosts.
+        """
         shown = escape_text(mask(text), locale=self.actor.locale, limit=limit)
         return strip_unknown_links(shown, frozenset({self.portal}), locale=self.actor.locale)
 
 
 class Audience(Protocol):
-    """Knows who wants to be told of changes of their own records."""
+    """Knows which people want to be told when their own records change; the access list implements it."""
 
     def find_subscribers(self, user_id: int) -> Sequence[Actor]:
-        """Return the people using the bot who are this employee and want to be told."""
+        """Return the people who use the bot as the employee `user_id` and want to be told of changes.
+
+        An employee may have several accounts.
+        """
 
     def list_watched_users(self) -> Sequence[int]:
         """Return the portal user ids of all people who use the bot."""
 
 
 class Nobody:
-    """An empty audience."""
+    """An `Audience` without any people."""
 
     def find_subscribers(self, user_id: int) -> Sequence[Actor]:
-        """Return nobody."""
+        """Return no people."""
         del user_id
         return ()
 
     def list_watched_users(self) -> Sequence[int]:
-        """Return no employee."""
+        """Return no user ids."""
         return ()
 
 

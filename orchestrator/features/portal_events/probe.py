@@ -1,4 +1,4 @@
-"""One probe: reads changed records, compares them with the values last seen and builds the messages about them. Commits nothing."""
+"""Probes changed records: reads them, compares them with the values last seen, and builds the messages about them. Commits nothing."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -26,12 +26,15 @@ Records = Mapping[str, JsonObject | None]
 
 
 class RecordProbe:
-    """Reads records and builds the news about them. It remembers only as which employee the bot calls the portal."""
+    """Reads changed records and builds the messages about their changes; `PortalWatcher` uses it.
+
+    Its only state is the portal user as whom the bot calls the portal.
+    """
 
     def __init__(self, reads: PortalReader, naming: Naming, recent: RecentWrites, *, audience: Audience, present: RefreshActor) -> None:
-        """Set up the readers.
+        """Keep the readers; `audience` knows who wants messages, `present` returns a person with their present rights.
 
-        `audience` and `present` are asked at every message, so that present rights apply.
+        Both are asked for each message, so that the rights at that moment apply.
         """
         self._reads = reads
         self._naming = naming
@@ -41,18 +44,18 @@ class RecordProbe:
         self._own_user = 0
 
     async def read(self, targets: Sequence[str]) -> dict[str, JsonObject | None]:
-        """Return the present records by their names such as "deal:481".
+        """Return these records as they are in the portal now: record ("deal:481") → fields, None if deleted.
 
-        A record that the portal refuses counts as deleted and does not hold up the others. Raises BitrixError if the portal as a whole
-        cannot be used, including a refused webhook: the records must then be read later.
+        A record that the portal refuses to show counts as deleted. Raises BitrixError if the portal cannot be used at all, for example
+        because it refuses the webhook; the records must then be read later.
         """
         found = await self._reads.load_each_record([parse_target(target) for target in targets], Priority.BULK)
         return {target: _require_record(target, found[parse_target(target)]) for target in targets}
 
     async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
-        """Return the news of the records in `due`, which maps each to the action of its events ("add", "update", "delete").
+        """Return the news (what has changed) of the records in `due`; records without a change are left out. May raise BitrixError.
 
-        `events` is the number of events of each record. May raise BitrixError.
+        `due` maps each record to what its events report ("add", "update" or "delete"). `events` maps it to the number of these events.
         """
         known: Mapping[str, Values] = session.state.portal.seen if session.state.portal else {}
         hands = AuthorFinder(recent_writes=self._recent, find_effect=session.find_effect, own_user=await self._find_own_user(records))
@@ -66,7 +69,10 @@ class RecordProbe:
     async def _build_news(
         self, target: str, action: str, record: JsonObject | None, before: Values | None, *, hands: AuthorFinder, events: int | None
     ) -> News | None:
-        """Return the news of one record, or None if nothing of it has changed."""
+        """Return the news of one record, None if nothing in it has changed.
+
+        `record` is its present state, None if deleted; `before` are the values last seen, None if the bot never read it.
+        """
         kind = parse_target(target)[0]
         entity = self._reads.catalogue.entities[kind.partition(":")[0]]
         if record is None:
@@ -95,7 +101,7 @@ class RecordProbe:
         )
 
     async def build_messages(self, news: Sequence[News], session: Session) -> list[OutboxRow]:
-        """Return one message for each person who owns or owned any of the changed records and wants to be told."""
+        """Return one message for each person who is or was the owner of a changed record and wants to be told."""
         concerned: dict[str, tuple[Actor, list[News]]] = {}
         for one in news:
             for owner in list_owners(one.target, one.now, one.before):
@@ -113,9 +119,9 @@ class RecordProbe:
         return build_news_row(actor.key, body.to_json(), session.now)
 
     async def _find_own_user(self, records: Mapping[str, object]) -> int:
-        """Return the employee as whom the bot calls the portal, 0 if unknown.
+        """Return the id of the portal user as whom the bot calls the portal, 0 if unknown.
 
-        It is read once, and only when the bot has just written to one of the records.
+        The id is read only once, and not before the bot has written to one of the records.
         """
         if not self._own_user and any(self._recent.find_writes(target) for target in records):
             try:
@@ -126,7 +132,10 @@ class RecordProbe:
 
 
 def _select_unique(news: Sequence[News]) -> list[News]:
-    """Return the news, each record once: a person who is both the former and the present owner is told once."""
+    """Return the news with each record once.
+
+    A record comes twice if its former and its present owner are the same person.
+    """
     return list({one.target: one for one in news}.values())
 
 

@@ -1,6 +1,6 @@
-"""Remembers the bot's own writes of the last seconds, so that their changes are attributed to the person who requested them.
+"""Remembers the bot's own writes of the last seconds, so that a change they make is attributed to the person who requested it.
 
-Kept in memory and restored from the journal at startup.
+The writes are kept in memory, and restored from the journal at startup.
 """
 
 import logging
@@ -30,7 +30,10 @@ _BROUGHT_ALONG: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Write:
-    """One write that the bot began. `fields` is None if the call does not tell which fields it changes."""
+    """One write that the bot started: who requested it, when, and which values it writes.
+
+    `fields` maps normalized field keys to values; None if the call does not tell which fields it changes.
+    """
 
     who: str
     at: datetime
@@ -38,20 +41,20 @@ class Write:
     fields: JsonObject | None
 
     def may_change(self, name: str, entity: str) -> bool:
-        """Whether the call may change that field, directly or through another field."""
+        """Whether this write may change the field, directly or because the portal changes it together with another field."""
         key = fields.to_field_key(name, entity)
         return self.fields is None or any(one in self.fields for one in (key, *_BROUGHT_ALONG.get(key, ())))
 
     def has_written(self, name: str, value: str, *, entity: str, kind: str) -> bool:
-        """Whether the call wrote exactly this value."""
+        """Whether this write set the field to exactly this value."""
         key = fields.to_field_key(name, entity)
         return self.fields is not None and key in self.fields and fields.is_same_value(self.fields[key], value, kind=kind)
 
 
 class RecentWrites:
-    """The bot's recent writes by record.
+    """The bot's recent writes to each record.
 
-    Each commit that begins a call adds to them; a probe that finds a change reads them.
+    A commit that starts a call adds its writes; a probe (a reading of changed records) looks them up.
     """
 
     def __init__(self, catalogue: Catalogue, clock: Clock) -> None:
@@ -61,9 +64,9 @@ class RecentWrites:
         self._writes: dict[str, list[Write]] = {}
 
     def observe(self, changes: Sequence[EffectChange]) -> None:
-        """Add the writes that a session has just committed; other changes are ignored. Never raises.
+        """Add the writes that a session has just committed, and ignore other changes of effects. Never raises.
 
-        Every session calls it after every commit.
+        Every session calls this method after every commit.
         """
         try:
             for change in changes:
@@ -81,7 +84,7 @@ class RecentWrites:
         return tuple(write for write in reversed(self._writes.get(target, ())) if write.at >= since)
 
     def record_call(self, effect_id: str, stored: JsonObject, at: datetime) -> None:
-        """Add a call that began at `at`; `stored` is what the effects table stores of it."""
+        """Add the writes of a call that was started at `at`; `stored` is the call's JSON in the table of effects."""
         effect = EffectRecord.model_validate(stored)
         for leaf in effect.call.leaves if effect.call and effect.requested_by else ():
             spec = self._catalogue.find(leaf.method)
@@ -93,7 +96,7 @@ class RecentWrites:
                     self._add_write(f"{entity}:{number}", write)
 
     def record_created(self, effect_id: str, target: str) -> None:
-        """Move the write of a call that created a record to that record, now that its id is known."""
+        """Assign the write of a call that created a record to that record; until now, its id (`target`) was unknown."""
         for write in self._writes.pop(effect_id, ()):
             self._add_write(target, write)
 
@@ -109,7 +112,7 @@ class RecentWrites:
 
 
 def _extract_fields(leaf: StoredCall, spec: Method | None) -> JsonObject | None:
-    """Return the fields that the call changes, normalized key → value; None if the call does not tell which they are."""
+    """Return the fields that an update writes: normalized key → value; None if the call does not tell which fields it changes."""
     if spec is None or spec.verb != "update":
         return None
     written = leaf.params.get(spec.fields_at) if spec.fields_at else leaf.params

@@ -1,7 +1,7 @@
-"""The session of the portal: receives its events, reads the records a few seconds later, and tells their owners what changed.
+"""The session of the portal: receives portal events, reads the changed records a few seconds later, and tells their owners.
 
-One such reading of records is called a probe; events of one burst share a probe. Events, probes and messages are ordinary commits: nothing
-is lost, though a message may come twice.
+One such reading of records is called a probe; several events shortly after each other share one probe. Events, probes and messages are
+ordinary commits: nothing is lost, but a message may be sent twice.
 """
 
 import logging
@@ -47,14 +47,17 @@ START: Final = "portal_start"
 
 
 class PortalWatcher:
-    """Watches the portal. Only the bot's recent writes are kept in memory; everything else is in the state of the session."""
+    """Handles the portal's events, and sends messages about changed records. One instance per process.
+
+    Only the bot's recent writes are kept in memory; everything else is in the state of the portal's session.
+    """
 
     def __init__(
         self, reads: PortalReader, naming: Naming, store: AsyncStore, clock: Clock, *, audience: Audience, present: RefreshActor
     ) -> None:
-        """Set up the readers.
+        """Keep the readers; `audience` knows who wants messages, `present` returns a person with their present rights.
 
-        `audience` and `present` are asked at every message, so that present rights apply.
+        Both are asked for each message, so that the rights at that moment apply.
         """
         self._reads = reads
         self._store = store
@@ -64,18 +67,18 @@ class PortalWatcher:
 
     @property
     def session(self) -> str:
-        """The key of the portal's own session."""
+        """The key of the session in which the portal's events are handled."""
         return f"{SESSION}{self._reads.client.portal}"
 
     def build_start_row(self, now: datetime) -> InboxRow:
-        """Return the input for this start of the process: it triggers the search for missed changes."""
+        """Return the input that a process stores at its start, so that missed changes are looked for."""
         row_id = generate_id()
         actor = {"key": "system", "name": "system"}
         source = f"{START}:{row_id}"
         return InboxRow(id=row_id, source=source, session=self.session, lane="express", kind=START, actor=actor, body={}, received_at=now)
 
     async def receive_event(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Record one event that the portal has sent, and set the timer of the next probe if none is set. Raises StoreError."""
+        """Record one event that the portal has sent, and set the timer to read the record if no such timer is set. Raises StoreError."""
         event = PortalEventReceived.model_validate(row.body)
         self._reads.reference.discard_for_event(event.event)
         target = event.target if find_watched_fields(event.target) else ""
@@ -85,9 +88,9 @@ class PortalWatcher:
         await session.commit(event, actor="portal", timers=timers, inbox_done=[row.id])
 
     async def find_missed(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Find changes that were missed while the bot was not running. Raises StoreError.
+        """Look for changes that were made while the bot was not running, and set the timer to report them. Raises StoreError.
 
-        If the portal cannot be read, they are reported when further events come.
+        If the portal cannot be read, such a change is reported when the next event about its record comes.
         """
         await restore_recent_writes(self.recent_writes, self._store, session.now)
         state, due_at = _get_state(session), _find_next_probe_time(session)
@@ -97,7 +100,10 @@ class PortalWatcher:
         await session.commit(*events, actor="system", timers=[_build_timer(session, due_at)] if sets else [], inbox_done=[row.id])
 
     async def probe_due(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Read the records with new events, tell the people concerned, and store what was seen; on failure try later. Raises StoreError."""
+        """Read the records with new events, tell their owners, and store the values read. Raises StoreError.
+
+        If the portal cannot be read, set the timer to try again later.
+        """
         due = _get_state(session).due
         targets = list(due)[:MAX_LOOK]
         if not targets:
@@ -120,11 +126,17 @@ class PortalWatcher:
             await self._commit_probe(row, session, records, told)
 
     async def reschedule(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Set the timer of a probe again that crashed the process repeatedly, so that its records are not forgotten."""
+        """Set the timer again after a probe (a reading of changed records) crashed the process repeatedly and was given up.
+
+        Without the timer, its records would never be read.
+        """
         await self._reschedule_probe(row, session, "given up")
 
     async def _commit_probe(self, row: InboxRow, session: Session, records: Records, told: Sequence[OutboxRow]) -> None:
-        """Store what was seen, the messages, the timer of the next probe if records are left, and the finished input in one commit."""
+        """Store the results of a probe in one commit.
+
+        These are the values read, the messages, the finished input, and the timer of the next probe if records are left.
+        """
         rest = len(_get_state(session).due) > len(records)
         next_look = session.now + (CALM if told else LOOK_AFTER) if rest else None
         event = RecordsSeen(
@@ -147,21 +159,21 @@ def _get_state(session: Session) -> PortalState:
 
 
 def _is_set(session: Session) -> bool:
-    """Whether the timer of a probe is set; every commit that leaves records to read sets one.
+    """Whether the timer of the next probe is set.
 
-    A probe too far in the future, because the clock was set back, does not count.
+    A time too far in the future does not count: it comes from a clock that has been set back since.
     """
     portal = _get_state(session)
     return bool(portal.due and portal.look_at) and parse_iso(portal.look_at) <= session.now + _SLOWEST
 
 
 def _find_next_probe_time(session: Session) -> datetime:
-    """Return the time of the next probe: soon, but at least `CALM` after the last message."""
+    """Return when changed records are next read: after `LOOK_AFTER`, but not before `CALM` has passed since the last message."""
     soon = session.now + LOOK_AFTER
     told_at = _get_state(session).told_at
     return max(soon, min(parse_iso(told_at), session.now) + CALM) if told_at else soon
 
 
 def _build_timer(session: Session, due_at: datetime | None) -> Timer:
-    """Return the only timer of the portal's session; with None, the row that deletes it."""
+    """Return the only timer of the portal's session; if `due_at` is None, the row that deletes that timer."""
     return Timer(id=f"{TIMER}:{session.key}", due_at=due_at or session.now, session=session.key, kind=TIMER, delete=due_at is None)

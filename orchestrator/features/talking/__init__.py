@@ -1,1 +1,1 @@
-"""Conversation features: voice messages, edited messages, forwards, and the queue after /stop."""
+"""Features of the conversation: voice messages, edited and forwarded messages, and the command /stop with its queue of requests."""

@@ -1,6 +1,6 @@
-"""Requests made by a button: run an edited message again, or create a lead or a task from a forwarded message.
+"""Requests that a person makes with a button: run an edited message, or create a lead or a task from a forwarded message.
 
-A turn that has begun is not changed by an edit. A forwarded message stays quoted text: the request itself comes from code.
+An edit does not change a turn that has begun. The text of a forwarded message stays quoted text: code provides the words of the request.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _DIGEST: Final = 16
 async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
     """Handle an edited message: offer a button that runs the new text. Raises StoreError.
 
-    An edit that changed no word gets no answer.
+    If the edit did not change the text, there is no answer.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:
@@ -54,7 +54,10 @@ async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the click on that button: run the edited text as a request, once, and only for the person who edited it. Raises StoreError."""
+    """Handle the click on the button under an edited message: run the new text as a request. Raises StoreError.
+
+    The request runs only once, and only for the person who edited the message.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -83,7 +86,11 @@ def _list_edits(events: Sequence[StoredEvent]) -> list[MessageEdited]:
 
 
 def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, said: MessageReceived | None) -> bool:
-    """Whether the message had this text when it was received or last edited; of a merged message, whether it is one of its parts."""
+    """Whether the bot already knows this text of the message `ref`, so that the edit changes nothing.
+
+    The text is compared with the last edit. If there is none, it is compared with the message as it was received (`said`): as a whole and,
+    if it was merged from several messages, part by part.
+    """
     edits = [edit.text for edit in _list_edits(events) if edit.ref == ref]
     if edits:
         return text == edits[-1]
@@ -94,14 +101,14 @@ def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, said: Mes
 
 
 async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bool:
-    """Whether the message already waits for its turn with exactly this text."""
+    """Whether the queue of this session contains the message with exactly this text."""
     waiting = await tools.store.list_waiting_inbox(session.key, "turn")
     requests = (said for row in waiting if isinstance(said := parse_neighbour(row), TextMessage))
     return any(said.message_id == ref and said.text == text for said in requests)
 
 
 def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -> bool:
-    """Whether a change of that turn was approved or made already: running the turn again would make it twice."""
+    """Whether a change that this turn proposed is already approved or made, so that running the turn again would make it twice."""
     entries = session.state.cards.values()
     if any(entry.turn_id == turn_id and entry.status not in {"requested", "denied", "expired", "superseded"} for entry in entries):
         return True
@@ -114,7 +121,10 @@ FORWARD_TEXTS = {wish: load_lexicon("requests").read_table("forwarded", wish) fo
 
 
 async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle a click under a forwarded message: make the request to create a lead or a task from it, once. Raises StoreError."""
+    """Handle a click under a forwarded message: request a lead or a task with the data of that message. Raises StoreError.
+
+    Further clicks on the same button make no further request.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -139,15 +149,18 @@ LOOK_BACK = 500
 
 
 async def read_recent_events(session: Session, tools: Tools) -> Sequence[StoredEvent]:
-    """Return the last `LOOK_BACK` events of the session, as stored. Raises StoreError."""
+    """Return the last `LOOK_BACK` events of the session, oldest first. Raises StoreError.
+
+    Events that the session still buffers are stored before.
+    """
     await session.flush()
     return await tools.store.read_events(session.stream, max(0, session.seq - LOOK_BACK))
 
 
 def build_request(pressed: InboxRow, session: Session, body: JsonObject, *, slot: str, kind: str = TextMessage.KIND) -> InboxRow:
-    """Return the inbox row of the request that a click makes.
+    """Return the inbox row of a request that a person makes by a click; `pressed` is the click, `body` the request.
 
-    The same `slot` in the same session gives the same id, so that the request runs once.
+    The id of the row follows from the session and `slot`. So a second click makes the same row, and the request runs once.
     """
     place = f"{session.key}/{slot}"
     return InboxRow(
@@ -163,7 +176,7 @@ def build_request(pressed: InboxRow, session: Session, body: JsonObject, *, slot
 
 
 async def is_made(made: InboxRow, session: Session, tools: Tools) -> bool:
-    """Whether the request exists already, waiting or running (which is checked first) or finished. Raises StoreError."""
+    """Whether the request `made` is already in the queue, running or finished. Raises StoreError."""
     if any(row.id == made.id for row in await tools.store.list_waiting_inbox(made.session, made.lane)):
         return True
     return any(said.turn_id == made.id for said in _list_messages(await read_recent_events(session, tools)))

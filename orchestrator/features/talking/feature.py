@@ -1,4 +1,4 @@
-"""What the talking feature registers: /stop, voice messages, edited messages, and the buttons under answers."""
+"""Registers the talking feature: /stop, voice messages, edited messages, and the buttons under forwarded and edited messages."""
 
 from orchestrator.features.talking import button_requests, stop_queue
 from orchestrator.features.talking.voice import VoiceInput
@@ -7,7 +7,7 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature(ear: VoiceInput | None = None) -> Feature:
-    """Return the feature; without `ear` voice messages have no handler."""
+    """Return the talking feature. `ear` handles voice messages; without it they have no handler."""
     return Feature(
         inbox={"edited": button_requests.offer_edited, **({"voice": ear.receive_voice} if ear else {})},
         commands={"stop": stop_queue.stop},

@@ -1,6 +1,7 @@
-"""/stop also covers waiting requests: those that have not begun are dropped, and one click queues them again.
+"""The command /stop: ends the running turn and drops the person's waiting requests. One click queues the dropped requests again.
 
-The stop is an event with its time, which is checked before each request begins, so that no request is both run and dropped.
+A stop is recorded as an event with its time. Before a request begins, it is compared with that time, so that no request both runs and is
+dropped.
 """
 
 from typing import Final
@@ -22,11 +23,11 @@ _LEADING: Final = frozenset({"lead", "admin"})
 
 
 async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle /stop: stop the running turn and drop the person's requests queued behind it. Raises StoreError.
+    """Handle /stop: stop the running turn and drop the person's waiting requests. Raises StoreError.
 
-    The reply counts them and offers to queue them again. A call that was already sent is awaited to its end. A request of somebody else
-    goes on, unless a lead (head of sales) or an administrator stops it. The time of the stop is stored before anything ends, so that
-    whoever takes the next request knows of it.
+    The reply tells how many were dropped and offers to queue them again. A call that is already sent is not cut off. Only a lead (head of
+    sales) or an administrator can stop the running turn of somebody else. The time of the stop is stored before the turn is stopped, so
+    that a worker that takes the next request knows about it.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:
@@ -57,7 +58,7 @@ async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
 async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
     """Return how many requests of `actor` in this session have not begun. Raises StoreError.
 
-    A request taken up while nothing is running still waits: for further parts of a paste, or for a free place among the turns.
+    A request that a worker has taken while nothing runs counts too: it waits for further parts of a long message, or for a free turn.
     """
     rows = await tools.store.list_waiting_inbox(session.key, "turn")
     at_work = session.key in tools.running or session.state.turn is not None
@@ -75,12 +76,18 @@ async def find_requester(session: Session, tools: Tools) -> Actor | None:
 
 
 def may_stop(actor: Actor, person: Actor | None) -> bool:
-    """Whether `actor` may stop a request of `person`: their own, or any as a lead (head of sales) or administrator."""
+    """Whether `actor` may stop a request of `person`.
+
+    Everybody may stop their own requests; a lead (head of sales) or an administrator may stop any.
+    """
     return person is None or person.key == actor.key or actor.role in _LEADING
 
 
 def build_stop_event(row: InboxRow, person: str, *, turn_id: str = "") -> StopAsked:
-    """Return the event of a /stop: for all earlier requests of that person, or with `turn_id` for one turn of theirs."""
+    """Return the event that records a /stop.
+
+    It stops all earlier requests of `person`; with `turn_id`, it stops only that turn.
+    """
     return StopAsked(by=person, at=to_milliseconds(row), turn_id=turn_id)
 
 
@@ -90,7 +97,10 @@ def to_milliseconds(row: InboxRow) -> int:
 
 
 async def restore_dropped(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the click that queues again what a /stop dropped: once, and only for the person who stopped it. Raises StoreError."""
+    """Handle the click that puts the requests dropped by a /stop back into the queue. Raises StoreError.
+
+    It works once, and only for the person whose requests they are.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

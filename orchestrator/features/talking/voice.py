@@ -1,6 +1,7 @@
-"""Voice messages: transcribed by a service, shown as text, then run as the person's own words.
+"""Handles voice messages: a service transcribes them, the person is shown the text, and the text runs like a typed message.
 
-A recording is fetched and transcribed while its input is handled, never when it is received. Transcribed words cannot decide a card.
+A recording is downloaded and transcribed by the worker that handles its input, not by the front end that receives it. Transcribed words
+cannot approve or decline a card.
 """
 
 import asyncio
@@ -31,14 +32,14 @@ MAX_TEXT: Final = 20_000
 
 
 class FileUnavailable(Exception):
-    """Raised when the messenger does not give the file; the text says why, without an address."""
+    """Raised if the messenger does not provide a file. The message gives the reason and contains no URL."""
 
 
 class Files(Protocol):
-    """Provides the recordings; implemented by a front end."""
+    """Downloads recordings from the messenger. A front end implements this protocol."""
 
     async def read(self, file_id: str, limit: int) -> bytes:
-        """Return the file. Raises FileUnavailable, also for a file larger than `limit` bytes."""
+        """Return the content of the file. Raises FileUnavailable, also for a file larger than `limit` bytes."""
 
 
 class SpeechToText(Protocol):
@@ -50,15 +51,15 @@ class SpeechToText(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class VoiceInput:
-    """Handles voice messages; without a transcriber they are refused."""
+    """Handles voice messages. If `transcriber` is None, voice messages are refused."""
 
     files: Files
     transcriber: SpeechToText | None = None
 
     async def receive_voice(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle one voice message to its end. Raises StoreError.
+        """Handle one voice message: transcribe it, and run the text as a request. Raises StoreError.
 
-        The text is stored in the input before anything follows from it, so that a crash causes no second transcription.
+        The text is stored before the request runs, so that the recording is not transcribed again after a crash.
         """
         actor = await admit_actor(row, session, tools)
         if actor is None:
@@ -73,9 +74,10 @@ class VoiceInput:
             await run_turn(replace(row, kind=TextMessage.KIND, body=_build_request(said, words).to_json()), session, tools)
 
     async def _transcribe(self, row: InboxRow, said: VoiceMessage, actor: Actor, session: Session, tools: Tools) -> str | None:
-        """Return the transcribed text, after showing and storing it; None if there is none or /stop ended the work.
+        """Show and store the text of a voice message, and return it.
 
-        The person is told why there is none. /stop ends the work even while the text is being stored.
+        Return None if there is no text, after telling the person why, or if /stop ended the work. /stop works even while the text is being
+        stored.
         """
         refused = self._find_refusal(said)
         if refused is not None:
@@ -117,7 +119,7 @@ class VoiceInput:
 
 
 class _Transcription:
-    """A running transcription, which /stop can end."""
+    """A transcription that is running; /stop calls `stop` to end it."""
 
     def __init__(self, work: Awaitable[str], actor: Actor) -> None:
         self.actor = actor
@@ -130,7 +132,7 @@ class _Transcription:
         self._task.cancel()
 
     async def wait_for_words(self) -> str:
-        """Return the text, "" if the transcription was stopped."""
+        """Return the transcribed text; "" if `stop` was called."""
         try:
             return await self._task
         except asyncio.CancelledError:
@@ -141,7 +143,7 @@ class _Transcription:
 
 
 async def _find_words(hearing: _Transcription) -> str | Notice:
-    """Return the transcribed text, or the message why there is none."""
+    """Return the transcribed text; if there is none, return the message that tells the person why."""
     try:
         words = to_storable_text(await hearing.wait_for_words()).strip()
     except FileUnavailable as error:
@@ -159,6 +161,6 @@ async def _finish(row: InboxRow, actor: Actor, session: Session, notice: Notice)
 
 
 def _build_request(said: VoiceMessage, words: str) -> TextMessage:
-    """Return the request for a transcribed text; the text of a forwarded recording counts as quoted."""
+    """Return the transcribed text as a request; the text of a forwarded recording counts as a quotation, not as the person's own words."""
     own, others = ("", words) if said.forwarded else ("\n".join(filter(None, (said.caption, words))), "")
     return TextMessage(text=own, quoted=others, origin="voice", message_id=said.message_id)

@@ -1,1 +1,1 @@
-"""Undo of a call by a button: the click, a check that the records are unchanged, and a confirmation card like any other."""
+"""Undoing a call by a button: the click, a check that nobody has changed the records since, and a confirmation card for the undo."""

@@ -1,9 +1,9 @@
-"""What undo registers: the button «↩ Отменить»."""
+"""Registers the undo feature: the button «↩ Отменить» under a call that can be undone."""
 
 from orchestrator.features.undo import handlers
 from orchestrator.runtime.feature import Feature
 
 
 def build_feature() -> Feature:
-    """Return the feature: the handler of the click ("undo", effect id)."""
+    """Return the undo feature: it handles the click on "undo" (with the effect id of the call to undo)."""
     return Feature(buttons={handlers.PRESS: handlers.propose_undo})

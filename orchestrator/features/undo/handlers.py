@@ -1,7 +1,7 @@
-"""The button «↩ Отменить»: checks the records and proposes an undo through the gate, with a card like any other. Writes nothing itself.
+"""Handles the button «↩ Отменить»: checks the records and proposes the undo to the gate, which shows a card. Writes nothing itself.
 
-A click is handled in the session of the call with the person's present rights, and shows one card however often it comes. If undo is
-refused, the person reads which field changed, its value now, and who last edited the record.
+The click is handled in the session that made the call, with the person's present rights; several clicks show the same card. If undo is
+refused, the person is told which field has changed, its present value, and who last edited the record.
 """
 
 from dataclasses import dataclass
@@ -42,14 +42,14 @@ _LEADING: Final = frozenset({"lead", "admin"})
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The answer to a click: the message for the person, and the id of the card to show, "" for none."""
+    """The answer to a click on the undo button: a message for the person, and the id of the card to show ("" for none)."""
 
     notice: Notice
     card: str = ""
 
 
 async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the click: show a card that would undo the call, or say why there is none. Raises StoreError."""
+    """Handle the click on the undo button: show a card that asks to undo the call, or say why it cannot be undone. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -101,7 +101,10 @@ def _to_answer(result: Outcome | Pending) -> _Answer:
 
 
 def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[UndoPart, ...] | Notice:
-    """Return the writes of the call that are to be undone, or the message why it cannot be undone whatever its records are now."""
+    """Return the writes of the call that must be undone, or a message if the call cannot be undone at all.
+
+    The state of the records is not looked at here.
+    """
     done = undo_policy.find_completed(effect)
     if done is None:
         return Notice(code="undo-not-done")
@@ -115,9 +118,9 @@ def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[Un
 
 
 async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, deps: GateDeps) -> RestoreCall | Notice:
-    """Return the call that restores the old values, or the message why there is none. May raise BitrixError.
+    """Return the call that restores the old values, or a message that says why they cannot be restored. May raise BitrixError.
 
-    A person without rights to the records learns nothing of their values.
+    A person without rights to the records is told nothing about their values.
     """
     records = await deps.records.load_records([part.target for part in parts])
     for part in parts:
@@ -129,7 +132,10 @@ async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, deps: GateDeps) 
 
 
 async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
-    """Return the slot (place in a plan) for the undo, or an answer if an undo exists already. A declined card frees its slot."""
+    """Return the slot (the key from which the effect id is computed) of the next attempt to undo the call.
+
+    If an undo already waits, runs or is done, return the answer that says so. After a declined or expired card, another attempt is allowed.
+    """
     for attempt in range(1, _ATTEMPTS + 1):
         slot = undo_policy.build_undo_slot(effect_id, attempt)
         last = await _find_latest(undo_policy.build_undo_effect_id(effect_id, attempt), ledger)
@@ -141,9 +147,10 @@ async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
 
 
 async def _find_latest(effect_id: str, ledger: Ledger) -> EffectRow | None:
-    """Return the newest effect of the undo with this id; None if there is none.
+    """Return the newest effect of this attempt to undo; None if there is none.
 
-    If the records changed while its card waited, the effect was replaced by one with another id.
+    If the records change while the card of an effect waits, another effect with a new id replaces it. This function follows the
+    replacements.
     """
     row = await ledger.find_effect(effect_id)
     while row is not None and row.status == "superseded":
@@ -167,7 +174,7 @@ def _explain_taken(row: EffectRow) -> _Answer:
 
 
 def _is_entitled(effect: EffectRow, actor: Actor) -> bool:
-    """Whether the person requested or approved the call, or is a lead (head of sales) or administrator.
+    """Whether the person may ask to undo this call: its requester, its approver, a lead (head of sales) or an administrator.
 
     Whether they may see the records is checked separately.
     """
@@ -180,7 +187,10 @@ def _find_name(key: str, tools: Tools) -> str:
 
 
 def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Session) -> list[OutboxRow]:
-    """Return the rows that answer the click with a toast; a refusal is also sent as a message where nobody else reads it."""
+    """Return the rows that answer the click: a toast, and the refusal as a message.
+
+    If there is a card to show, or if others could read the message because the chat is a group, only the toast is sent.
+    """
     toasts = build_click_toasts(row, session, answer.notice)
     if answer.card or (toasts and actor.key != session.key):
         return toasts
@@ -189,7 +199,10 @@ def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Se
 
 
 def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: GateDeps) -> list[OutboxRow]:
-    """Return the card of the undo, and the original card without its button if undo is no longer possible."""
+    """Return the row that shows the card of the undo, if there is one.
+
+    If undo is no longer possible, the original card is drawn again without its undo button.
+    """
     entries = session.state.cards
     rows = [outbox.build_card_row(session.key, entries[answer.card], session.now)] if answer.card in entries else []
     if answer.notice.code not in {"undo-late", "undo-done"}:
@@ -202,7 +215,11 @@ def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: Ga
 
 
 async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, names: Names) -> Notice:
-    """Return the message about the first field that conflicts and the number of others. Names that cannot be read are left out."""
+    """Return the message that nothing is undone because fields have changed since the call.
+
+    It shows the present value of the first such field, the names of the others, and who last edited the record. If that person's name
+    cannot be read from the portal, it is left out.
+    """
     first = conflict.fields[0]
     record = records.get(first.part.target) or {}
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)

@@ -1,7 +1,7 @@
-"""Plans an undo from the records as they are now: the one call that restores the old values, or why there is none. Pure.
+"""Plans an undo from the present state of the records: the one call that restores the old values, or why that is impossible. Pure.
 
-Each value that the original call wrote must be unchanged. A value written by somebody else since is never overwritten, and an undo is never
-partial.
+Each field must still have the value that the original call wrote. If somebody else has changed one of them, nothing is undone: their value
+is not overwritten, and an undo is never partial.
 """
 
 from collections import Counter
@@ -29,7 +29,10 @@ _STEPS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreCall:
-    """The call that would undo the original one, to be proposed to the gate, and the records it concerns."""
+    """The call that would undo the original call, and the records that it changes.
+
+    It is proposed to the gate, which asks the person for confirmation.
+    """
 
     method: str
     params: JsonObject
@@ -38,7 +41,7 @@ class RestoreCall:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedField:
-    """A field that no longer has the value that the original call wrote."""
+    """A field that has changed since the original call, so that it does not have the value that the call wrote."""
 
     part: UndoPart
     name: str
@@ -50,23 +53,24 @@ class ChangedField:
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
-    """The fields that somebody changed since the original call, because of which nothing is undone."""
+    """The reason why nothing is undone: the fields that somebody has changed since the original call."""
 
     fields: tuple[ChangedField, ...]
 
 
 @dataclass(kw_only=True)
 class _PartResult:
-    """What the undo of one part of the call needs: the calls (method, parameters), and the fields changed since."""
+    """The plan for one part of the call: the calls that undo it (method, parameters), and the fields that have changed since."""
 
     calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     changed: list[ChangedField] = field(default_factory=list)
 
 
 def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalogue) -> RestoreCall | Conflict | Notice:
-    """Return the call that undoes all of `parts`, the last one first. Never raises.
+    """Return one call that undoes all of `parts`, in reverse order. Never raises.
 
-    A Conflict names the fields that somebody changed since; a Notice says why there is nothing to undo.
+    If somebody has changed some of the fields since, return a Conflict with these fields. If there is nothing to undo or it is impossible,
+    return a Notice with the reason.
     """
     gone = next((part.target for part in parts if records.get(part.target) is None), None)
     if gone is not None:
@@ -91,9 +95,9 @@ def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalog
 
 
 def _build_batch(calls: Sequence[tuple[str, dict[str, object]]], targets: tuple[Target, ...], *, chained: bool) -> RestoreCall | Notice:
-    """Return several calls as one batch, so that they get one card.
+    """Return one batch with these calls, so that the person decides about a single card; a Notice if they cannot form a batch.
 
-    `chained` says that they change the same record and depend on each other: the batch then stops at the first error.
+    With `chained`, the calls change the same record and depend on each other, so the batch stops at the first error.
     """
     commands = [Command(f"u{number:02}", method, params) for number, (method, params) in enumerate(calls)]
     if len(commands) > MAX_COMMANDS:
@@ -125,7 +129,10 @@ def _restore_state(part: UndoPart, record: Record, catalogue: Catalogue) -> _Par
 
 
 def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> tuple[Method, ...] | None:
-    """Return the shortest sequence of actions from one state to the other, of at most `_STEPS` steps, or None."""
+    """Return the shortest sequence of methods that leads a task from the state `now` to the state `was`; None if there is none.
+
+    The sequence has at most `_STEPS` methods.
+    """
     actions = [method for method in catalogue if method.leads_to and method.entity == spec.entity]
     ways: list[tuple[str, tuple[Method, ...]]] = [(now, ())]
     for _ in range(_STEPS):
@@ -137,7 +144,10 @@ def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> 
 
 
 def _restore_add(part: UndoPart, record: Record) -> _PartResult:
-    """Return the deletion of the record that the call created, or the fields of it that somebody has changed since."""
+    """Return the plan to undo an add: delete the record that the call created.
+
+    If somebody has changed a field of that record, the plan contains the changed fields and no deletion.
+    """
     back, call = _PartResult(), part.call
     for name, sent in extract_written_fields(call).items():
         if name in part.unchanged or multifields.is_multifield(name) or not fields.has_field(record, name, call.entity):
@@ -174,7 +184,10 @@ def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
 
 
 def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterator[ChangedField]:
-    """Yield the currency or funnel if somebody changed it since: with another one, the old sum or stage would mean something else."""
+    """Yield the currency or the funnel of the record as a conflict, if somebody has changed it since the call.
+
+    With another currency or funnel, the old sum or the old stage would mean something else.
+    """
     entity = part.call.entity
     written = {fields.to_field_key(name, entity) for name in extract_written_fields(part.call)}
     for name in put:
@@ -191,7 +204,11 @@ def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterat
 
 
 def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Record, *, put: dict[str, object], back: _PartResult) -> None:
-    """Add to `put` the value that restores phones and addresses, each by its present ID; to `back` a field changed since."""
+    """Plan the undo of a field with several values, such as phones or addresses.
+
+    Add the value that restores them to `put`; each phone is identified by its present ID. If somebody has changed the field since, add it
+    to `back.changed` instead.
+    """
     kinds = {step.kind for step in steps}
     before = [one for one in multifields.parse_elements(part.old) if one.kind in kinds]
     present = [one for one in multifields.parse_elements(record) if one.kind in kinds]
@@ -221,7 +238,10 @@ def _count_keys(elements: Sequence[Element]) -> Counter[tuple[str, str]]:
 
 
 def _build_update(part: UndoPart, put: JsonObject) -> tuple[str, dict[str, object]]:
-    """Return the update (method, parameters) that writes the old values back; the method is the original one if that undoes itself."""
+    """Return the update that writes the old values back, as (method, parameters).
+
+    If the original method can undo itself, the result is the original call with the old values instead of the new ones.
+    """
     call, undo = part.call, part.undo
     if undo.name == call.spec.name:
         base = {name: value for name, value in call.params.items() if name != undo.fields_at and name not in put}
@@ -235,7 +255,10 @@ def _build_update(part: UndoPart, put: JsonObject) -> tuple[str, dict[str, objec
 
 
 def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
-    """Whether two values of a field are equal; in doubt they are not, because a change by somebody might be overwritten."""
+    """Whether two values of a field are surely equal.
+
+    If that is unsure, the result is False: it is better to undo nothing than to overwrite somebody's change.
+    """
     info = fields.find_field_info(part.call.entities.get(part.call.entity), name)
     kind = info.kind if info else "text"
     if fields.is_same_value(sent, now, kind=kind):
@@ -253,9 +276,9 @@ def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
 
 
 def _trim_to_precision(text: str) -> str:
-    """Return a day or a local time, cut to minutes; "" if the text gives a time with an offset.
+    """Return a date or a time without UTC offset, cut to minutes; "" if `text` is not such a value.
 
-    The portal reads such a local time in its own time zone.
+    The portal interprets a time without an offset in its own time zone, which is not known here.
     """
     plain = text.strip().replace(" ", "T")
     day, _, clock = plain.partition("T")
