@@ -1,7 +1,7 @@
 """Loads the agenda for `/today` and the daily morning message: overdue, due, closing and idle deals and tasks, with counts and sums.
 
-The lists hold only the person's own records; for a team there are only numbers. The model takes no part: the reads are always the same,
-normally one request for all lists, and code computes the counts and sums.
+The lists hold only the person's own records. For a team there are only counts. The language model is not asked: the reads are always the
+same, normally one request for all lists, and code computes the counts and sums.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,11 @@ _TEAM_NUMBERS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Agenda:
-    """A person's day: (heading, table) of each list that is not empty, the team's counts, and the codes of lists that could not be read."""
+    """A person's agenda for one day: the lists of deals and tasks, and the team's counts.
+
+    `sections` holds (heading, table) for each list that is not empty. `team` holds one line of counts for each employee of the team.
+    `unread` holds the heading codes of the lists that could not be read.
+    """
 
     sections: tuple[tuple[Notice, Table], ...] = ()
     team: tuple[TeamLine, ...] = ()
@@ -67,7 +71,7 @@ class Agenda:
 
 @dataclass(frozen=True, kw_only=True)
 class _List:
-    """One list to read from the portal."""
+    """The description of one agenda list: the code of its heading, the kind of record, and the filter that selects its records."""
 
     code: str
     entity: str
@@ -149,7 +153,7 @@ def _build_lists(here: datetime) -> tuple[_List, ...]:
 
 
 async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority: Priority) -> tuple[CommandOutcome, ...]:
-    """Read all lists in one request; raises BitrixError only if none of them could be read."""
+    """Read all lists in one request and return one outcome for each command, in order. Raises BitrixError only if every command failed."""
     params = {"halt": 0, "cmd": build_cmd(commands)}
     outcomes = read_answer(commands, await reads.client.call("batch", params, repeatable=True, priority=priority))
     if any(outcome.status == "success" for outcome in outcomes):
@@ -162,7 +166,7 @@ async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority
 
 @dataclass(frozen=True, kw_only=True)
 class _ViewContext:
-    """The person to whom a list is shown, the time, and the readers for the list's further pages and names."""
+    """What the functions that build a table need: the two readers, the person who gets the list, the time and the read priority."""
 
     reads: PortalReader
     naming: Naming
@@ -193,7 +197,11 @@ async def _build_row(one: _List, row: JsonObject, shown: _ViewContext) -> Row:
 
 
 async def _format_when(one: _List, row: JsonObject, shown: _ViewContext) -> str:
-    """Return the date by which the list is sorted, or the time if it is today; "" if the record has none."""
+    """Return as text the date of a record by which the list is sorted; "" if the record has no such date.
+
+    A time on the current day is shown as the hour («18:00»), any other as the day. In the list of idle deals the words «без движения с»
+    precede the day.
+    """
     text = str(row.get(one.date) or row.get(one.date.lower()) or "")
     here = shown.now.astimezone(ZoneInfo(shown.actor.time_zone))
     if one.date == "CLOSEDATE":
@@ -212,7 +220,7 @@ async def _format_when(one: _List, row: JsonObject, shown: _ViewContext) -> str:
 
 
 async def _format_sums(rows: Sequence[JsonObject], shown: _ViewContext) -> str:
-    """Return the sums as "12,4 млн ₽", one part for each currency."""
+    """Return the total amount of the deals in `rows` as text, one part for each currency: "12,4 млн ₽ + 3 000 $"; "" without amounts."""
     totals: dict[str, Decimal] = {}
     for row in rows:
         amount = parse_amount(row.get("OPPORTUNITY"))
@@ -227,7 +235,10 @@ async def _format_sums(rows: Sequence[JsonObject], shown: _ViewContext) -> str:
 async def _count_team(
     reads: PortalReader, naming: Naming, lists: Sequence[_List], users: Sequence[int], priority: Priority
 ) -> tuple[TeamLine, ...] | None:
-    """Return one line for each member of a small team, busiest first, then one for the whole team; None if a count could not be read."""
+    """Return the counts of each employee in `users`, busiest first, and then the line of the whole team; None if a count could not be read.
+
+    For more than `TEAM` employees only the line of the whole team is returned.
+    """
     people: list[int | list[int]] = list(users) if len(users) <= TEAM else [list(users)]
     if not users:
         return ()
