@@ -1,4 +1,4 @@
-"""What a turn says to a person: notices, texts, tables, buttons. The rendering code in `bot` turns them into messages."""
+"""The parts of a reply to a person: notices, texts, tables, buttons. The rendering code in `bot` turns them into messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -9,42 +9,51 @@ from orchestrator.domain.frozen import Frozen, View
 
 
 class Notice(View):
-    """A sentence for a person as a message code with arguments; `bot` translates it into the person's language."""
+    """A sentence for a person, stored as a message code and arguments; `bot` translates it into the person's language."""
 
     code: str
     args: Mapping[str, Any] = Field(default_factory=dict)
 
 
 class Choice(Frozen):
-    """An answer button under a question; pressing it sends `token` back. It never approves a write."""
+    """A button that answers a question; a click sends `token` back to the program. It never approves a write."""
 
     token: str
     label: str
 
 
 class Action(Frozen):
-    """A feature's button under a reply; pressing it sends `words` back, the first of which names the feature. It never approves a write."""
+    """A button that a feature adds to a reply; a click sends `words` back to the program. It never approves a write.
+
+    The first of `words` names the feature. `label` is the text on the button.
+    """
 
     words: tuple[str, ...]
     label: Notice
 
 
 class Row(Frozen):
-    """One line of a list, built by code, that is shown to a person."""
+    """One line of a table that is shown to a person, with a link to the record; code writes it, never the language model."""
 
     label: str
     url: str = ""
 
 
 class Text(Frozen):
-    """Text of the model. Its Markdown is drawn; nothing in it can be tapped except the links of its reply."""
+    """A part of a reply that the language model wrote. Its Markdown is rendered.
+
+    Only the addresses that the reply lists in `links` can be tapped.
+    """
 
     kind: Literal["text"] = "text"
     text: str
 
 
 class Table(Frozen):
-    """A list of records with their count and sum. Both cover all pages and are computed by code, never by the model."""
+    """A part of a reply that lists records, with their number and the total of their sums.
+
+    Code computes both, never the language model. They cover all records, of which the table shows the first `shown`.
+    """
 
     kind: Literal["table"] = "table"
     rows: tuple[Row, ...] = ()
@@ -54,7 +63,7 @@ class Table(Frozen):
 
 
 class Reply(Frozen):
-    """What one turn says to the person. A turn ends with exactly one final reply."""
+    """Everything that one turn says to the person. A turn ends with exactly one final reply."""
 
     parts: tuple[Annotated[Text | Table, Field(discriminator="kind")], ...] = ()
     sections: tuple[tuple[Notice, Table], ...] = ()
@@ -74,30 +83,30 @@ class Reply(Frozen):
 
     @property
     def text(self) -> str:
-        """The text parts joined, without lists and notices."""
+        """The texts of the language model in this reply, joined; lists and notices are not included."""
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
 def build_reply(*notices: Notice, text: str = "") -> Reply:
-    """Return a reply made of `text` (none if it is "") and `notices`."""
+    """Return a reply with the text `text` and the notices `notices`; without a text part if `text` is ""."""
     return Reply(parts=(Text(text=text),) if text else (), notices=notices)
 
 
 class Toast(View):
-    """The short answer to one button click, which a messenger shows for a moment."""
+    """A short answer to one button click; a messenger shows it for a moment above the chat."""
 
     callback_id: str = ""
     notice: Notice
 
 
 class Code(View):
-    """A message whose text is shown unchanged, as code."""
+    """A message whose text is shown unchanged, in a fixed-width font."""
 
     text: str
 
 
 class File(View):
-    """A list that is sent as a file."""
+    """A table that is sent to the person as an Excel or CSV file."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str | int | float]]
