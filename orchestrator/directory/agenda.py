@@ -1,7 +1,8 @@
-"""Loads the agenda for `/today` and the daily morning message: overdue, due, closing and idle deals and tasks, with counts and sums.
+"""Loads the agenda for `/today` and the daily morning message: deals and tasks that need attention, with counts and sums.
 
-The lists hold only the person's own records. For a team there are only counts. The language model is not asked: the reads are always the
-same, normally one request for all lists, and code computes the counts and sums.
+They are overdue, due today, closing within a week, or idle (unchanged for a week). The lists hold only the person's own records; for a team
+there are only counts. The language model is not asked: the reads are always the same, normally one request for all lists, and code computes
+the counts and sums.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,8 +59,8 @@ _TEAM_NUMBERS: Final = {
 class Agenda:
     """A person's agenda for one day: the lists of deals and tasks, and the team's counts.
 
-    `sections` holds (heading, table) for each list that is not empty. `team` holds one line of counts for each employee of the team.
-    `unread` holds the heading codes of the lists that could not be read.
+    `sections` holds (heading, table) for each list that is not empty. `team` holds the counts of each employee of the team and of the whole
+    team. `unread` holds the heading codes of the lists that could not be read.
     """
 
     sections: tuple[tuple[Notice, Table], ...] = ()
@@ -153,7 +154,7 @@ def _build_lists(here: datetime) -> tuple[_List, ...]:
 
 
 async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority: Priority) -> tuple[CommandOutcome, ...]:
-    """Read all lists in one request and return one outcome for each command, in order. Raises BitrixError only if every command failed."""
+    """Run all commands in one batch request and return one outcome for each, in order. Raises BitrixError only if every command failed."""
     params = {"halt": 0, "cmd": build_cmd(commands)}
     outcomes = read_answer(commands, await reads.client.call("batch", params, repeatable=True, priority=priority))
     if any(outcome.status == "success" for outcome in outcomes):
@@ -166,7 +167,7 @@ async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority
 
 @dataclass(frozen=True, kw_only=True)
 class _ViewContext:
-    """What the functions that build a table need: the two readers, the person who gets the list, the time and the read priority."""
+    """What the functions that build a table need: the portal reader, the name finder, the person, the time and the read priority."""
 
     reads: PortalReader
     naming: Naming
@@ -176,7 +177,7 @@ class _ViewContext:
 
 
 async def _build_table(one: _List, command: Command, outcome: CommandOutcome, shown: _ViewContext) -> Table:
-    """Build the table of one list, with its total and its sums over all pages."""
+    """Build the table of one list from its first page, `outcome`. The total and the sums of the table cover all pages."""
     rows = [to_storable(row) for row in extract_rows(outcome.result)]
     total = outcome.total if outcome.total is not None else len(rows)
     if total > len(rows):

@@ -37,7 +37,7 @@ _CREATE_LABEL: Final = _WORDS.read_titles("duplicates", "create")
 
 
 class DuplicateFinder:
-    """Finds duplicates by phone and e-mail. Stateless."""
+    """Finds existing records that have the phone or e-mail of a record to be created. Stateless."""
 
     def __init__(self, reads: PortalReader, naming: Naming) -> None:
         """Store the portal reader and the name finder that the searches use."""
@@ -45,7 +45,7 @@ class DuplicateFinder:
         self._naming = naming
 
     async def find(self, points: ContactPoints, actor: Actor) -> Ambiguous | None:
-        """Return the question which existing record to use in place of a new one; None if there is no duplicate.
+        """Return the question whether to use an existing record or to create the new one; None if there is no duplicate.
 
         If the portal fails, the error is logged and the result is None: a failed search must not prevent the creation of a record.
         """
@@ -121,7 +121,7 @@ def extract_contact_points(params: JsonObject) -> dict[str, list[str]]:
 
 
 def _extract_values(value: object) -> list[str]:
-    """Return the values of a field that may hold several values: a string, a list of strings or a list of {"VALUE": …}."""
+    """Return the values of a field that may hold several. The portal accepts a string, a list of strings or a list of {"VALUE": …}."""
     if isinstance(value, str | int):
         return [str(value)] if str(value).strip() else []
     if isinstance(value, Mapping):

@@ -115,7 +115,7 @@ def _build_path(entity: str, record_id: int, user: int) -> str:
 
 
 def parse_amount(value: object) -> Decimal | None:
-    """Parse the sum of a portal's record («1000000.00», 5, 2.5); None for anything but a finite number."""
+    """Parse an amount of money in a record of the portal («1000000.00», 5, 2.5); None for anything but a finite number."""
     try:
         amount = Decimal(str(value).strip())
     except InvalidOperation:

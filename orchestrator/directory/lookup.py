@@ -322,12 +322,12 @@ class Lookup:
         return await self._naming.find_field_type(self._naming.find_entity(place.method, place.params), code)
 
     def _is_write(self, place: ReferenceContext) -> bool:
-        """Return whether the call may change something in the portal; the cache is too old to check such a call."""
+        """Return whether the call may change something in the portal; if so, its names are checked against fresh data, not the cache."""
         method = self._reads.catalogue.find(place.method)
         return method is None or not method.reads_only
 
     async def _find_departments(self, words: str) -> frozenset[int] | None:
-        """Return the ids of the departments that the words name; None if they name none, as «из Казани» in «Анна из Казани»."""
+        """Return the ids of the departments that the words name; None if they name none, for example «Казани» in «Анна из Казани»."""
         try:
             departments = await self._reference.load_departments()
         except BitrixError:  # departments need a permission of their own: without it the words count as part of the name

@@ -1,6 +1,6 @@
 """Finds the names of portal objects (records, people, stages, fields) and the owners of records, and formats sums of money.
 
-The gate and the other users of names get an instance of `Naming`.
+`Naming` implements the protocol `Names` that the gate uses.
 """
 
 from collections.abc import Mapping, Sequence
@@ -221,7 +221,7 @@ class Naming:
         return to_number(row.get(field) or row.get(names.to_universal(field, entity)))
 
     def is_visible(self, entity: str, row: JsonObject, actor: Actor) -> bool:
-        """Return whether `actor` may see the record, by the employee who is responsible for it."""
+        """Return whether `actor` may see the record, which depends on the employee who is responsible for the record."""
         allowed = _list_visible_users(actor)
         return allowed is None or self.find_owner(entity, row) in allowed
 

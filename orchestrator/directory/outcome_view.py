@@ -206,7 +206,7 @@ def _render_other(outcome: Outcome) -> OutcomeView:
 def _shorten(value: object) -> object:
     """Return the value, shortened so that it cannot fill the prompt.
 
-    Of a text, or of a large list or mapping written as text, only the first `MAX_PROSE` characters remain.
+    A text, or the text form of a large list or mapping, is cut to `MAX_PROSE` characters.
     """
     if isinstance(value, str):
         return trim_text(value, limit=MAX_PROSE)

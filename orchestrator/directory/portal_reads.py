@@ -80,14 +80,14 @@ class PortalReader:
             return error
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Return the id of the first stage of each funnel in `wanted`, by the funnel ("deal:1", "lead:0", "item:177:10").
+        """Return the id of the first stage of each funnel in `wanted`: {"deal:1": "C1:NEW"} for the funnel 1 of deals.
 
         The stages are read from the portal at every call.
         """
         return await self.reference.load_first_stages(wanted)
 
     async def search(self, entity: str, start: str, extra: JsonObject) -> list[JsonObject]:
-        """Return at most 500 records whose title contains `start`, of contacts the last name; `extra` is added to the filter.
+        """Return at most 500 records whose title (of contacts: last name) contains `start`; `extra` is added to the filter.
 
         The caller decides which of the records fits best.
         """
@@ -119,7 +119,7 @@ class PortalReader:
         return RecordRow.model_validate(found).id if isinstance(found, Mapping) else 0
 
     def discard_for_call(self, method: str) -> None:
-        """Mark the cached reference data that a call of `method` may have changed as outdated, whether or not the call succeeded."""
+        """Mark as outdated the cached reference data that a call of `method` may have changed, even if the call failed."""
         self.reference.discard_for_call(method)
 
     async def _read_record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> JsonObject | None:

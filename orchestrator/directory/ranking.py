@@ -3,7 +3,7 @@
 Rules: records whose whole title or number («№481») is the query win over records that it names only in part. A title written exactly as in
 the query wins over a title in another grammatical case, unless the query may also be a case form of the second title: «Александра» may mean
 Александр, so both are offered. Buttons list open records first, then the person's own, then better matches. Whether a record is open and
-who owns it never decides which record is meant. `find_similar_codes` compares field codes in the same way.
+who owns it never decides which record is meant. `find_similar_codes` finds the codes of fields that resemble an unknown code.
 """
 
 import re

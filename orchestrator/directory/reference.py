@@ -116,7 +116,7 @@ class Reference:
         return await self._get(("stages", book), partial(reads.read_stages, self._client, book), fresh=fresh, has=has)
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Return the id of the first stage of each funnel in `wanted`, by the funnel ("deal:1", "lead:0", "item:177:10").
+        """Return the id of the first stage of each funnel in `wanted`: {"deal:1": "C1:NEW"} for the funnel 1 of deals.
 
         The stages are read from the portal at every call, since writes are checked against them. A funnel without stages is left out.
         """
@@ -151,7 +151,7 @@ class Reference:
         return await self._get(("zone",), partial(reads.read_zone, self._client))
 
     def discard(self, kind: str = "", *detail: str) -> None:
-        """Mark the cached data of the kind `kind` ("fields"), or only its part `detail` ("deal"), as outdated.
+        """Mark as outdated the cached data of the kind `kind` ("fields"), or only its part `detail` ("deal").
 
         Without `kind`, the whole cache is cleared.
         """
@@ -161,12 +161,12 @@ class Reference:
             self._shelf.clear()
 
     def discard_for_event(self, event_name: str) -> None:
-        """Mark the cached data that a portal event makes outdated. An event that concerns no reference data has no effect."""
+        """Mark as outdated the cached data that a portal event says was changed. Events that concern no reference data have no effect."""
         for key in find_outdated_by_event(event_name):
             self._shelf.discard(*key)
 
     def discard_for_call(self, method: str) -> None:
-        """Mark the cached data that a call of `method` may have changed as outdated, whether or not the call succeeded."""
+        """Mark as outdated the cached data that a call of `method` may have changed, even if the call failed."""
         for key in find_outdated_by_call(method):
             self._shelf.discard(*key)
 
@@ -237,7 +237,7 @@ def find_outdated_by_event(name: str) -> tuple[Key, ...]:
 def find_outdated_by_call(method: str) -> tuple[Key, ...]:
     """Return the cache keys of the data that a call of `method` by the bot makes outdated.
 
-    After its own calls the bot thus does not depend on the portal's events.
+    The bot thus notices its own changes without an event from the portal.
     """
     return tuple(_find_outdated(method, {kind: row.methods for kind, row in KINDS.items()}))
 

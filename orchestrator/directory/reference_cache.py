@@ -168,7 +168,7 @@ class ReadTimeouts:
         self._hung: dict[tuple[str, ...], datetime] = {}
 
     def wrap(self, key: tuple[str, ...], read: Callable[[], Awaitable[R]]) -> Callable[[], Awaitable[R]]:
-        """Return the function `read` with a timeout, as a function that raises ReadTimedOut when the time is over.
+        """Return a function that calls `read` with a timeout, and raises ReadTimedOut when the time is over.
 
         After a timeout, it raises ReadTimedOut at once, without reading, until the pause for this kind of data is over.
         """

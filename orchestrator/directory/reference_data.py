@@ -136,9 +136,9 @@ def parse_funnel(stage_id: str) -> int | None:
 
 
 def has_funnels(entity: str) -> bool:
-    """Return whether records of this kind have funnels with ids of their own, as those of smart processes and invoices.
+    """Return whether this kind of record has funnels whose ids need not begin at 0, as smart processes and invoices have.
 
-    The default funnel of deals has the id 0; the default funnel of such kinds may have any id.
+    For deals the result is False, since their default funnel always has the id 0.
     """
     kind = to_own_kind(entity)
     return kind.startswith("item:") and kind != QUOTE

@@ -63,7 +63,7 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
 
 
 def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | float | str]) -> Resolution:
-    """Resolve the words for a sum of money; with two possible readings, the person chooses one with a button.
+    """Resolve the words for a sum of money; if they have two possible meanings, the person chooses one with a button.
 
     `written` converts the parsed sum to the value of the field: `to_number` or `to_portal_money`.
     """
@@ -117,7 +117,7 @@ _OR: Final = _QUESTIONS.read_titles("or")
 
 
 def format_sum_question(unclear: UnclearSum, *, locale: Locale = "ru") -> str:
-    """Return the question about an unclear sum, with its readings: «Какая это сумма? 1,50 или 1 500»."""
+    """Return the question about an unclear sum, with its possible meanings: «Какая это сумма? 1,50 или 1 500»."""
     readings = _OR[locale].join(format_sum(option.amount, option.currency, locale=locale) for option in unclear.options)
     question = _SUM_QUESTIONS[unclear.reason][locale]
     return f"{question} {readings}" if unclear.reason == "two_readings" else question

@@ -32,12 +32,21 @@ class OverBudget(SdelkaError):
 
 
 class JournalUnwritable(SdelkaError):
-    """The journal could not be written, so nothing was sent to the portal."""
+    """The journal could not be written, so nothing was sent to the portal.
+
+    The journal is the store of all events; a call is sent only after its intent is stored there.
+    """
 
 
 class SessionTaken(SdelkaError):
-    """Another process is working on this session."""
+    """Another process is working on this session.
+
+    A session is one conversation; only the process that holds its lease may work on it.
+    """
 
 
 class DefinitionError(SdelkaError):
-    """A definition file is wrong."""
+    """A definition file is wrong.
+
+    The message tells the file's author what is wrong, where, and how to fix it.
+    """

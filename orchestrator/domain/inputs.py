@@ -55,7 +55,7 @@ class PlacedInput(Input):
 
 
 class TextMessage(PlacedInput, kind="message"):
-    """A person's request in words: a typed message, a pressed example or a transcribed voice message."""
+    """A person's request in words: a typed message, a sample request sent with a button, or a transcribed voice message."""
 
     text: str = ""
     """The person's own words."""
@@ -117,7 +117,7 @@ class CardDecision(Click, kind="decision"):
 
 
 class Command(Input, kind="command"):
-    """A typed command, or one of the buttons that stand for a command."""
+    """A command such as /stop, which a person typed or sent with a button."""
 
     name: str
     args: str = ""
@@ -141,7 +141,7 @@ class ReminderClick(Click, kind="reminder"):
 
 
 class TimerDue(Input, kind="timer"):
-    """A timer that has become due. The body that was stored when the timer was set adds its fields to these."""
+    """A timer that has become due. The body also contains the fields that were stored when the timer was set."""
 
     timer: str
     """The id of the timer."""
@@ -237,7 +237,7 @@ class AccessEnd(Input, kind="access_lost"):
 class FreezeNews(Input, kind="freeze_news"):
     """News for the administrators that all writes to the portal were stopped (`what` is "frozen") or allowed again.
 
-    `at` is the time of this in ISO format, `via` the way in which it was ordered.
+    `at` is the time of the order in ISO format, `via` the way in which the order was given.
     """
 
     what: str
@@ -281,7 +281,7 @@ def parse_input(row: InboxRow) -> Input | None:
 def parse_neighbour(row: InboxRow) -> Input | None:
     """Return the parsed body as `parse_input` does, but None for a malformed body too.
 
-    It is for looking at other rows than the one that is being handled: a malformed row must fail only when it is handled itself.
+    Use it to look at rows other than the one being handled: a malformed row must fail only when it is handled itself.
     """
     try:
         return parse_input(row)

@@ -174,5 +174,5 @@ class Engine(Protocol):
     async def run(self, ctx: TurnContext) -> TurnEnd:
         """Process one turn to its end and return the result.
 
-        Raise ModelClientError only if the person should get the fallback answer, which says that the model is not available.
+        Raise ModelClientError only if the person should get the fallback answer: automatic actions are temporarily unavailable.
         """

@@ -142,7 +142,7 @@ def _read_short_date(said: Groups, today: date) -> DayPhrase:
 
 
 def _pick_nearest_year(month: int, day: int, today: date) -> date:
-    """Return the day `day`.`month` in this year or, if that date is nearer to today, in the next year.
+    """Return the given day in this year or, if that date is past and next year's is nearer to today, in the next year.
 
     For a day that has just passed, the result is in the past, and the person is then asked which year is meant.
     """

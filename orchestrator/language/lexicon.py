@@ -27,7 +27,7 @@ class Lexicon:
         self._content = content
 
     def read_text(self, *key: str) -> str:
-        """Return the text under `key`."""
+        """Return the single text under `key`."""
         return self._check_text(self._find(key), key)
 
     def read_words(self, *key: str) -> tuple[str, ...]:

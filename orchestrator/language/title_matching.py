@@ -2,13 +2,13 @@
 
 Rules, all on folded words (lower case, ё as е, no quotes, no stress marks):
 - Two words are the same word if they are equal, or if both have at least three letters and can be case forms of one word
- (`paradigms`). Words with a digit in them must be equal.
+  (`paradigms`). Words with a digit in them must be equal.
 - Legal forms (ООО, АО, Ltd …), nouns such as «сделка» and function words (с, для, of …) count only if there are no other
- words. Two different legal forms mean two different companies.
+  words. Two different legal forms mean two different companies.
 - `measure_match` returns 1 if the query is the whole title as written; 0.9 if it is the whole title in another grammatical
- case; 0.85 if the title could be a case form of the query; 0.7 to 0.8 if the query is consecutive words of the title;
- 0.5 to 0.6 if it is words of the title in order, with gaps; 0.3 to 0.4 if they are in another order; 0 otherwise. The
- greater part of the title the query covers, the higher the number in its range.
+  case; 0.85 if the title could be a case form of the query; 0.7 to 0.8 if the query is consecutive words of the title;
+  0.5 to 0.6 if it is words of the title in order, with gaps; 0.3 to 0.4 if they are in another order; 0 otherwise. The
+  greater the part of the title that the query covers, the higher the number in its range.
 """
 
 import re

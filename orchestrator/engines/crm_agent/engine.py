@@ -1,8 +1,8 @@
 """The CRM agent (seed 004), the engine that lets a language model answer requests about the CRM.
 
 It repeats one iteration until the turn is done: ask the model, parse the blocks of its answer, resolve references, submit each step to the
-gate, give the results to the model. It makes no safety decision. After a restart the turn runs again from its start: the recorded answers
-and the effects' slots bring it to the point where it stopped, without asking the model or the portal twice.
+gate, give the results to the model. It makes no safety decision. After a restart the turn runs again from its start. The journal then gives
+the model's recorded answers, and the gate recognises the steps it has already handled, so neither the model nor the portal is asked twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ class CrmAgent:
     """The engine that answers a person's requests about the CRM; one instance serves all turns."""
 
     def __init__(self, *, constitution: str, protocol: str, methods: Callable[[Mode], str], max_iterations: int = 6) -> None:
-        """Store the parts of the prompt and the most iterations of one turn.
+        """Store the parts of the prompt and the maximum number of iterations in one turn.
 
         `methods` is a function that returns, for a safety mode, the description of the allowed portal methods that the model reads.
         """
@@ -51,7 +51,7 @@ class CrmAgent:
 
     @property
     def max_iterations(self) -> int:
-        """The most iterations of one turn; in each of them the model may propose steps."""
+        """The maximum number of iterations in one turn; in each of them the model may propose steps."""
         return self._max_iterations
 
 
@@ -68,7 +68,11 @@ class _Turn:
         self._work = start_work(choice.question.text if choice else ctx.turn.text, ctx.turn.quoted, ctx.state)
 
     async def run(self) -> TurnEnd:
-        """Run iterations until the model proposes no more steps, a person must decide, or the limit of iterations is reached."""
+        """Run iterations until the turn ends.
+
+        It ends if the model proposes no more steps, a person must decide, a call's outcome is unknown, or the limit of iterations is
+        reached.
+        """
         base = await self._build_base_messages()
         for iteration in range(1, self._agent.max_iterations + 1):
             text, blocks = await self._find_next_answer(iteration, base)

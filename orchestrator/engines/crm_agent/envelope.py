@@ -110,7 +110,7 @@ def mask_thinking(text: str, end: int) -> str:
 
 
 def _find_thinking(text: str, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of each outermost span of thinking.
+    """Yield the start and the end offset of each span of thinking (<think>…</think>); of nested spans, only the outermost.
 
     If the first tag is a closing one, its span begins at the start of the answer. Raises ModelClientError if the tags do not match.
     """

@@ -75,7 +75,7 @@ def _find_closing(text: str, cursor: int, bracket: int, end: int) -> int | None:
 
 
 def _is_plan(text: str, begin: int, at: int) -> bool:
-    """Return whether the step at the offset `at` stands after a label, on a line of its own, or in JSON that has several lines."""
+    """Return whether the step at the offset `at` stands after a label («Plan:»), on a line of its own, or in JSON of several lines."""
     bracket = _find_bracket(text, begin, at)
     label = text[begin:bracket].strip(BLANKS)
     return bracket == at or label.endswith(_LABEL_ENDS) or len(label.split()) <= _LONGEST_LABEL
