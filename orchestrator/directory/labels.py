@@ -64,18 +64,18 @@ def format_item_label(
 
 
 def format_company_label(row: RecordRow, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """Format a company as «ООО Ромашка · №3» (title, number)."""
+    """Format a company as «ООО Ромашка · №3»."""
     return _join_line(_find_title(row, locale), (_format_number(row),), limit)
 
 
 def format_contact_label(row: RecordRow, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """Format a contact as «Анна Ковалёва · ООО Ромашка · директор · №43» (name, company, position, number)."""
+    """Format a contact as «Анна Ковалёва · ООО Ромашка · директор · №43»."""
     details = (_clean_detail(company_name), _clean_detail(row.post), _format_number(row))
     return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 
 
 def format_user_label(row: RecordRow, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """Format an employee as «Борис Орлов · менеджер · Отдел продаж · №7» (name, position, department, number)."""
+    """Format an employee as «Борис Орлов · менеджер · Отдел продаж · №7»."""
     details = (_clean_detail(row.work_position), _clean_detail(department), _format_number(row))
     return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 

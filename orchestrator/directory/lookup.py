@@ -315,7 +315,7 @@ class Lookup:
             return NO_CURRENCY_BOOK
 
     async def _find_field_type(self, field: str, place: ReferenceContext) -> str:
-        """Return the portal's type of a custom field ("date", "money"); "" for a standard field, whose type follows from its name."""
+        """Return the portal's type of a custom field; "" for a standard field, whose type follows from its name."""
         code = field.lstrip("<>=!@%")
         if not code.lower().startswith("uf"):
             return ""

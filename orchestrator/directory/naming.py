@@ -48,7 +48,7 @@ class Naming:
         return to_visible_line(user.full_name if user else "", limit=60) or f"№{user_id}"
 
     async def find_department_name(self, user: User) -> str:
-        """Return the name of the first of the employee's departments; "" if the portal gives none."""
+        """Return the name of the employee's first department, "" where the portal gives none."""
         numbers = user.departments
         if not isinstance(numbers, list) or not numbers:
             return ""
@@ -221,7 +221,7 @@ class Naming:
         return to_number(row.get(field) or row.get(names.to_universal(field, entity)))
 
     def is_visible(self, entity: str, row: JsonObject, actor: Actor) -> bool:
-        """Return whether `actor` may see the record, which depends on the employee who is responsible for the record."""
+        """Return whether `actor` may see the record."""
         allowed = _list_visible_users(actor)
         return allowed is None or self.find_owner(entity, row) in allowed
 

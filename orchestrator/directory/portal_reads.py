@@ -49,8 +49,8 @@ class PortalReader:
     async def load_each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
         """Return for each record in `targets` its data, None if it does not exist, or the error that prevented reading it.
 
-        After an error the record is read once more, on its own. Raises BitrixError for an error that concerns all records: the request
-        could not be sent or got no answer, or the portal refused with a status other than 400 and 404 or for lack of access.
+        After an error the record is read once more, on its own. Raises BitrixError if a request could not be sent, if the second read got
+        no answer, or if the portal refused with a status other than 400 and 404 or for lack of access.
         """
         wanted = list(dict.fromkeys(targets))
         found: dict[Target, RecordOrError] = {}
@@ -114,7 +114,7 @@ class PortalReader:
         return (await read_first_rows(self.client, method, params, max_rows=limit)).rows
 
     async def find_own_user(self) -> int:
-        """Return the id of the employee in whose name the bot calls the portal; 0 if the portal does not say."""
+        """Return the id of the employee in whose name the portal is called; 0 if the portal does not say."""
         found = (await self.client.call("profile", {}, repeatable=True)).result
         return RecordRow.model_validate(found).id if isinstance(found, Mapping) else 0
 

@@ -44,7 +44,7 @@ class Reference:
     """
 
     def __init__(self, client: PortalCaller, clock: Clock) -> None:
-        """Store the client and the clock; nothing is read yet."""
+        """Keep the client and the clock; nothing is read yet."""
         self._client = client
         self._shelf = ReadCache(clock)
         self._patience = ReadTimeouts(clock)
@@ -64,10 +64,7 @@ class Reference:
         return await self._get(("user", str(user_id)), read, fresh=fresh)
 
     async def is_active(self, user_id: int) -> bool:
-        """Return whether the employee still works in the company.
-
-        This is read from the portal at every call, since a write may depend on it.
-        """
+        """Return whether the employee works here now. This is read from the portal at every call, since a write depends on it."""
         user = await self.find_user(user_id, fresh=True)
         return user is not None and is_employed(user)
 
@@ -83,7 +80,7 @@ class Reference:
         return await self._get(("categories", kind), partial(reads.read_categories, self._client, kind), fresh=fresh, has=has)
 
     async def find_default_category(self, entity: str, *, fresh: bool = False) -> int:
-        """Return the id of the funnel into which the portal puts a new record of this kind; 0 for deals."""
+        """Return the id of the funnel that a new record of this kind is put into; 0 for deals."""
         if not has_funnels(entity):
             return 0
         found = await self.load_categories(entity, fresh=fresh)

@@ -163,7 +163,7 @@ class ReadTimeouts:
     """Sets a timeout for reads; after a timeout, it rejects further reads of the same kind of data for a minute."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start without any recorded timeouts."""
+        """Start without any timeouts."""
         self._clock = clock
         self._hung: dict[tuple[str, ...], datetime] = {}
 

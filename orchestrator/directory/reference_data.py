@@ -1,4 +1,4 @@
-"""Defines the portal's reference data as typed objects: stages, funnels, departments, smart processes and fields."""
+"""Defines the portal's reference data as parsed objects: stages, funnels, departments, fields, smart processes."""
 
 import re
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class ReferenceRow(View):
 
 
 class Stage(ReferenceRow):
-    """A stage of a funnel, a status of leads, or an entry of another status list of the CRM."""
+    """A stage of a funnel, a status of leads, or an entry of another CRM status list."""
 
     id: Text = pydantic.Field(validation_alias="STATUS_ID")
     name: Text = pydantic.Field(validation_alias="NAME")
@@ -114,7 +114,7 @@ def to_type_number(entity: str) -> int | None:
 
 
 def find_stage_entity_id(entity: str, category: int) -> str:
-    """Return the ENTITY_ID under which the portal lists the stages of a funnel ("DEAL_STAGE_1"); "" for kinds without stages."""
+    """Return the ENTITY_ID under which the portal lists a funnel's stages ("DEAL_STAGE_1"); "" for kinds without stages."""
     kind = to_own_kind(entity)
     match kind:
         case "lead":

@@ -1,4 +1,4 @@
-"""Reads each kind of reference data from the portal and parses it, with one function per kind. Caches nothing."""
+"""Reads each kind of reference data from the portal and parses it, one function per kind. Reads only, caches nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -43,7 +43,7 @@ async def read_users(client: PortalCaller) -> Mapping[int, User]:
 
 
 async def read_user(client: PortalCaller, user_id: int) -> User | None:
-    """Return the current data of one employee; None for an unknown id."""
+    """Return the current data of one employee, None for an unknown id."""
     answer = await client.call("user.get", {"FILTER": {"ID": user_id}}, repeatable=True)
     return next((User.model_validate(row) for row in _extract_rows(answer.result) if RecordRow.model_validate(row).id == user_id), None)
 

@@ -62,7 +62,7 @@ class RecordRow(View):
 
 
 class User(RecordRow):
-    """The data of an employee that is cached: no phone, no address, and no field of unlimited size."""
+    """The fields of an employee that are cached: no phone, no address, nothing of unlimited size."""
 
     id: int = Field(validation_alias="ID")
     active: object = None

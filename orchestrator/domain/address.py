@@ -34,12 +34,12 @@ class Address:
 
     @property
     def is_messenger(self) -> bool:
-        """Whether the channel is a messenger such as Telegram, where people press buttons."""
+        """Whether the channel is a messenger, where people press buttons."""
         return self.channel in CHAT_CHANNELS
 
     @property
     def is_group(self) -> bool:
-        """Whether the chat is a group of a messenger, whose messages several people read."""
+        """Whether the chat is a messenger group, which several people read."""
         return self.is_messenger and self.chat.startswith("-")
 
     @property
@@ -72,6 +72,6 @@ def list_possible_keys(text: str) -> list[str]:
 
 
 def parse_target(text: str) -> tuple[str, int]:
-    """Split the key of a record into the kind of record and the number: "item:177:5" → ("item:177", 5)."""
+    """Split a record's key into its kind and its number: "item:177:5" → ("item:177", 5)."""
     kind, _, number = text.rpartition(":")
     return kind, int(number)

@@ -12,7 +12,7 @@ from state.stored import JsonObject
 
 
 class PreviewLine(View):
-    """One changed field on a card: its name and its values, in the language of the person who gets the card."""
+    """One changed field, its name and values in the language of the person who gets the card."""
 
     field: str = ""
     """The field's code in the portal."""

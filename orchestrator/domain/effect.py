@@ -1,4 +1,4 @@
-"""The effect (an outside action, such as a portal call, that an engine proposes), and the origin of the words in it."""
+"""An effect (an outside action that an engine proposes), and the origin of the words in it."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ class Provenance(Frozen):
 
 
 class Effect(Frozen):
-    """An outside action that an engine proposes to the gate; the gate has not yet checked, normalized or stored it."""
+    """An outside action that an engine proposes, before the gate has checked, normalized or stored it."""
 
     kind: EffectKind = "bitrix"
     method: str

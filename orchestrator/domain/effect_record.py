@@ -50,7 +50,7 @@ class EffectRecord(View):
 
 
 class EffectOutcome(View):
-    """The outcome of an effect as the effects table stores it, in `EffectRow.outcome`."""
+    """The outcome of an effect as the effects table stores it, from `EffectRow.outcome`."""
 
     status: str = ""
     created: str = ""

@@ -1,4 +1,4 @@
-"""The base classes of the immutable values that the parts of the program exchange: actors, effects, outcomes, replies, messages."""
+"""The base classes of the values that parts of the program exchange: actors, effects, outcomes, replies, messages."""
 
 from typing import Any
 

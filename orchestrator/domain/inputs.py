@@ -186,7 +186,7 @@ class DenialReason(Input, kind="reason"):
 
 
 class PreferenceChange(Input, kind="preference"):
-    """A request to set a person's own setting, such as the language, to `value`."""
+    """A request to set a person's setting `preference` to `value`."""
 
     preference: str = ""
     value: str = ""
@@ -268,7 +268,7 @@ REQUEST_KINDS: Final = frozenset({TextMessage.KIND, VoiceMessage.KIND})
 
 
 def parse_input(row: InboxRow) -> Input | None:
-    """Return the parsed body of an inbox row that is a person's input or a timer; None for rows of other kinds.
+    """Return the parsed body of a person's input or of a timer; None for rows of other kinds.
 
     Raises ValidationError for a malformed body.
     """

@@ -29,7 +29,7 @@ class NewsItem(PreviewPart):
 
 
 class NewsBody(View):
-    """A message of kind "news", about changes that other people made. `more` is the number of changed records that it does not list."""
+    """A message of kind "news": changes made by other people. `more` counts the changed records that are not listed."""
 
     items: Sequence[NewsItem] = ()
     more: int = 0
@@ -110,7 +110,7 @@ class TeamLine(View):
 
 
 class AgendaSection(View):
-    """One list of deals or tasks in a daily message; `code` is the message code of its heading."""
+    """One list of a daily message; `code` is the message code of its heading."""
 
     code: str
     table: Table
@@ -157,7 +157,7 @@ class ReminderBody(ReminderItem):
 
 
 class EditableField(View):
-    """A field of a call that the person can change before approving the call's card; `name` and `value` are the texts on the card."""
+    """A field of a call that the person can change before approving its card; `name` and `value` are as the card shows them."""
 
     code: str = ""
     name: str = ""
@@ -166,7 +166,7 @@ class EditableField(View):
 
 
 class EditBody(View):
-    """A message of kind "edit", part of changing a field of a card: a question which field, a question for its new value, or the result."""
+    """A message of kind "edit": it asks which field of a card to change, asks for its new value, or tells the result."""
 
     what: str
     """What the message does: "fields" (asks for the field), "value" (asks for its value) or "told" (tells the result)."""
@@ -185,7 +185,7 @@ class EditBody(View):
 
 
 class WaitingBody(View):
-    """A message of kind "waiting": the list of the open cards of a group chat, with links to them."""
+    """A message of kind "waiting": links to the open cards of a group chat."""
 
     chat: str = ""
     count: int = 0

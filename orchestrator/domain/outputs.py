@@ -1,4 +1,4 @@
-"""The parts of a reply to a person: notices, texts, tables, buttons. The rendering code in `bot` turns them into messages."""
+"""What a turn says to a person: notices, texts, tables, buttons. The rendering code in `bot` turns them into messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -9,14 +9,14 @@ from orchestrator.domain.frozen import Frozen, View
 
 
 class Notice(View):
-    """A sentence for a person, stored as a message code and arguments; `bot` translates it into the person's language."""
+    """A sentence for a person as a message code with arguments; `bot` translates it into the person's language."""
 
     code: str
     args: Mapping[str, Any] = Field(default_factory=dict)
 
 
 class Choice(Frozen):
-    """A button that answers a question; a click sends `token` back to the program. It never approves a write."""
+    """An answer button under a question; pressing it sends `token` back. It never approves a write."""
 
     token: str
     label: str
@@ -63,7 +63,7 @@ class Table(Frozen):
 
 
 class Reply(Frozen):
-    """Everything that one turn says to the person. A turn ends with exactly one final reply."""
+    """What one turn says to the person. A turn ends with exactly one final reply."""
 
     parts: tuple[Annotated[Text | Table, Field(discriminator="kind")], ...] = ()
     sections: tuple[tuple[Notice, Table], ...] = ()
@@ -93,14 +93,14 @@ def build_reply(*notices: Notice, text: str = "") -> Reply:
 
 
 class Toast(View):
-    """A short answer to one button click; a messenger shows it for a moment above the chat."""
+    """The short answer to one button click, which a messenger shows for a moment."""
 
     callback_id: str = ""
     notice: Notice
 
 
 class Code(View):
-    """A message whose text is shown unchanged, in a fixed-width font."""
+    """A message whose text is shown unchanged, as code."""
 
     text: str
 

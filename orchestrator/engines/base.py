@@ -132,7 +132,7 @@ class TurnContext(Protocol):
 
     @property
     def halt_on_block(self) -> bool:
-        """Whether the company's policy stops a plan at the first step that does not run."""
+        """Whether the policy stops a plan at the first step that does not run."""
 
     async def show_partial(self, text: str) -> None:
         """Show the person the part `text` of the answer that has arrived so far; the implementation may skip some calls."""

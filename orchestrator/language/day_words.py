@@ -103,7 +103,7 @@ def to_monday(day: date) -> date:
 
 
 def build_day(year: int, month: int, day: int) -> date:
-    """Return the date; raises `UnclearPhrase` if it does not exist, such as 31 February."""
+    """Return the day; raises `UnclearPhrase` if it does not exist."""
     try:
         return date(year, month, day)
     except ValueError:

@@ -177,7 +177,7 @@ def _merge(spans: Sequence[_Span]) -> list[_Span]:
 
 
 def _cut_out(text: str, spans: Sequence[_Span]) -> str:
-    """Return `text` without the parts `spans`; "" if only punctuation is left."""
+    """Return `text` without `spans`; "" if nothing but punctuation is left."""
     kept, position = list[str](), 0
     for start, end in spans:
         kept.append(text[position:start].rstrip(" "))
@@ -202,7 +202,7 @@ def _find_quoted_lines(lines: Sequence[_Line]) -> Iterator[_Span]:
 
 
 def _find_letter(lines: Sequence[_Line]) -> int | None:
-    """Return the offset at which a letter begins that goes on to the end of the message; None if there is none."""
+    """Return where a letter begins that goes on to the end of the message; None if there is none."""
     found = [start for start in (_find_head(lines), _find_greeting(lines), _find_signed(lines), _find_led_in(lines)) if start is not None]
     return min(found, default=None)
 
@@ -285,7 +285,7 @@ def _is_value_list(lead: str, rest: Sequence[_Line]) -> bool:
 
 
 def _is_instruction(text: str) -> bool:
-    """Return whether the text tells somebody to change something in the CRM."""
+    """Whether the text tells somebody to change something in the CRM."""
     if _COMMANDS.search(text) or (_ACTS.search(text) and _RECORDS.search(text)):
         return True
     return _ACT_STEMS.search(text) is not None and _NUMBERED_RECORD.search(text) is not None

@@ -102,7 +102,7 @@ def _find_part(text: str) -> tuple[str, time] | None:
 def _list_readings(hour: int, minute: int, half: str | None, *, written: bool) -> tuple[time, ...]:
     """Return the times that an hour may mean, the more likely first.
 
-    An hour from 1 to 7 without a part of the day is more likely in the afternoon. «05:00» (with minutes) and «8» have only one meaning.
+    An hour from 1 to 7 without a part of the day is more likely in the afternoon; «05:00» and «8» have only one meaning.
     """
     if hour >= _MIDNIGHT or minute > 59:  # noqa: PLR2004 — minutes of an hour
         raise UnclearPhrase("impossible")

@@ -22,12 +22,12 @@ class Lexicon:
     """The word lists of one file. A list is found by its key, which is a path in the YAML file such as ("units", "weeks")."""
 
     def __init__(self, name: str, content: Mapping[str, object]) -> None:
-        """Store the parsed `content` of a file; `name` is the file's name for error messages."""
+        """Keep the parsed `content` of a file; `name` is the file's name for error messages."""
         self._name = name
         self._content = content
 
     def read_text(self, *key: str) -> str:
-        """Return the single text under `key`."""
+        """Return the text under `key`."""
         return self._check_text(self._find(key), key)
 
     def read_words(self, *key: str) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class Lexicon:
 
 @cache
 def load_lexicon(name: str) -> Lexicon:
-    """Load the file data/language/`name`.yaml; raises SettingsError if the file is missing or does not hold a table."""
+    """Return the word lists of data/language/`name`.yaml; raises SettingsError if the file is missing or does not hold a table."""
     path = FOLDER / f"{name}.yaml"
     try:
         content = yaml.load(path.read_bytes(), Loader=_LOADER)  # noqa: S506 — one of the two safe loaders

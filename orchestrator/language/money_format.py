@@ -1,6 +1,6 @@
-"""Formats money for people in Russian and English, in full and short, and parses the portal's currency settings and currency names.
+"""Formats money for people in Russian and English, exact and short, and parses the portal's currency styles and currency names.
 
-A currency setting of the portal that could make one sum look like another is ignored; the default format is then used.
+A currency setting of the portal that could make one sum look like another is ignored, and the default format is used.
 """
 
 import html
@@ -67,12 +67,12 @@ NO_CURRENCY_BOOK: Final[CurrencyBook] = MappingProxyType({})
 
 
 def find_base_currency(book: CurrencyBook) -> str:
-    """Return the ISO code of the portal's base currency; "" if the portal names none."""
+    """Return the code of the portal's base currency, "" if the portal names none."""
     return next((code for code, style in book.items() if style.is_base), "")
 
 
 def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
-    """Return how many decimals of an amount to show: 0 for a whole amount, otherwise `decimals`, or more if the amount has more."""
+    """Return how many decimals to show: 0 for a whole amount, else the currency's `decimals`, or more if the amount has more."""
     with localcontext(prec=_DIGITS):
         if amount == amount.to_integral_value():
             return 0
@@ -80,7 +80,7 @@ def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
 
 
 def parse_currency_style(row: Mapping[str, object]) -> CurrencyStyle:
-    """Parse a row of the portal's crm.currency.list, whose texts may contain HTML (`&nbsp;`, `&#8381;`)."""
+    """Parse a row of crm.currency.list, whose texts may be HTML (`&nbsp;`, `&#8381;`)."""
     prefix, suffix = _parse_sign(str(row.get("FORMAT_STRING") or ""))
     point = html.unescape(str(row.get("DEC_POINT") or ""))
     group = _parse_separator(row.get("THOUSANDS_SEP"), point)

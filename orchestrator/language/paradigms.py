@@ -55,7 +55,7 @@ _FLED_ROWS: Final = tuple(
 
 @lru_cache(maxsize=8192)
 def find_readings(word: str) -> frozenset[Reading]:
-    """Return every way to split a folded word into a stem and an ending; empty for short words and words with digits."""
+    """Return every way to split a folded word into stem and ending; an empty set for short words and words with digits."""
     if not word.isalpha():
         return frozenset()
     found = {
@@ -93,7 +93,7 @@ def _find_fleeting_readings(word: str) -> set[Reading]:
 
 
 def find_shared_start(word: str) -> str:
-    """Return the beginning that all case forms of the word have in common; the whole word if it has only one form."""
+    """Return the beginning that all case forms of the word share; the whole word if it has only one form."""
     length = len(word)
     for reading in find_readings(word):
         if word.startswith(reading.stem):

@@ -29,7 +29,7 @@ _RUSSIAN: Final = re.compile(r"([0-9]{2})\.([0-9]{2})\.([0-9]{4})(?: ([0-9]{2}:[
 
 
 def is_zone(name: str) -> bool:
-    """Return whether `name` is the name of a zone in the time zone database."""
+    """Return whether `name` is in the time zone database."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, OSError, ValueError):  # a folder of the database, or a path, is not a zone either

@@ -45,7 +45,7 @@ _PART: Final = re.compile(r"[«»„“”\"(){}\[\]|·•;!?—–]+|[,.:/](?=\
 
 
 def find_stem(word: str) -> str:
-    """Return the beginning that all case forms of a word have in common, for searches by «title contains …»."""
+    """Return the beginning that all case forms of a word share, for searches by «title contains …»."""
     return find_shared_start(normalize_text(word))
 
 
@@ -82,7 +82,7 @@ def measure_match(query: str, title: str) -> float:
 
 
 def is_match(query: str, title: str) -> bool:
-    """Return whether the query names the title, at least in part: each of its significant words is a word of the title."""
+    """Return whether every significant word of the query is a word of the title."""
     return measure_match(query, title) > 0
 
 
@@ -102,7 +102,7 @@ def measure_misspelling(query: str, title: str) -> int | None:
 
 
 def list_search_pieces(query: str) -> tuple[str, ...]:
-    """Return parts of the words of `query`, for searches by «title contains …».
+    """Return parts of the longest words of `query`, for searches by «title contains …».
 
     Even if a word has one or two wrong letters, at least one of its parts is spelt correctly and finds the title.
     """

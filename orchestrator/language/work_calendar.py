@@ -89,7 +89,7 @@ def load_workdays(path: Path) -> Workdays:
 
 @cache
 def _parse_yaml(text: str) -> Mapping[str, Iterable[object] | None]:
-    """Parse YAML text; the same text is parsed only once per process."""
+    """Parse YAML, the same text only once per process."""
     content: Mapping[str, Iterable[object] | None] = yaml.safe_load(text) or {}
     return content
 

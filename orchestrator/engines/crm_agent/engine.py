@@ -42,7 +42,7 @@ class CrmAgent:
         self._max_iterations = max_iterations
 
     async def run(self, ctx: TurnContext) -> TurnEnd:
-        """Run one turn; raises ModelClientError if the model is not available or its answer breaks the format twice."""
+        """Run one turn; raises ModelClientError when the model is unreachable or breaks the format twice."""
         return await _Turn(self, ctx).run()
 
     def build_system_message(self, mode: Mode) -> dict[str, str]:

@@ -126,7 +126,7 @@ def may_become_header(line: str) -> bool:
 
 
 def build_format_error(text: str, at: int, what: str, cure: str) -> ModelClientError:
-    """Build the error that tells the model what is wrong at the offset `at` and how to correct it (`cure`)."""
+    """Build the error that tells the model what is wrong at offset `at`, where that is, and how to fix it."""
     line = text.count("\n", 0, at) + 1
     column = at - text.rfind("\n", 0, at)
     return ModelClientError(f"Format error at line {line}, column {column}: {what}. {cure}")

@@ -146,7 +146,7 @@ def _to_plain(value: object, text: str, start: int) -> object:
 
 
 def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Check every token of the JSON, and return the spans to remove: comments, invisible characters and trailing commas."""
+    """Check every token of the array and return the spans to blank out: comments, invisible marks and trailing commas."""
     spans: list[tuple[int, int]] = []
     depth, begun, after_value, comma = 0, False, False, -1
     for count, token in enumerate(_TOKEN.finditer(text, start, end)):
@@ -174,7 +174,7 @@ def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _blank_spans(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> str:
-    """Return `text[start:end]` with `spans` replaced by spaces, so that the offsets of the rest stay the same."""
+    """Return `text[start:end]` with `spans` overwritten by spaces, so that offsets stay valid."""
     pieces: list[str] = []
     cursor = start
     for begin, stop in spans:
