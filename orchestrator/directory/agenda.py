@@ -1,7 +1,8 @@
-"""Loads the agenda for `/today` and the daily morning message: overdue, due, closing and idle deals and tasks, with counts and sums.
+"""Loads the agenda for `/today` and the daily morning message: deals and tasks that need attention, with counts and sums.
 
-The lists hold only the person's own records; for a team there are only numbers. The model takes no part: the reads are always the same,
-normally one request for all lists, and code computes the counts and sums.
+They are overdue, due today, closing within a week, or idle (unchanged for a week). The lists hold only the person's own records; for a team
+there are only counts. The language model is not asked: the reads are always the same, normally one request for all lists, and code computes
+the counts and sums.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +57,11 @@ _TEAM_NUMBERS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Agenda:
-    """A person's day: (heading, table) of each list that is not empty, the team's counts, and the codes of lists that could not be read."""
+    """A person's agenda for one day: the lists of deals and tasks, and the team's counts.
+
+    `sections` holds (heading, table) for each list that is not empty. `team` holds the counts of each employee of the team and of the whole
+    team. `unread` holds the heading codes of the lists that could not be read.
+    """
 
     sections: tuple[tuple[Notice, Table], ...] = ()
     team: tuple[TeamLine, ...] = ()
@@ -67,7 +72,7 @@ class Agenda:
 
 @dataclass(frozen=True, kw_only=True)
 class _List:
-    """One list to read from the portal."""
+    """The description of one agenda list: the code of its heading, the kind of record, and the filter that selects its records."""
 
     code: str
     entity: str
@@ -149,7 +154,7 @@ def _build_lists(here: datetime) -> tuple[_List, ...]:
 
 
 async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority: Priority) -> tuple[CommandOutcome, ...]:
-    """Read all lists in one request; raises BitrixError only if none of them could be read."""
+    """Run all commands in one batch request and return one outcome for each, in order. Raises BitrixError only if every command failed."""
     params = {"halt": 0, "cmd": build_cmd(commands)}
     outcomes = read_answer(commands, await reads.client.call("batch", params, repeatable=True, priority=priority))
     if any(outcome.status == "success" for outcome in outcomes):
@@ -162,7 +167,7 @@ async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority
 
 @dataclass(frozen=True, kw_only=True)
 class _ViewContext:
-    """The person to whom a list is shown, the time, and the readers for the list's further pages and names."""
+    """What the functions that build a table need: the portal reader, the name finder, the person, the time and the read priority."""
 
     reads: PortalReader
     naming: Naming
@@ -172,7 +177,7 @@ class _ViewContext:
 
 
 async def _build_table(one: _List, command: Command, outcome: CommandOutcome, shown: _ViewContext) -> Table:
-    """Build the table of one list, with its total and its sums over all pages."""
+    """Build the table of one list from its first page, `outcome`. The total and the sums of the table cover all pages."""
     rows = [to_storable(row) for row in extract_rows(outcome.result)]
     total = outcome.total if outcome.total is not None else len(rows)
     if total > len(rows):
@@ -193,7 +198,11 @@ async def _build_row(one: _List, row: JsonObject, shown: _ViewContext) -> Row:
 
 
 async def _format_when(one: _List, row: JsonObject, shown: _ViewContext) -> str:
-    """Return the date by which the list is sorted, or the time if it is today; "" if the record has none."""
+    """Return as text the date of a record by which the list is sorted; "" if the record has no such date.
+
+    A time on the current day is shown as the hour («18:00»), any other as the day. In the list of idle deals the words «без движения с»
+    precede the day.
+    """
     text = str(row.get(one.date) or row.get(one.date.lower()) or "")
     here = shown.now.astimezone(ZoneInfo(shown.actor.time_zone))
     if one.date == "CLOSEDATE":
@@ -212,7 +221,7 @@ async def _format_when(one: _List, row: JsonObject, shown: _ViewContext) -> str:
 
 
 async def _format_sums(rows: Sequence[JsonObject], shown: _ViewContext) -> str:
-    """Return the sums as "12,4 млн ₽", one part for each currency."""
+    """Return the total amount of the deals in `rows` as text, one part for each currency: "12,4 млн ₽ + 3 000 $"; "" without amounts."""
     totals: dict[str, Decimal] = {}
     for row in rows:
         amount = parse_amount(row.get("OPPORTUNITY"))
@@ -227,7 +236,10 @@ async def _format_sums(rows: Sequence[JsonObject], shown: _ViewContext) -> str:
 async def _count_team(
     reads: PortalReader, naming: Naming, lists: Sequence[_List], users: Sequence[int], priority: Priority
 ) -> tuple[TeamLine, ...] | None:
-    """Return one line for each member of a small team, busiest first, then one for the whole team; None if a count could not be read."""
+    """Return the counts of each employee in `users`, busiest first, and then the line of the whole team; None if a count could not be read.
+
+    For more than `TEAM` employees only the line of the whole team is returned.
+    """
     people: list[int | list[int]] = list(users) if len(users) <= TEAM else [list(users)]
     if not users:
         return ()

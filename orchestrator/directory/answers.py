@@ -1,4 +1,7 @@
-"""Defines what the directory returns: the meanings of references ("@deal:Ромашка"), and outcomes of calls as people read them."""
+"""Defines the results of the directory: the meaning of a reference such as "@deal:Ромашка", and the view of a call's outcome.
+
+A reference is a placeholder that the language model writes in a call's parameters in place of an id, a date or a sum.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,9 +12,10 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """A reference ("@deal:Ромашка") with exactly one meaning, `value`.
+    """The result for a reference ("@deal:Ромашка") with exactly one meaning; `value` replaces the reference in the call's parameters.
 
-    `target` is "deal:481" for records, else ""; `named_by_person` says whether the person's own words name it.
+    `label` is the meaning as people read it. `target` is the record's key ("deal:481"), or "" if the meaning is no record.
+    `named_by_person` is True if the person's own message names the meaning, and False if only the model does.
     """
 
     value: object
@@ -22,7 +26,7 @@ class Resolved:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One of several meanings of a reference, shown as a button."""
+    """One of several possible meanings of a reference ("@deal:Ромашка"); the person sees it as a button with the text `label`."""
 
     value: object
     label: str
@@ -31,7 +35,7 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class Ambiguous:
-    """A reference with several meanings; the person must choose one."""
+    """The result for a reference ("@deal:Ромашка") with several possible meanings; the person must choose one of `options`."""
 
     ask: Notice
     options: tuple[Option, ...]
@@ -41,7 +45,10 @@ class Ambiguous:
 
 @dataclass(frozen=True, kw_only=True)
 class Unresolved:
-    """A reference with no meaning, too many meanings, or an impossible one (a day in the past); `notice` says so to the person."""
+    """The result for a reference without a usable meaning; `notice` tells the person the reason.
+
+    Possible reasons: nothing has that name, too many records have it, or the value is not allowed (a day in the past).
+    """
 
     notice: Notice
     detail: str
@@ -53,10 +60,11 @@ Resolution = Resolved | Ambiguous | Unresolved
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeView:
-    """The outcome of a call as the model and the person read it.
+    """The outcome of a call, prepared for the language model and for the person.
 
-    `rows` are shown to the model; `labels` are the names and titles in them, `prose` says whether they contain free text of other people;
-    `titles` maps "deal:481" to the record's title, so that code can find out which of the records the person named.
+    The model reads `rows`, and the person sees `table`. `labels` holds the names and titles that stand in `rows`. `prose` is True if `rows`
+    or `text` contain free text written by other people. `titles` maps the key of each record ("deal:481") to its title, so that code can
+    find out which of the records the person's message names.
     """
 
     rows: tuple[JsonObject, ...] = ()

@@ -37,17 +37,17 @@ _CREATE_LABEL: Final = _WORDS.read_titles("duplicates", "create")
 
 
 class DuplicateFinder:
-    """Finds duplicates by phone and e-mail. Stateless."""
+    """Finds existing records that have the phone or e-mail of a record to be created. Stateless."""
 
     def __init__(self, reads: PortalReader, naming: Naming) -> None:
-        """Keep the readers."""
+        """Store the portal reader and the name finder that the searches use."""
         self._reads = reads
         self._naming = naming
 
     async def find(self, points: ContactPoints, actor: Actor) -> Ambiguous | None:
-        """Return the question that the person must answer before a record is created; None if there is no duplicate.
+        """Return the question whether to use an existing record or to create the new one; None if there is no duplicate.
 
-        If the portal fails, the error is logged and the result is None, so that the failure prevents nobody from creating a record.
+        If the portal fails, the error is logged and the result is None: a failed search must not prevent the creation of a record.
         """
         try:
             found = await self._find_known(points)
@@ -58,9 +58,9 @@ class DuplicateFinder:
             return None
 
     async def _find_known(self, points: ContactPoints) -> list[Target]:
-        """Return the records with these phones and e-mails (crm.duplicate.findbycomm).
+        """Return at most four records with these phones and e-mails, found by the portal's method crm.duplicate.findbycomm.
 
-        Contacts and companies come first, since a lead may be about a person who is a contact already.
+        Contacts come first, then companies, then leads, since a lead may be about a person who is a contact already.
         """
         found: dict[Target, None] = {}
         for kind, values in points.items():
@@ -94,7 +94,7 @@ class DuplicateFinder:
         return Option(value=f"{place} {named or which}", label=_TAKE_LABEL[actor.locale].format(label=label), target=place)
 
     async def _find_company(self, kind: str, row: JsonObject) -> str:
-        """Return the name of the company of a lead or contact, "" for none."""
+        """Return the name of the company of a lead or contact; "" if the record names no company or is of another kind."""
         record = RecordRow.model_validate(row)
         if kind == "lead":
             return to_visible_line(record.company_title, limit=_NAME)
@@ -102,7 +102,10 @@ class DuplicateFinder:
 
 
 def extract_contact_points(params: JsonObject) -> dict[str, list[str]]:
-    """Return the phones and e-mails of a new record from the call's parameters, which may give them in any of the portal's forms."""
+    """Return the phones and e-mails of a new record from the parameters of the call that creates it: {"PHONE": […], "EMAIL": […]}.
+
+    The call may give them in any form that the portal accepts.
+    """
     fields = next((value for name, value in params.items() if name.lower() == "fields" and isinstance(value, Mapping)), {})
     found: dict[str, list[str]] = {}
     for name, value in fields.items():
@@ -118,7 +121,7 @@ def extract_contact_points(params: JsonObject) -> dict[str, list[str]]:
 
 
 def _extract_values(value: object) -> list[str]:
-    """Return the values of a field with several values, given as a string, as a list of strings or as a list of {"VALUE": …}."""
+    """Return the values of a field that may hold several. The portal accepts a string, a list of strings or a list of {"VALUE": …}."""
     if isinstance(value, str | int):
         return [str(value)] if str(value).strip() else []
     if isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""Describes values of the portal's fields for people: list values, money, flags, people, linked records.
+"""Describes values of the portal's fields in words for people: list values, money, flags, people, linked records.
 
-`describe_value` returns None if words would say no more than the value itself, which the caller then shows.
+A value such as a plain text or number needs no words: for it, `describe_value` returns None, and the caller shows the value itself.
 """
 
 import re
@@ -42,27 +42,31 @@ _WORDS: Final = {locale: _TITLES.read_table("own_values", locale) for locale in 
 
 
 class ValueNames(Protocol):
-    """Looks up the names that may appear in the description of a value."""
+    """The name finder that `describe_value` uses; in the program it is `Naming`."""
 
     async def find_user_name(self, user_id: int) -> str:
-        """Return the employee's name."""
+        """Return the name of the employee with the id `user_id`."""
 
     async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
-        """Return the titles of the records."""
+        """Return the titles of the records `targets`, each given as (kind, id), as a mapping (kind, id) → title."""
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """Return the name of a funnel."""
+        """Return the name of the funnel `category_id` of the kind of record `entity`."""
 
     async def find_status_name(self, book: str, code: str) -> str:
-        """Return the name of an entry of a CRM status list."""
+        """Return the name of the entry with the code `code` in the CRM status list `book`, such as SOURCE."""
 
     async def format_money(self, amount: object, currency: str, locale: Locale) -> str:
-        """Return a sum in the portal's format."""
+        """Format a sum of money as the portal writes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueContext:
-    """The record kind of a field, the locale and time zone of the person who reads, and the zone of times that have no offset."""
+    """The settings with which a field's value is described.
+
+    `entity` is the kind of record that has the field. `locale` and `zone` are the language and the time zone of the person who reads.
+    `portal_zone` is the time zone of times without an offset.
+    """
 
     entity: str
     locale: Locale
@@ -71,9 +75,9 @@ class ValueContext:
 
 
 async def describe_value(value: object, field: Field, names: ValueNames, place: ValueContext) -> str | None:
-    """Describe the value of a field in words, with commas between several values; None if the value needs no words.
+    """Describe the value of a field in words, several values with commas between them.
 
-    May raise BitrixError.
+    Returns None if the value is empty or is shown to people unchanged. May raise BitrixError.
     """
     several = value if isinstance(value, list) else [value]
     if value in (None, "", [], {}, False) and field.type != "boolean":
@@ -112,7 +116,11 @@ def _format_file(value: object, locale: Locale) -> str:
 
 
 async def _find_name(text: str, field: Field, names: ValueNames, place: ValueContext) -> str | None:
-    """Return the name of what a code or id stands for; if the portal gives none, a word for its type with the id. None for other values."""
+    """Return the name for the code or id `text`: that of a status list entry, a funnel, an employee or another portal object.
+
+    If the portal gives no names for objects of the field's type, the result is a word for the type with the id, such as «раздел №7». None
+    if the field holds neither codes nor ids.
+    """
     match field.type:
         case "crm_status" if field.status_entity_id:
             return await names.find_status_name(field.status_entity_id, text)
@@ -130,7 +138,10 @@ def _is_id(text: str) -> bool:
 
 
 async def _find_linked_titles(values: Sequence[object], field: Field, names: ValueNames) -> dict[str, str]:
-    """Return by value the titles of the linked records, read in one request; if the read fails, "№" and the id instead."""
+    """Return a mapping from each value that links to a record to that record's title, read in one request.
+
+    If the titles cannot be read, or a record has none, "№" with the record's id stands in place of the title.
+    """
     linked = {text: target for value in values if (target := _parse_link(text := str(value).strip(), field)) is not None}
     if not linked:
         return {}
@@ -142,9 +153,9 @@ async def _find_linked_titles(values: Sequence[object], field: Field, names: Val
 
 
 def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
-    """Return (kind, id) of the record that a value links to, None if it links to none.
+    """Return (kind, id) of the record that a field's value links to; None if the value is no link to a record.
 
-    The kind follows from the field's type, from its settings or from the prefix of the value ("D_10").
+    The kind follows from the field's type, from the field's settings, or from the prefix of the value ("D_10" is the deal 10).
     """
     found = _CODED.fullmatch(text)
     if found is None:
@@ -162,7 +173,10 @@ def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
 
 
 def _find_only_kind(settings: JsonObject) -> str:
-    """Return the only kind of record that the field's settings allow; "" if they allow several, in which case values have a prefix."""
+    """Return the kind of record to which a link field may link, if its settings allow exactly one kind; otherwise "".
+
+    If several kinds are allowed, each value names its kind with a prefix ("D_10").
+    """
     allowed = [name for name, value in settings.items() if value == "Y"]
     if len(allowed) != 1:
         return ""
@@ -171,7 +185,10 @@ def _find_only_kind(settings: JsonObject) -> str:
 
 
 def _format_moment(text: str, kind: str, place: ValueContext) -> str | None:
-    """Format a day, which is not shifted between time zones, or a time, in the reader's zone; None for other text."""
+    """Format the portal's date (`kind` is "date") or time (`kind` is "datetime") for people; None if `text` is neither.
+
+    A time is shown in the person's time zone; a date is the same in every zone.
+    """
     if kind == "date":
         try:
             return format_day(parse_portal_date(text), today=_LONG_AGO, locale=place.locale)

@@ -1,6 +1,7 @@
-"""Formats one line per record for people, and the link to its page. A record's own text cannot pass for another part of the line.
+"""Formats a record as one line of text for people (its label), and builds the link to the record's page.
 
-Values that the record does not have are left out of the line.
+Values that the record does not have are left out of the line. In the record's own texts the separator « · » is replaced, so that a title
+cannot add a false stage or sum to the line.
 """
 
 from collections.abc import Sequence
@@ -26,14 +27,20 @@ _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 def format_deal_label(
     row: RecordRow, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
-    """Format a deal as «Ромашка · 1,2 млн ₽ · Договор · №481»; a long title is cut, but never the sum, the stage and the number."""
+    """Format a deal as «Ромашка · 1,2 млн ₽ · Договор · №481» (title, sum, stage, number).
+
+    A long title is cut, so that the sum, the stage and the number always fit.
+    """
     return _join_line(_find_title(row, locale), (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
 
 
 def format_lead_label(
     row: RecordRow, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
-    """Format a lead as «Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12», without a zero sum or a name equal to the title."""
+    """Format a lead as «Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12» (title, person, sum, status, number).
+
+    A sum of zero and a person's name that equals the title are left out.
+    """
     title, person = _find_title(row, locale), _clean_detail(row.full_name)
     amount = _format_sum(row, locale, book) if parse_amount(row.opportunity) else ""
     return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row)), limit)
@@ -48,9 +55,9 @@ def format_item_label(
     limit: int = LIMIT,
     book: CurrencyBook = NO_CURRENCY_BOOK,
 ) -> str:
-    """Format an element of a smart process, an invoice or a quote as «Поставка · 100 ₽ · Подготовка · №12».
+    """Format an item of a smart process, an invoice or a quote as «Поставка · 100 ₽ · Подготовка · №12» (title, sum, stage, number).
 
-    The name of its kind replaces a missing title.
+    If the item has no title, `kind_name` stands in its place.
     """
     title = _clean_text(row.title) or _clean_text(kind_name) or _UNTITLED[locale]
     return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
@@ -76,8 +83,8 @@ def format_user_label(row: RecordRow, *, department: str | None = None, locale: 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
     """Return the address of a record's page on the portal; "" for kinds of records without a page.
 
-    Raises ValueError for an id below one, or if `portal` has no host. Only scheme and host of `portal` are used, so that a webhook
-    address given by mistake does not reveal its secret code.
+    `user` is the employee id that the address of a task contains. Raises ValueError for an id below one, or if `portal` has no host. Only
+    scheme and host of `portal` are used, so that a webhook address given by mistake does not reveal its secret code.
     """
     parts = urlsplit(portal)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -108,7 +115,7 @@ def _build_path(entity: str, record_id: int, user: int) -> str:
 
 
 def parse_amount(value: object) -> Decimal | None:
-    """Parse an amount of a row («1000000.00», 5, 2.5); None for anything but a finite number."""
+    """Parse an amount of money in a record of the portal («1000000.00», 5, 2.5); None for anything but a finite number."""
     try:
         amount = Decimal(str(value).strip())
     except InvalidOperation:

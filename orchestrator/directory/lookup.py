@@ -1,7 +1,7 @@
 """Resolves the model's references ("@deal:Ромашка") to values, such as a record's id, by code and without guessing.
 
-One match is used and shown to the person, two to six become buttons, more lead to «Уточните», none to «Не нашёл». Names with one or two
-other letters become buttons too, even a single one. Choosing a record is no consent to a change.
+A name with one match is resolved. For two to six matches, or only similar names, the person chooses with buttons. For more matches or none,
+the person is told so. Choosing a record is no consent to a change.
 """
 
 import re
@@ -39,7 +39,10 @@ _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceContext:
-    """The context of a reference: the step that contains it, the person who speaks, the session's state and the person's text."""
+    """The context of a reference: the call that contains it, and the conversation.
+
+    `method` and `params` are the call's. `actor` is the person who speaks, `state` the session's state, `text` the person's message.
+    """
 
     method: str
     params: JsonObject
@@ -49,17 +52,17 @@ class ReferenceContext:
 
 
 class Lookup:
-    """Resolves references of the model; may raise BitrixError."""
+    """Resolves the references of the language model ("@deal:Ромашка"); its methods may raise BitrixError."""
 
     def __init__(self, reads: PortalReader, naming: Naming, clock: Clock) -> None:
-        """Keep the readers and the clock."""
+        """Store the portal reader, the name finder and the clock."""
         self._reads = reads
         self._reference = reads.reference
         self._naming = naming
         self._clock = clock
 
     async def resolve(self, reference: str, place: ReferenceContext) -> Resolution:
-        """Return the meaning of `reference` in the context `place`."""
+        """Return the meaning of `reference`, such as "@deal:Ромашка", "@user:Анна" or "@date:завтра", in the context `place`."""
         kind, _, words = reference[1:].partition(":")
         words = words.strip()
         match kind:
@@ -83,7 +86,10 @@ class Lookup:
                 return await self.find_record(kind, words, place.actor, place.text)
 
     async def find_record(self, entity: str, words: str, actor: Actor, text: str, *, is_forgiving: bool = True) -> Resolution:
-        """Find a record by name or number among those that the person may see; offer those that are spelt like it if there is none."""
+        """Find a record by name or number among those that the person may see; `text` is the person's message.
+
+        If none matches and `is_forgiving` is True, records with similar names are offered.
+        """
         found = await self._search(entity, words, actor)
         match found:
             case ranking.OneMatch():
@@ -106,7 +112,10 @@ class Lookup:
                 assert_never(found)
 
     async def find_named_records(self, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
-        """Return the keys of `titles` ("deal:481" → title) whose title the person's text names and fits no other record."""
+        """Return the keys ("deal:481") of the records that the message `text` names by title, if no other record fits that title.
+
+        `titles` maps each record's key to its title.
+        """
         found: set[str] = set()
         for target, title in list(titles.items())[:100]:
             if len(found) < 3 and is_mentioned(title, text):  # noqa: PLR2004 - a request names a few records, not dozens
@@ -130,7 +139,7 @@ class Lookup:
         return ranking.find_match(words, [self._naming.build_candidate(entity, row) for row in rows], me=actor.bitrix_user_id)
 
     async def _find_nearest_records(self, entity: str, words: str, actor: Actor) -> tuple[ranking.Candidate[JsonObject], ...]:
-        """Return visible records spelt like `words`, nearest first; none if the portal cannot be searched for them."""
+        """Return visible records whose title is spelt almost like `words`, nearest first; none if the portal cannot search for them."""
         pieces = list_search_pieces(words)
         if not pieces:
             return ()
@@ -159,9 +168,10 @@ class Lookup:
         return Resolved(value=place.actor.bitrix_user_id, label=place.actor.name, named_by_person=True)
 
     def _resolve_current(self, place: ReferenceContext, field: str) -> Resolution:
-        """Return the record that the conversation is about at present.
+        """Resolve "@current": return the record that the conversation is about at present.
 
-        Its kind is the one whose id `field` holds (contact for CONTACT_ID, deal for a reminder's `deal`), else that of the call's record.
+        `field`, which holds the reference, tells the kind of record (CONTACT_ID: a contact); otherwise it is the kind that the call is
+        about.
         """
         entity = _find_held_kind(field) or self._naming.find_entity(place.method, place.params)
         number = place.state.agent.objects.get(_CURRENT.get(entity, ""))
@@ -239,7 +249,7 @@ class Lookup:
                 assert_never(found)
 
     async def _find_category(self, entity: str, params: JsonObject) -> int | None:
-        """Return the id of the funnel that a step is about, from its parameters or else from its record; None means the default funnel."""
+        """Return the id of the funnel in a call's parameters, or of the record that the call is about; None means the default funnel."""
         if entity == "lead":
             return None
         for place in ("fields", "filter"):
@@ -278,7 +288,7 @@ class Lookup:
         )
 
     async def _resolve_sum(self, words: str, reference: str, place: ReferenceContext) -> Resolution:
-        """Resolve a sum; its currency is added if the portal could otherwise take the number for a sum in another currency."""
+        """Resolve a sum of money to a number, or to "5000|USD" if the portal could otherwise read the number in another currency."""
         method = self._reads.catalogue.find(place.method)
         currency = find_currency(words, place.actor)
         if not currency or method is None or method.reads_only:
@@ -312,12 +322,12 @@ class Lookup:
         return await self._naming.find_field_type(self._naming.find_entity(place.method, place.params), code)
 
     def _is_write(self, place: ReferenceContext) -> bool:
-        """Return whether the step may change something, so that data it is checked against must be read from the portal, not the cache."""
+        """Return whether the call may change something in the portal; if so, its names are checked against fresh data, not the cache."""
         method = self._reads.catalogue.find(place.method)
         return method is None or not method.reads_only
 
     async def _find_departments(self, words: str) -> frozenset[int] | None:
-        """Return the ids of the departments that the words name; None if they name none: «из Казани» may be part of a person's name."""
+        """Return the ids of the departments that the words name; None if they name none, for example «Казани» in «Анна из Казани»."""
         try:
             departments = await self._reference.load_departments()
         except BitrixError:  # departments need a permission of their own: without it the words count as part of the name
@@ -332,12 +342,12 @@ NamedT = TypeVar("NamedT", Stage, Category)
 
 
 def _number_named(items: Sequence[NamedT]) -> list[ranking.Candidate[NamedT]]:
-    """Return stages or funnels as candidates, numbered from 1: a funnel may have the id 0, which is no number of a candidate."""
+    """Return stages or funnels as candidates for `ranking`, with ids counted from 1, since a funnel's own id may be 0."""
     return [ranking.Candidate(id=number, title=item.name, item=item) for number, item in enumerate(items, start=1)]
 
 
 def _build_guess(code: str, words: str, options: tuple[Option, ...]) -> Ambiguous:
-    """Return the question whether one of `options` was meant; even a single one is asked about, since the name is another."""
+    """Return the question whether the person meant one of `options`, whose names are only similar to `words`."""
     return Ambiguous(ask=Notice(code=code, args={"name": words}), options=options, is_guess=True)
 
 
@@ -352,20 +362,20 @@ def _parse_numbers(value: object) -> frozenset[int]:
 
 
 def _build_search_start(word: str) -> str:
-    """Return the search text for a word: the beginning that all its case forms share, up to the first е, since a title may have ё there."""
+    """Return the beginning of a word that all its case forms share, cut before the first «е», since a title may have «ё» there."""
     start = find_shared_start(word)
     place = start.find(PLAIN_YE)
     return start[:place] if place >= _SHORTEST else start
 
 
 def _find_held_kind(field: str) -> str:
-    """Return the kind of record whose id the field holds: "contact" for CONTACT_ID and contactId; "" if its name names no kind."""
+    """Return the kind of record whose id a field holds: "contact" for CONTACT_ID and contactId; "" if the field's name tells no kind."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
     return kind if kind in _CURRENT else ""
 
 
 def _has_field(value: object, key: str) -> bool:
-    """Return whether the parameters contain a field with that key, at any depth."""
+    """Return whether a call's parameters contain a field named `key`, at any depth and in any spelling."""
     return isinstance(value, Mapping) and any(to_field_key(str(name)) == key or _has_field(item, key) for name, item in value.items())
 
 

@@ -1,4 +1,7 @@
-"""Finds the names of records, people, stages, fields and sums, and the owners of records; implements `Names` of the gate's ports."""
+"""Finds the names of portal objects (records, people, stages, fields) and the owners of records, and formats sums of money.
+
+`Naming` implements the protocol `Names` that the gate uses.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,15 +35,15 @@ _SMART = _WORDS.read_titles("smart_item")
 
 
 class Naming:
-    """Finds names of portal objects. An object without a known name is shown by its number, not by a guess. Reads may raise BitrixError."""
+    """Finds the names of portal objects; an object whose name is not known is shown by its number. The reads may raise BitrixError."""
 
     def __init__(self, reads: PortalReader) -> None:
-        """Keep the reader."""
+        """Store the portal reader."""
         self._reads = reads
         self._reference = reads.reference
 
     async def find_user_name(self, user_id: int) -> str:
-        """Return an employee's name, "Анна Ковалёва"."""
+        """Return the name of an employee («Анна Ковалёва»), or «№7» if it is not known."""
         user = await self._reference.find_user(user_id)
         return to_visible_line(user.full_name if user else "", limit=60) or f"№{user_id}"
 
@@ -56,24 +59,27 @@ class Naming:
         return to_visible_line(found.name, limit=60) if found else ""
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        """Return a stage's name, "Договор". `category_id`, its funnel, is not needed if the stage id contains the funnel ("C1:NEW")."""
+        """Return the name of a stage («Договор»), or the stage's id if no name is known.
+
+        `category_id` is the funnel of the stage. It is ignored if the stage id contains the funnel ("C1:NEW" contains 1).
+        """
         stage = await self._reference.find_stage(entity, stage_id, category_id)
         return to_visible_line(stage.name, limit=40) if stage else stage_id
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """Return the name of a funnel."""
+        """Return the name of a funnel of deals, or of the smart process `entity` ("item:177"); «№10» if the name is not known."""
         items = await self._reference.load_categories(entity, has=lambda items: any(item.id == category_id for item in items))
         return next((to_visible_line(item.name, limit=60) for item in items if item.id == category_id), f"№{category_id}")
 
     async def find_status_name(self, book: str, code: str) -> str:
-        """Return the name of an entry of the CRM status list `book`: for "CALL" in SOURCE it is «Звонок»."""
+        """Return the name of an entry of the CRM status list `book`, or `code` if it is not known: «Звонок» for "CALL" in SOURCE."""
         stages = await self._reference.load_status_entries(book, has=lambda stages: any(stage.id == code for stage in stages))
         return next((to_visible_line(stage.name, limit=60) for stage in stages if stage.id == code), code)
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """Return the name of a kind of record: «элемент смарт-процесса «Договоры»», «счёт» or "quote"; "" for deals and other common kinds.
+        """Return the name of a kind of record that the text catalogues (bot/i18n) do not name; "" for deals and other common kinds.
 
-        The names of the common kinds stand in the text catalogues (bot/i18n).
+        Examples are «элемент смарт-процесса «Договоры»» for "item:177" and «счёт» for invoices.
         """
         number = to_type_number(entity)
         if entity in _FIXED_KINDS or to_own_kind(entity) != entity or number is None or not entity.startswith("item:"):
@@ -86,13 +92,13 @@ class Naming:
         return f"{_SMART[locale]} «{title}»" if title else f"{_SMART[locale]} №{number}"
 
     async def find_title(self, entity: str, record_id: int) -> str:
-        """Return the title of a record."""
+        """Return the title of a record (the name of an employee or contact), or «№481» if it is not known."""
         if entity == "user":
             return await self.find_user_name(record_id)
         return (await self.find_titles([(entity, record_id)]))[entity, record_id]
 
     async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
-        """Return the titles of several records by (kind, id), read fifty per request."""
+        """Return the titles of several records by (kind, id), read fifty per request; «№481» for a record without a known title."""
         records = await self._reads.load_records([(to_own_kind(entity), number) for entity, number in targets])
         found: dict[tuple[str, int], str] = {}
         for entity, number in targets:
@@ -101,11 +107,14 @@ class Naming:
         return found
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """Return the address of the record's page; "" for kinds without one. A task's address contains `user`, an employee id."""
+        """Return the address of a record's page on the portal; "" for kinds of records without a page.
+
+        `user` is the employee id that the address of a task contains.
+        """
         return build_card_url(self._reads.client.base_url, to_own_kind(entity), record_id, user=user) if record_id > 0 else ""
 
     def extract_title(self, entity: str, record: JsonObject) -> str:
-        """Return the title of a record that was already read."""
+        """Return the title of a record that was already read; for a contact or employee it is the full name."""
         row = RecordRow.model_validate(record)
         return trim_text(to_visible_line(row.full_name if entity in {"contact", "user"} else row.title), limit=80)
 
@@ -132,21 +141,27 @@ class Naming:
                 return f"{self.extract_title(entity, row)} · №{record.id}" if record.id else self.extract_title(entity, row)
 
     async def load_currency_book(self) -> CurrencyBook:
-        """Return how the portal writes its currencies; an empty book if the portal fails, so that a sum can always be shown."""
+        """Return the portal's currencies by code, each with the way it is written; an empty book if the portal fails."""
         try:
             return await self._reference.load_currency_book()
         except BitrixError:
             return NO_CURRENCY_BOOK
 
     async def format_money(self, amount: object, currency: str, locale: Locale) -> str:
-        """Format the exact sum as the portal does, «1 234 567,50 ₽»; other text is returned as it is, an unknown currency as its code."""
+        """Format an exact sum of money as the portal does: «1 234 567,50 ₽».
+
+        An `amount` that is no number is returned as text. A currency that the portal does not have is written as its code.
+        """
         found = parse_amount(amount)
         if found is None:
             return to_visible_line(str(amount))
         return format_sum(found, to_visible_line(currency, limit=12) or None, locale=locale, book=await self.load_currency_book())
 
     async def find_field_title(self, entity: str, name: str) -> str:
-        """Return the portal's title of the field `name` (STAGE_ID or stageId); "" if it has no title or the portal fails."""
+        """Return the portal's title of a field; "" if it has no title or the portal fails.
+
+        `name` is the field's name in either spelling of the portal, STAGE_ID or stageId.
+        """
         found = await self._find_field(entity, name)
         return to_visible_line(found.title, limit=80) if found else ""
 
@@ -156,7 +171,7 @@ class Naming:
         return found.type if found else ""
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
-        """Describe the value of a portal field in words; None if the value needs no words or the field is not known."""
+        """Describe the value of a record's field in words; None if the value needs no words, the field is not known or the portal fails."""
         field = await self._find_field(entity, name)
         if field is None:
             return None
@@ -190,7 +205,7 @@ class Naming:
         return user.time_zone if user and is_zone(user.time_zone) else await self.load_portal_zone()
 
     def build_candidate(self, entity: str, row: JsonObject) -> ranking.Candidate[JsonObject]:
-        """Build from a portal's row the candidate (id, title, owner, whether it is closed) that `ranking` compares with a query."""
+        """Build the candidate (id, title, owner, whether it is closed) for a record, which `ranking` compares with the person's words."""
         record = RecordRow.model_validate(row)
         return ranking.Candidate(
             id=record.id,
@@ -201,7 +216,7 @@ class Naming:
         )
 
     def find_owner(self, entity: str, row: JsonObject) -> int:
-        """Return the employee id of a record's owner; 0 if the row names none."""
+        """Return the employee id of the person responsible for a record; 0 if the row names nobody."""
         field = self._reads.catalogue.entities[entity.partition(":")[0]].owner_field
         return to_number(row.get(field) or row.get(names.to_universal(field, entity)))
 
@@ -211,7 +226,7 @@ class Naming:
         return allowed is None or self.find_owner(entity, row) in allowed
 
     def build_owner_filter(self, entity: str, actor: Actor) -> dict[str, object]:
-        """Return the filter that limits a list to the records that `actor` may see."""
+        """Return the portal's filter that limits a list to the records that `actor` may see; {} if `actor` may see all."""
         allowed = _list_visible_users(actor)
         return {} if allowed is None else {self._reads.catalogue.entities[entity.partition(":")[0]].owner_field: sorted(allowed)}
 
@@ -241,7 +256,10 @@ class Naming:
             return record.stage  # a smart process may have no stages, or no names for them
 
     async def _find_field(self, entity: str, name: str) -> Field | None:
-        """Return the portal's field named `name` (STAGE_ID or stageId); None if it is not known."""
+        """Return the description of a record's field; None if it is not known.
+
+        `name` is the field's name in either spelling of the portal, STAGE_ID or stageId.
+        """
         kind = to_own_kind(entity)
         try:
             fields = await self._reference.load_fields(kind, has=lambda fields: _pick_field(fields, name, kind) is not None)

@@ -1,7 +1,8 @@
-"""Renders outcomes of calls for the model and the person; code adds labels, links, counts and sums, and prose is mostly withheld.
+"""Renders the outcomes of calls for the language model and for the person; code adds labels, links, counts and sums.
 
-Prose (comments, descriptions, any text that is not a known label such as a title) is shown to the model only if the step asked for that
-field by name, since the model can only be misled by text that it reads. Text that is shown taints the turn: later changes may need a card.
+Prose (comments, descriptions, any text that is not a label such as a title or a name) is shown to the model only if the call asked for that
+field by name, since text that the model does not read cannot mislead it. After the model has read prose, the gate may ask the person to
+confirm the later changes of the turn.
 """
 
 import re
@@ -40,14 +41,17 @@ _PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|"
 
 
 async def render_outcome(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
-    """Return the outcome as the model and the person read it; may raise BitrixError."""
+    """Return the view of a call's outcome for the model and the person; may raise BitrixError."""
     found = await _render_result(outcome, naming, actor)
     text = "; ".join(part for part in (found.text, outcome.detail) if part)
     return replace(found, text=text, prose=found.prose or outcome.foreign_text)
 
 
 async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
-    """Render the portal's answer. Parts of a record (its products, its checklist) have ids, too, but are not treated as records."""
+    """Render the portal's answer: as records or employees if the call reads or writes these, otherwise as plain data.
+
+    Parts of a record (its products, its checklist) have ids as well, but they are rendered as plain data.
+    """
     rows = extract_rows(outcome.result)
     # for an element of a smart process, the kind of record is known only from the call
     entity = naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
@@ -59,7 +63,7 @@ async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> Outc
 
 
 def extract_rows(result: object) -> list[JsonObject]:
-    """Return the records in an answer, which is a list, a list inside a mapping, or one record."""
+    """Return the records in the portal's answer, which may be a list, a mapping that contains a list, or a single record."""
     if isinstance(result, Mapping):
         for key in ("items", "tasks"):
             if isinstance(result.get(key), list):
@@ -110,9 +114,10 @@ async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor
 
 
 def _select_fields(row: JsonObject, asked: frozenset[str]) -> tuple[dict[str, object], list[str], bool]:
-    """Return what the model sees of a record: the fields, the texts of other people in them, and whether one of them is prose.
+    """Return the part of a record that the model sees: its fields, the names and contact data in them, and whether one field is prose.
 
-    Plain values and labels are selected always, prose only if the step asked for its field by name (`asked`, in capitals).
+    `asked` holds the field names, in capitals, that the call asked for. Prose is included only for these. Numbers, dates, codes, labels,
+    phones and e-mails are always included.
     """
     fields: dict[str, object] = {}
     labels: list[str] = []
@@ -136,7 +141,10 @@ def _select_fields(row: JsonObject, asked: frozenset[str]) -> tuple[dict[str, ob
 
 
 async def _name_choices(entity: str, row: JsonObject, naming: Naming) -> dict[str, str]:
-    """Return by field the names of chosen list values. An administrator defined them, so they are labels and not prose."""
+    """Return the names of the values chosen in the record's list fields: field → names, separated by commas.
+
+    An administrator of the portal defined these names, so they count as labels and not as prose.
+    """
     found: dict[str, str] = {}
     for key, value in row.items():
         if key.lower().startswith("uf") and _CHOSEN.fullmatch(str(value)):
@@ -147,7 +155,7 @@ async def _name_choices(entity: str, row: JsonObject, naming: Naming) -> dict[st
 
 
 def _extract_addresses(value: object) -> list[str]:
-    """Return the phones and addresses in a field, without comments beside them; an empty list if the field holds any other text."""
+    """Return the phones and e-mail addresses in a field; an empty list if the field also holds any other text."""
     elements = value if isinstance(value, list) else [value]
     values = [item.get("VALUE", item.get("value")) if isinstance(item, Mapping) else item for item in elements]
     known = [item for item in values if isinstance(item, str) and len(item) <= MAX_LABEL and _ADDRESS.fullmatch(item.strip())]
@@ -155,7 +163,10 @@ def _extract_addresses(value: object) -> list[str]:
 
 
 def _count_records(outcome: Outcome, rows: Sequence[JsonObject]) -> tuple[int, Mapping[str, Decimal]]:
-    """Return the number of records, and their sums by currency; {} in place of sums if only some of the records were read."""
+    """Return the number of records and the totals of their sums by currency.
+
+    The totals are {} if only a part of the records was read.
+    """
     if outcome.sums and outcome.total is not None:
         return outcome.total, {currency: Decimal(amount) for currency, amount in outcome.sums.items()}
     total = max(outcome.total or 0, len(rows))
@@ -172,13 +183,13 @@ def _sum_by_currency(rows: Sequence[JsonObject]) -> Mapping[str, Decimal]:
 
 
 def _format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
-    """Return the sums as "12,4 млн ₽", one part for each currency; "" without sums."""
+    """Return the totals as text, one part for each currency: "12,4 млн ₽ + 3 000 $"; "" if `sums` is empty."""
     parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
     return " + ".join(parts)
 
 
 def _render_other(outcome: Outcome) -> OutcomeView:
-    """Render an answer that holds no known records as data with secrets hidden; text in it counts as prose."""
+    """Render an answer that is no list of records or employees as plain data, with secrets hidden; any text in it counts as prose."""
     if outcome.commands:
         lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
         return OutcomeView(text="; ".join(lines), prose=_has_prose(outcome.result))
@@ -193,7 +204,10 @@ def _render_other(outcome: Outcome) -> OutcomeView:
 
 
 def _shorten(value: object) -> object:
-    """Return the value cut to a size that cannot fill the prompt; a large list or mapping is replaced by the beginning of its text form."""
+    """Return the value, shortened so that it cannot fill the prompt.
+
+    A text, or the text form of a large list or mapping, is cut to `MAX_PROSE` characters.
+    """
     if isinstance(value, str):
         return trim_text(value, limit=MAX_PROSE)
     return value if len(str(value)) <= MAX_PROSE else trim_text(str(value), limit=MAX_PROSE)

@@ -1,6 +1,6 @@
-"""Reads the portal for the program's own needs: records, lists, and through `reference` its stages, employees and fields. Never writes.
+"""Reads the portal for the program's own needs: records, lists and reference data (stages, employees, fields). Never writes.
 
-Records are read from the portal at every call; reference data is cached, as the module `reference` describes.
+Records are read from the portal at every call. Reference data is cached, as the module `reference` describes.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -34,7 +34,7 @@ class PortalReader:
         self.reference = Reference(self.client, clock)
 
     async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, JsonObject | None]:
-        """Return each target's current record, None where it does not exist."""
+        """Return the current data of each record in `targets`, given as (kind, id); None for a record that does not exist."""
         wanted = list(dict.fromkeys(targets))
         if len(wanted) == 1:
             return {wanted[0]: await self._read_record(wanted[0])}
@@ -47,10 +47,10 @@ class PortalReader:
         return found
 
     async def load_each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
-        """Return each target's record (None if it does not exist), or the error that prevented reading it.
+        """Return for each record in `targets` its data, None if it does not exist, or the error that prevented reading it.
 
-        A failed record does not affect the others and is retried once on its own. Errors that concern all records are raised: nothing
-        was sent, or a status other than 400 and 404.
+        After an error the record is read once more, on its own. Raises BitrixError if a request could not be sent, if the second read got
+        no answer, or if the portal refused with a status other than 400 and 404 or for lack of access.
         """
         wanted = list(dict.fromkeys(targets))
         found: dict[Target, RecordOrError] = {}
@@ -80,20 +80,26 @@ class PortalReader:
             return error
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Return the id of the first stage of each funnel by its name ("deal:1", "lead:0", "item:177:10"), read from the portal now."""
+        """Return the id of the first stage of each funnel in `wanted`: {"deal:1": "C1:NEW"} for the funnel 1 of deals.
+
+        The stages are read from the portal at every call.
+        """
         return await self.reference.load_first_stages(wanted)
 
     async def search(self, entity: str, start: str, extra: JsonObject) -> list[JsonObject]:
-        """Return the rows of records whose title has a word that begins with `start`; `extra` is added to the filter.
+        """Return at most 500 records whose title (of contacts: last name) contains `start`; `extra` is added to the filter.
 
-        The caller decides which of the rows fits best.
+        The caller decides which of the records fits best.
         """
         spec = self.catalogue.entities[entity]
         method, params = _build_search(entity, spec.list, start, extra)
         return (await read_first_rows(self.client, method, params, max_rows=500)).rows
 
     async def search_pieces(self, entity: str, pieces: Sequence[str], extra: JsonObject) -> list[JsonObject]:
-        """Return rows with any of `pieces` in the title, of each piece the newest fifty, in one call; pieces that failed are left out."""
+        """Return the records whose title contains any of `pieces`: for each piece the newest fifty, all read in one request.
+
+        `extra` is added to the filter. A piece whose search failed is left out.
+        """
         spec = self.catalogue.entities[entity]
         found = (_build_search(entity, spec.list, piece, extra) for piece in pieces)
         commands = [
@@ -104,7 +110,7 @@ class PortalReader:
         return [row for outcome in read_answer(commands, answer) if outcome.status == "success" for row in extract_rows(outcome.result)]
 
     async def load_rows(self, method: str, params: JsonObject, *, limit: int = 500) -> list[JsonObject]:
-        """Return the rows of a list, at most `limit`."""
+        """Return the rows that the list method `method` gives for `params`, at most `limit`."""
         return (await read_first_rows(self.client, method, params, max_rows=limit)).rows
 
     async def find_own_user(self) -> int:
@@ -113,7 +119,7 @@ class PortalReader:
         return RecordRow.model_validate(found).id if isinstance(found, Mapping) else 0
 
     def discard_for_call(self, method: str) -> None:
-        """Mark reference data that a call of `method` by the bot may have changed as outdated, whether or not the call succeeded."""
+        """Mark as outdated the cached reference data that a call of `method` may have changed, even if the call failed."""
         self.reference.discard_for_call(method)
 
     async def _read_record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> JsonObject | None:
@@ -127,13 +133,13 @@ class PortalReader:
         return _unwrap(answer.result, spec.result_key)
 
     def _build_read(self, target: Target) -> tuple[Entity, dict[str, object]]:
-        """Return the description of the record's kind and the parameters of the call that reads it; "item:177" is the smart process 177."""
+        """Return the catalogue's description of the record's kind, and the parameters of the call that reads the record."""
         kind, _, type_id = target[0].partition(":")
         spec = self.catalogue.entities[kind]
         return spec, {spec.id_param: target[1], **({"entityTypeId": int(type_id)} if type_id else {})}
 
     async def _read_chunk(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
-        """Return the record or the error of each target, read in one batch; raises BitrixError if the batch as a whole failed."""
+        """Read at most fifty records in one batch; return the record or the error of each. Raises BitrixError if the whole batch failed."""
         commands = []
         for number, target in enumerate(targets):
             spec, params = self._build_read(target)
@@ -164,7 +170,11 @@ def _build_search(entity: str, method: str, start: str, extra: JsonObject) -> tu
 
 
 def _unwrap(result: object, key: str) -> JsonObject | None:
-    """Return the record in an answer, None if there is none; for a missing task the portal reports success with `[]`."""
+    """Return the record in the portal's answer; None if there is none.
+
+    The record is under `key` in the answer, or is the answer itself if `key` is "". For a missing task the portal reports success with
+    `[]`.
+    """
     if key and isinstance(result, Mapping):
         result = result.get(key)
     return to_storable(result) if isinstance(result, Mapping) and result else None

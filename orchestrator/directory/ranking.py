@@ -1,8 +1,9 @@
-"""Decides which records a query names: one, a few to choose from, too many, or none. Also finds field codes similar to an unknown one.
+"""Decides which records a query (the words of the person or of the model) names: one, a few to choose from, too many, or none.
 
-If the query is the whole title or number («№481») of some records, records that it names only in part are left out. A title written word
-for word wins over a title in another case, unless the query may be a case form of that title, too: «Александра» may mean Александр, so both
-are offered. Buttons list open records first, then the person's own, then better matches; owner and state never decide which one is meant.
+Rules: records whose whole title or number («№481») is the query win over records that it names only in part. A title written exactly as in
+the query wins over a title in another grammatical case, unless the query may also be a case form of the second title: «Александра» may mean
+Александр, so both are offered. Buttons list open records first, then the person's own, then better matches. Whether a record is open and
+who owns it never decides which record is meant. `find_similar_codes` finds the codes of fields that resemble an unknown code.
 """
 
 import re
@@ -22,7 +23,7 @@ _NUMBER: Final = re.compile(r"(?:.*[\s№#])?[№#]?\s?([0-9]{1,18})", re.DOTALL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate(Generic[T]):
-    """An `item` that a query may name, by its title or by its number `id`."""
+    """A record, employee, stage or funnel (`item`) that a query may name, by its title or by its number `id`."""
 
     id: int
     title: str
@@ -33,35 +34,38 @@ class Candidate(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class OneMatch(Generic[T]):
-    """The only record that fits the query; the caller uses it and shows it to the person."""
+    """The result if exactly one record fits the query; the caller uses the record and shows it to the person."""
 
     found: Candidate[T]
 
 
 @dataclass(frozen=True, slots=True)
 class SeveralMatches(Generic[T]):
-    """Two or more records, at most the limit, shown as buttons. Pressing one is a choice, never consent to a change."""
+    """The result if a few records fit the query; the person chooses one with a button. This choice is no consent to a change."""
 
     candidates: tuple[Candidate[T], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TooManyMatches:
-    """More records than there are buttons; the person is asked to be more precise."""
+    """The result if more records fit the query than there are buttons; the person is asked to be more precise."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class NoMatch:
-    """No record fits."""
+    """The result if no record fits the query."""
 
 
 Match = OneMatch[T] | SeveralMatches[T] | TooManyMatches | NoMatch
 
 
 def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None, limit: int = LIMIT) -> Match[T]:
-    """Return which of the candidates the query names; `me` is the person's Bitrix24 user id (None: no user). Repeated ids count once."""
+    """Return which of the candidates the query names: one, several (at most `limit`), too many or none.
+
+    `me` is the person's Bitrix24 user id, or None. Of several candidates with the same id, one is kept.
+    """
     unique = {one.id: one for one in candidates}
     scored = [
         (worth, one) for one in unique.values() if (worth := EXACT if _is_number_of(query, one.id) else measure_match(query, one.title)) > 0
@@ -77,7 +81,10 @@ def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None
 
 
 def find_nearest(query: str, candidates: Iterable[Candidate[T]], *, me: int | None, limit: int = LIMIT) -> tuple[Candidate[T], ...]:
-    """Return the candidates that the query names with one or two wrong letters, nearest first. They may only be offered, never used."""
+    """Return the candidates whose title differs from the query in one or two letters, nearest first, at most `limit`.
+
+    The person must confirm such a candidate, since its name is not the one in the query. `me` is the person's Bitrix24 user id, or None.
+    """
     unique = {one.id: one for one in candidates}
     near = [(wrong, one) for one in unique.values() if (wrong := measure_misspelling(query, one.title)) is not None]
     ordered = sorted(near, key=lambda pair: (pair[0], _build_sort_key(0.0, pair[1], me=me)))
@@ -106,9 +113,10 @@ _LONGEST: Final = 80
 
 
 def find_similar_codes(name: str, known: Mapping[str, str], *, most: int = 3) -> tuple[str, ...]:
-    """Return the codes of `known` (code → title, which may be empty) that `name` may mean, most similar first; usually none.
+    """Return the field codes that the unknown name `name` may mean, at most `most`, the most similar first; usually none.
 
-    `opportunity` and `Opportunity` mean OPPORTUNITY, «Номер договора» the code with that title, and OPORTUNITY is similar enough.
+    `known` maps each code to its title, which may be "". For example, `opportunity` and the misspelt OPORTUNITY are similar to OPPORTUNITY,
+    and «Номер договора» to the code with that title.
     """
     written = name[:_LONGEST]
     worth = {

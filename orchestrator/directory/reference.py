@@ -1,8 +1,8 @@
 """Caches the portal's reference data: employees, departments, funnels, stages, currencies, fields, smart processes.
 
-A value for display is at most as old as `KINDS` allows, or older while the portal fails. Checks of a write use `fresh=True`, which reads
-from the portal now or raises its error. Portal events and the bot's own calls mark what they change as outdated. For statuses and funnels
-Bitrix24 documents no events, so they are cached only for a short time.
+Data for display is at most as old as `KINDS` allows; while the portal fails, older data is used. A check of a write uses `fresh=True`,
+which reads from the portal now or raises its error. Events of the portal and the bot's own calls mark the data that they change as
+outdated. For statuses and funnels Bitrix24 documents no events, so they are cached only for a short time.
 """
 
 import re
@@ -37,9 +37,10 @@ _ACTIVE = (True, "Y", "true", "1", None)
 
 
 class Reference:
-    """Cached reads of reference data. Every read may raise BitrixError.
+    """Reads reference data, mostly from a cache. Every read may raise BitrixError.
 
-    `has` says whether cached data contains the item that the caller looks for; if it returns False, the data is read again once.
+    Two arguments of the reads go around the cache. `fresh=True` reads from the portal now. `has` is a function that says whether the cached
+    data contains the item that the caller looks for; if it returns False, the data is read again once.
     """
 
     def __init__(self, client: PortalCaller, clock: Clock) -> None:
@@ -49,11 +50,14 @@ class Reference:
         self._patience = ReadTimeouts(clock)
 
     async def load_users(self, *, fresh: bool = False, has: Contains[Mapping[int, User]] | None = None) -> Mapping[int, User]:
-        """Return the first 5,000 employees by id, including the dismissed."""
+        """Return the first 5,000 employees by id, including those who have left the company."""
         return await self._get(("users",), partial(reads.read_users, self._client), fresh=fresh, has=has)
 
     async def find_user(self, user_id: int, *, fresh: bool = False) -> User | None:
-        """Return one employee, who is read on their own if the cached list does not contain them; None for an unknown id."""
+        """Return one employee; None for an unknown id.
+
+        An employee who is not in the cached list is read from the portal separately.
+        """
         read = partial(reads.read_user, self._client, user_id)
         if not fresh and (row := (await self.load_users()).get(user_id)) is not None:
             return row
@@ -85,14 +89,20 @@ class Reference:
     async def load_stages(
         self, entity: str, category: int | None = None, *, fresh: bool = False, has: Contains[Sequence[Stage]] | None = None
     ) -> Sequence[Stage]:
-        """Return the stages of a funnel in order, of the default funnel if none is given; empty for kinds without stages."""
+        """Return the stages of the funnel `category` in order; empty for kinds of records without stages.
+
+        Without `category` these are the stages of the default funnel.
+        """
         if category is None or (category == 0 and has_funnels(entity)):
             category = await self.find_default_category(entity, fresh=fresh)
         book = find_stage_entity_id(entity, category)
         return await self.load_status_entries(book, fresh=fresh, has=has) if book else ()
 
     async def find_stage(self, entity: str, stage_id: str, category: int | None = None, *, fresh: bool = False) -> Stage | None:
-        """Return the stage with this id, None if there is none. A funnel in the id ("C1:NEW", "DT177_10:NEW") replaces `category`."""
+        """Return the stage with this id; None if there is none.
+
+        If the stage id contains a funnel (1 in "C1:NEW", 10 in "DT177_10:NEW"), that funnel is used in place of `category`.
+        """
         funnel = parse_funnel(stage_id)
         category = category if funnel is None else funnel
         stages = await self.load_stages(entity, category, fresh=fresh, has=lambda stages: any(stage.id == stage_id for stage in stages))
@@ -103,7 +113,10 @@ class Reference:
         return await self._get(("stages", book), partial(reads.read_stages, self._client, book), fresh=fresh, has=has)
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Return the id of each funnel's first stage by the funnel ("deal:1", "lead:0", "item:177:10"), read now for checking a write."""
+        """Return the id of the first stage of each funnel in `wanted`: {"deal:1": "C1:NEW"} for the funnel 1 of deals.
+
+        The stages are read from the portal at every call, since writes are checked against them. A funnel without stages is left out.
+        """
         firsts: dict[str, str] = {}
         for key in dict.fromkeys(wanted):
             entity, _, category = key.rpartition(":")
@@ -114,20 +127,20 @@ class Reference:
         return firsts
 
     async def load_currency_book(self) -> CurrencyBook:
-        """Return how the portal writes its currencies."""
+        """Return the portal's currencies by code, each with the way it is written."""
         return await self._get(("currencies",), partial(reads.read_currencies, self._client))
 
     async def load_fields(
         self, entity: str, *, fresh: bool = False, has: Contains[Mapping[str, Field]] | None = None
     ) -> Mapping[str, Field]:
-        """Return the fields of a kind of record by code; empty for kinds without fields.
+        """Return the fields of a kind of record by code; empty for kinds without a list of fields.
 
-        For "deal" the codes are spelled as in the classic methods (STAGE_ID), for "item:2" as in crm.item.* (stageId).
+        The codes of "deal" are spelled as in the methods crm.deal.* (STAGE_ID), those of "item:2" (deals, too) as in crm.item.* (stageId).
         """
         return await self._get(("fields", entity), partial(reads.read_fields, self._client, entity), fresh=fresh, has=has)
 
     async def load_types(self, *, fresh: bool = False, has: Contains[Mapping[int, SmartType]] | None = None) -> Mapping[int, SmartType]:
-        """Return the smart processes by entityTypeId."""
+        """Return the smart processes by their number, the portal's entityTypeId (177 in "item:177")."""
         return await self._get(("types",), partial(reads.read_types, self._client), fresh=fresh, has=has)
 
     async def load_portal_zone(self) -> str:
@@ -135,19 +148,22 @@ class Reference:
         return await self._get(("zone",), partial(reads.read_zone, self._client))
 
     def discard(self, kind: str = "", *detail: str) -> None:
-        """Mark `kind` (such as "fields", "deal") as outdated; without a kind, clear the whole cache."""
+        """Mark as outdated the cached data of the kind `kind` ("fields"), or only its part `detail` ("deal").
+
+        Without `kind`, the whole cache is cleared.
+        """
         if kind:
             self._shelf.discard(kind, *detail)
         else:
             self._shelf.clear()
 
     def discard_for_event(self, event_name: str) -> None:
-        """Mark the reference data that a portal event reports as changed as outdated; events about other things have no effect."""
+        """Mark as outdated the cached data that a portal event says was changed. Events that concern no reference data have no effect."""
         for key in find_outdated_by_event(event_name):
             self._shelf.discard(*key)
 
     def discard_for_call(self, method: str) -> None:
-        """Mark the reference data that a call of `method` by the bot may have changed as outdated, whether or not the call succeeded."""
+        """Mark as outdated the cached data that a call of `method` may have changed, even if the call failed."""
         for key in find_outdated_by_call(method):
             self._shelf.discard(*key)
 
@@ -162,15 +178,16 @@ class Reference:
 
 
 def is_employed(user: User) -> bool:
-    """Return whether the employee was not dismissed."""
+    """Return whether the employee has not left the company."""
     return user.active in _ACTIVE
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceKind:
-    """How long one kind of data is cached, and the patterns of the portal events and methods that make it outdated.
+    """The caching rules for one kind of reference data.
 
-    A group in a pattern captures which part of the kind is outdated, such as "deal" for the fields of deals.
+    `life` is the greatest age of data for display. `events` and `methods` are patterns: a portal event or a method of the bot's own call
+    that matches makes the data outdated. A group in a pattern names the part that is outdated, such as "deal" for the fields of deals.
     """
 
     life: timedelta
@@ -207,12 +224,18 @@ KINDS: Final = {
 
 
 def find_outdated_by_event(name: str) -> tuple[Key, ...]:
-    """Return the cache keys of data that a portal event (ONCRMDEALUSERFIELDADD) makes outdated; none for events about records."""
+    """Return the cache keys of the data that a portal event, such as ONCRMDEALUSERFIELDADD, makes outdated.
+
+    The result is empty for events about records.
+    """
     return tuple(_find_outdated(name, {kind: row.events for kind, row in KINDS.items()}))
 
 
 def find_outdated_by_call(method: str) -> tuple[Key, ...]:
-    """Return the cache keys of data that a call of `method` by the bot makes outdated, so that its own changes need no portal event."""
+    """Return the cache keys of the data that a call of `method` by the bot makes outdated.
+
+    The bot thus notices its own changes without an event from the portal.
+    """
     return tuple(_find_outdated(method, {kind: row.methods for kind, row in KINDS.items()}))
 
 

@@ -1,7 +1,8 @@
-"""Caches portal reads, with one read at a time per key; limits how long a read may take and how soon one that timed out is retried.
+"""Caches reads of the portal, and limits how long a read may take and how soon a failed read is repeated.
 
-There are three ways to read: `load` for display returns an old value while the portal fails; `load_matching` for a lookup reads again once
-if the item is missing; `load_fresh` for checking a write returns a value read after the call began, or raises the portal's error.
+There are three ways to read. `load`, for display, returns an old value while the portal fails. `load_matching`, for a search, reads again
+once if the cached value lacks the item. `load_fresh`, for checking a write, returns a value that was read after the call began, or raises
+the portal's error. For each key only one read runs at a time.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ class _Entry:
 
 
 class ReadCache:
-    """A cache of portal reads by key."""
+    """A cache of what was read from the portal, by key; a key is a tuple such as ("fields", "deal")."""
 
     def __init__(self, clock: Clock) -> None:
         """Start with an empty cache."""
@@ -49,7 +50,10 @@ class ReadCache:
         self._reads = 0
 
     async def load(self, key: Key, read: Read[T], *, life: timedelta) -> T:
-        """Return a value at most `life` old; while the portal fails, the last value read. Raises BitrixError if nothing was read yet."""
+        """Return a value that is at most `life` old, calling `read` if necessary.
+
+        While the portal fails, the result is the last value read. Raises BitrixError if there is none.
+        """
         entry = self._get_entry(key)
         if not self._is_younger(entry, life):
             async with entry.lock:
@@ -68,7 +72,7 @@ class ReadCache:
         return await self.load(key, read, life=min(life, MISS_RETRY_AGE))
 
     async def load_fresh(self, key: Key, read: Read[T]) -> T:
-        """Return a value that was read after this call began. Raises BitrixError if that fails, even if an older value is cached.
+        """Return a value that was read after this call began. Raises BitrixError if the read fails, even if an older value is cached.
 
         Callers that wait at the same time share one read.
         """
@@ -80,14 +84,17 @@ class ReadCache:
             return cast("T", entry.value)
 
     def discard(self, *prefix: str) -> None:
-        """Mark every key that begins with `prefix` as outdated: it is read again, and the old value is used only while the portal fails."""
+        """Mark every key that begins with `prefix` as outdated.
+
+        The next `load` reads its value again, and returns the old one only while the portal fails.
+        """
         for key, entry in self._entries.items():
             if key[: len(prefix)] == prefix:
                 entry.read_at = entry.failed_at = entry.failure = None
                 entry.forgotten += 1
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove all values from the cache."""
         self._entries.clear()
 
     def _get_entry(self, key: Key) -> _Entry:
@@ -112,7 +119,10 @@ class ReadCache:
         entry.read_at = self._clock.now() if entry.forgotten == forgotten else None
 
     async def _read_or_keep(self, entry: _Entry, read: Read[object], life: timedelta) -> None:
-        """Read the value, or keep the old one if that fails; a refusal is not retried within `life`, another error not within a pause."""
+        """Read the value; if the read fails, keep the old value, or raise the error if there is none.
+
+        After a refusal by the portal nothing is read again within `life`, after another error not within a short pause.
+        """
         if self._is_resting(entry, life):
             if not entry.known and entry.failure is not None:
                 raise entry.failure.with_traceback(None)
@@ -143,14 +153,14 @@ TIMEOUT_PAUSE: Final = timedelta(seconds=60)
 
 
 class ReadTimedOut(OutcomeUnknown):
-    """The portal did not answer this read in time, or did not answer one of the same kind within the last minute.
+    """The portal did not answer a read in time, or a read of the same kind of data timed out within the last minute.
 
-    Callers that check a write or show a value thereby learn that the data is not known now and that waiting would not help.
+    The error tells the caller that the data is not known now and that waiting would not help.
     """
 
 
 class ReadTimeouts:
-    """Limits the time of reads, and rejects reads of a kind of data that has just timed out."""
+    """Sets a timeout for reads; after a timeout, it rejects further reads of the same kind of data for a minute."""
 
     def __init__(self, clock: Clock) -> None:
         """Start without any timeouts."""
@@ -158,7 +168,10 @@ class ReadTimeouts:
         self._hung: dict[tuple[str, ...], datetime] = {}
 
     def wrap(self, key: tuple[str, ...], read: Callable[[], Awaitable[R]]) -> Callable[[], Awaitable[R]]:
-        """Return `read` wrapped so that it raises ReadTimedOut if it takes too long, and at once while reads of its kind are paused."""
+        """Return a function that calls `read` with a timeout, and raises ReadTimedOut when the time is over.
+
+        After a timeout, it raises ReadTimedOut at once, without reading, until the pause for this kind of data is over.
+        """
         # Fifty funnels or employees of one batch must not time out one after the other.
         method = (key[0], key[1].partition(":")[0]) if key[0] == "fields" else key[:1]
 

@@ -20,7 +20,7 @@ INVOICE: Final = "item:31"
 
 
 def _parse_choices(items: object) -> dict[str, str]:
-    """Return the names of list values by id ("79" → «Элемент списка»).
+    """Return the values of a list field, id → name ("79" → «Элемент списка»).
 
     The portal gives them as a list of {ID, VALUE}, or as a mapping in the answer of tasks.task.getFields.
     """
@@ -36,7 +36,10 @@ _Settings = Annotated[JsonObject, BeforeValidator(lambda value: value if isinsta
 
 
 class ReferenceRow(View):
-    """One row of reference data; its fields may be given by the portal's names or by their own."""
+    """Base class of one parsed row of reference data.
+
+    A row from the portal has the portal's field names (STATUS_ID); code may also use the names of the class (id).
+    """
 
     model_config = ConfigDict(validate_by_name=True)
 
@@ -58,7 +61,7 @@ class Category(ReferenceRow):
 
 
 class Department(ReferenceRow):
-    """A department; `parent` and `head` are 0 if it has none."""
+    """A department. `parent` is the id of the department above it, `head` the employee id of its head; 0 means none."""
 
     id: Number = pydantic.Field(0, validation_alias="ID")
     name: Text = pydantic.Field("", validation_alias="NAME")
@@ -67,14 +70,14 @@ class Department(ReferenceRow):
 
 
 class SmartType(ReferenceRow):
-    """A smart process: its number (177 in "item:177"), and the portal's title for it."""
+    """A smart process (a kind of record that the company defined): its number, 177 in "item:177", and its title."""
 
     id: int = pydantic.Field(validation_alias="entityTypeId")
     title: Text = ""
 
 
 class Field(ReferenceRow):
-    """A field as the portal describes it. `title` is "" if the portal gives only the code."""
+    """The description of a field of a record. `title` is "" if the portal gives the field no title other than its code."""
 
     code: str
     title: str
@@ -94,13 +97,16 @@ class Field(ReferenceRow):
 
 
 def to_own_kind(entity: str) -> str:
-    """Return the kind's own name: "deal" for "item:2". Only four kinds have one; other kinds are returned unchanged."""
+    """Return the short name of a kind of record: "deal" for "item:2".
+
+    Only leads, deals, contacts and companies have a short name. Other kinds are returned unchanged.
+    """
     family, _, number = entity.partition(":")
     return _OWN_KINDS.get(number, entity) if family == "item" else entity
 
 
 def to_type_number(entity: str) -> int | None:
-    """Return the entityTypeId of a kind of record, None if it has none."""
+    """Return the portal's number (entityTypeId) of a kind of record: 2 for "deal", 177 for "item:177"; None if it has none."""
     family, _, number = entity.partition(":")
     if family == "item" and number.isascii() and number.isdecimal():
         return int(number)
@@ -130,6 +136,9 @@ def parse_funnel(stage_id: str) -> int | None:
 
 
 def has_funnels(entity: str) -> bool:
-    """Return whether the stages of this kind belong to funnels whose ids need not begin at 0."""
+    """Return whether this kind of record has funnels whose ids need not begin at 0, as smart processes and invoices have.
+
+    For deals the result is False, since their default funnel always has the id 0.
+    """
     kind = to_own_kind(entity)
     return kind.startswith("item:") and kind != QUOTE

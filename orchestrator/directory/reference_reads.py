@@ -25,9 +25,10 @@ _BY_ID: Final = {"sort": "ID", "order": "ASC"}
 
 
 async def read_users(client: PortalCaller) -> Mapping[int, User]:
-    """Return employees by id, including the dismissed: the first 5,000, normally in three requests.
+    """Return the first 5,000 employees by id, including those who have left the company; normally three requests.
 
-    The list can only be read by offset. If an employee leaves the list between two pages, another one is skipped, so it is read again.
+    The portal gives the list in pages by offset. If an employee disappears from it between two pages, another one is skipped, so the list
+    is then read again.
     """
     found: dict[int, User] = {}
     for _ in range(_MAX_PASSES):
@@ -60,28 +61,28 @@ async def read_categories(client: PortalCaller, entity: str) -> Sequence[Categor
 
 
 async def read_stages(client: PortalCaller, book: str) -> Sequence[Stage]:
-    """Return the entries of one status list in order; empty for a list that does not exist."""
+    """Return the entries of the CRM status list `book` in the portal's order; empty for a list that does not exist."""
     params = {"filter": {"ENTITY_ID": book}, "order": {"SORT": "ASC"}}
     rows = (await read_first_rows(client, "crm.status.list", params, max_rows=_MOST_ROWS)).rows
     return sorted(map(Stage.model_validate, rows), key=lambda stage: stage.sort)
 
 
 async def read_currencies(client: PortalCaller) -> Mapping[str, CurrencyStyle]:
-    """Return how the portal writes each of its currencies, in the portal's language."""
+    """Return the portal's currencies by code, each with the way it is written in the portal's language."""
     rows = (await read_first_rows(client, "crm.currency.list", {}, max_rows=_MOST_ROWS)).rows
     return {str(row["CURRENCY"]): parse_currency_style(row) for row in rows}
 
 
 async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
-    """Return the smart processes by entityTypeId; needs CRM administrator rights."""
+    """Return the smart processes by their number, the portal's entityTypeId. The portal requires CRM administrator rights."""
     rows = (await read_first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
     return {item.id: item for item in map(SmartType.model_validate, rows)}
 
 
 async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
-    """Return the fields of a kind of record by the names that its methods take; for "item:2", deals by the names that crm.item.* takes.
+    """Return the fields of a kind of record by code; empty for kinds without a list of fields.
 
-    Empty for kinds without a list of fields.
+    The codes are spelled as in the methods of that kind: STAGE_ID for "deal" (crm.deal.*), stageId for "item:2" (deals in crm.item.*).
     """
     family = entity.partition(":")[0]
     if family == "item":
@@ -100,10 +101,10 @@ async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
 
 
 async def read_zone(client: PortalCaller) -> str:
-    """Return the portal's time zone.
+    """Return the name of the portal's time zone.
 
-    It is the zone of the user in whose name the bot calls the portal, if that zone agrees with the offset of the server's clock; else a
-    zone with the server's offset.
+    The portal tells only the offset of its clock, and the zone of the user in whose name the bot calls it. That user's zone is returned if
+    it has this offset now; otherwise a zone that has the offset all year.
     """
     moment = datetime.fromisoformat(str((await client.call("server.time", {}, repeatable=True)).result))
     profile = (await client.call("profile", {}, repeatable=True)).result
@@ -114,9 +115,9 @@ async def read_zone(client: PortalCaller) -> str:
 
 
 async def _read_employee_pass(client: PortalCaller) -> tuple[list[JsonObject], list[int]]:
-    """Read the list of employees once, and return its rows and the total that each page gave. Employees added during the read are included.
+    """Read the list of employees once; return its rows, and the total number of employees that each page reported.
 
-    The total of the first page is 0 if the portal gives none.
+    Employees who were added during the read are included. The total of the first page is 0 if the portal reports none.
     """
     first = await client.call("user.get", _BY_ID, repeatable=True)
     rows, totals, at = _extract_rows(first.result), [first.total or 0], first.next
@@ -149,9 +150,9 @@ def _extract_rows(result: object) -> list[JsonObject]:
 
 
 def _build_field(code: str, row: JsonObject) -> Field:
-    """Build a field from the portal's row.
+    """Build the description of a field from the portal's row.
 
-    Its title is the form label, since the classic methods give only the code as the `title` of a custom field.
+    The title is the label of the field in the form, since for a custom field the classic methods give only the code as `title`.
     """
     made = Field.model_validate({**row, "code": code, "title": ""})
     labels = (row.get(name) for name in ("formLabel", "listLabel", "title", "filterLabel"))

@@ -1,4 +1,7 @@
-"""Parses the portal's rows of records and employees into objects; a row's fields may be in classic (TITLE) or new (title) spelling."""
+"""Parses the portal's rows of records and employees into typed objects.
+
+The portal spells a field in the classic way (TITLE, STAGE_ID) or in the new way (title, stageId), depending on the method.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -10,7 +13,7 @@ from orchestrator.domain.frozen import View
 
 
 def to_number(value: object) -> int:
-    """Return the number, which the portal writes as a number or as text; 0 for anything else."""
+    """Return a number that the portal writes as a number or as digits in a string; 0 for any other value."""
     text = str(value if value is not None else "")
     return int(text) if text.isascii() and text.isdecimal() else 0
 
@@ -21,7 +24,7 @@ Number = Annotated[int, BeforeValidator(to_number)]
 
 
 class RecordRow(View):
-    """The fields of a record or employee that people read; a field that the row does not have is "" or 0."""
+    """The fields of a record or employee that labels and checks use; a field that the row lacks is "", 0 or None."""
 
     model_config = ConfigDict(
         alias_generator=AliasGenerator(validation_alias=lambda name: AliasChoices(name.upper(), to_camel(name))), validate_by_name=True
@@ -30,7 +33,10 @@ class RecordRow(View):
     @model_validator(mode="before")
     @classmethod
     def _drop_blanks(cls, row: object) -> object:
-        """Leave out what is blank, so that a value in one spelling counts although the other spelling stands there empty."""
+        """Remove the blank fields from a row.
+
+        A row may have a field in both spellings, one of them blank; the other one then counts.
+        """
         return {name: value for name, value in row.items() if value is not None and value != ""} if isinstance(row, Mapping) else row
 
     id: Number = 0

@@ -1,4 +1,7 @@
-"""Resolves references to days, times and sums ("@date:завтра") to the form that a field needs; builds the question about an unclear one."""
+"""Resolves references to days, times and sums ("@date:завтра", "@sum:5 тыс") to the value that a field of the portal needs.
+
+For an unclear date or sum it builds the question to the person.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -32,10 +35,10 @@ _PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
 
 
 def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime) -> Resolution:
-    """Resolve words to a day for date-only fields, else to a time with offset; one in the past is Unresolved and reported to the person.
+    """Resolve the words for a day or time: to a day for a field that holds only a date, otherwise to a time with its offset.
 
-    `kind` is the portal's type of the field; if it is "" (not known), the field's name decides. A filter's prefix in it (">=CLOSEDATE")
-    is ignored.
+    A time in the past is Unresolved, and the person is told so. `kind` is the portal's type of the field; if it is "" (not known), the name
+    `field` decides. A filter's prefix in that name (">=CLOSEDATE") is ignored.
     """
     pure = kind == "date" if kind in {"date", "datetime"} else field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS
     wanted: WhenPurpose = "day" if pure else "reminder" if field.lower() == _REMINDER else "deadline"
@@ -60,7 +63,10 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
 
 
 def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | float | str]) -> Resolution:
-    """Resolve words to a sum, whose value is what the function `written` returns for it; a sum with two readings becomes buttons."""
+    """Resolve the words for a sum of money; if they have two possible meanings, the person chooses one with a button.
+
+    `written` converts the parsed sum to the value of the field: `to_number` or `to_portal_money`.
+    """
     try:
         found = parse_sum(words, locale=actor.locale)
     except UnclearSum as unclear:
@@ -75,18 +81,21 @@ def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | floa
 
 
 def to_number(found: Sum) -> int | float:
-    """Return the sum's number without its currency, for sums that have none and for fields that take none."""
+    """Return the amount of a sum as a number without the currency."""
     whole = found.amount == found.amount.to_integral_value()
     return int(found.amount) if whole else float(found.amount)
 
 
 def to_portal_money(found: Sum) -> int | float | str:
-    """Return the sum as the portal writes money ("5000|USD"), or the number if it has no currency. The gate splits such text again."""
+    """Return a sum as the portal writes money ("5000|USD"), or as a number if it has no currency.
+
+    The gate later splits such text into the amount and the currency field where the call needs it.
+    """
     return f"{to_number(found)}|{found.currency}" if found.currency else to_number(found)
 
 
 def find_currency(words: str, actor: Actor) -> str:
-    """Return the ISO code of the currency named with a sum; "" if none is named or the words are not a sum."""
+    """Return the ISO code of the currency that the words for a sum name; "" if they name none or are not a sum."""
     try:
         return parse_sum(words, locale=actor.locale).currency or ""
     except UnclearSum as unclear:
@@ -108,12 +117,12 @@ _OR: Final = _QUESTIONS.read_titles("or")
 
 
 def format_sum_question(unclear: UnclearSum, *, locale: Locale = "ru") -> str:
-    """Return the question about an unclear sum, with its readings: «Какая это сумма? 1,50 или 1 500»."""
+    """Return the question about an unclear sum, with its possible meanings: «Какая это сумма? 1,50 или 1 500»."""
     readings = _OR[locale].join(format_sum(option.amount, option.currency, locale=locale) for option in unclear.options)
     question = _SUM_QUESTIONS[unclear.reason][locale]
     return f"{question} {readings}" if unclear.reason == "two_readings" else question
 
 
 def format_date_question(unclear: Unclear, *, locale: Locale = "ru") -> str:
-    """Return the question about an unclear date."""
+    """Return the question that asks the person to make an unclear date clear, in the language `locale`."""
     return _DATE_QUESTIONS[unclear.reason][locale]

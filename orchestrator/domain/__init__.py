@@ -1,1 +1,1 @@
-"""Value types shared by the whole orchestrator: actors, effects, outcomes, replies, addresses, errors. Frozen data only."""
+"""Immutable value types that all parts of the orchestrator exchange: actors, effects, outcomes, replies, addresses, errors."""

@@ -1,4 +1,4 @@
-"""Who acts, and the safety modes (how far the program may go: "shadow" only plans writes)."""
+"""The actor (who makes a request) and the safety modes, which limit what the program may do: in "shadow" mode it only plans writes."""
 
 from typing import Literal
 
@@ -14,10 +14,11 @@ MODES: tuple[Mode, ...] = ("shadow", "canary", "full")
 
 
 class Actor(Frozen):
-    """Whoever a request is made for: a person of the access file, a named HTTP token, or the local user of the command line.
+    """The person or program that makes a request: a person of the access file, a named HTTP token, or the local user of the command line.
 
-    `sees` limits whose records the actor may touch: the actor's own, all, or those of the listed users of the portal. `max_mode` is the
-    highest safety mode the actor may use.
+    `sees` limits the records that the actor may read and change: "own" means the records for which the actor is responsible, "all" means
+    all, and a tuple of employee ids means the records of these employees and the actor's own. `max_mode` is the highest safety mode the
+    actor may use.
     """
 
     key: str

@@ -19,7 +19,7 @@ _CHAT: Final = re.compile(r"-?[0-9]{1,20}(?::[0-9]{1,12})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of one conversation; `thread` is "" outside a topic."""
+    """The parts of a session key: the channel ("tg"), the chat and the thread; `thread` is "" outside a topic of a group."""
 
     channel: str
     chat: str
@@ -44,30 +44,30 @@ class Address:
 
     @property
     def is_pulled(self) -> bool:
-        """Whether the client fetches its messages itself, so that nothing is delivered to it."""
+        """Whether the client of this channel fetches its messages itself, as over HTTP; the program then delivers none."""
         return self.channel in PULL_CHANNELS
 
     def format(self) -> str:
-        """Return the address as a session key."""
+        """Return the session key that has these parts; the inverse of `parse`."""
         return ":".join(part for part in (self.channel, self.chat, self.thread) if part)
 
 
 def is_chat(session: str) -> bool:
-    """Whether a session key names a chat of a messenger, with or without a topic."""
+    """Return whether a session key names a chat of a messenger; a chat with a topic (thread) counts too."""
     channel, _, place = session.partition(":")
     return channel in CHAT_CHANNELS and _CHAT.fullmatch(place) is not None
 
 
 def build_sibling_key(session: str, place: str) -> str:
-    """Return the session key of the chat `place` ("-100200300.5", "1007"), in the messenger of `session`.
+    """Return the session key of another chat, `place`, in the same messenger as `session`: "1007" → "tg:1007".
 
-    The data of a button names a chat in this short form, without the messenger and with a dot in place of the colon.
+    The data of a button names a chat in this short form: without the messenger, and with a dot in place of the colon ("-100200300.5").
     """
     return f"{Address.parse(session).channel}:{place.replace('.', ':')}"
 
 
 def list_possible_keys(text: str) -> list[str]:
-    """Return the session keys that `text` may stand for: the text itself, or the number of a chat in each messenger."""
+    """Return the session keys that `text` may stand for: `text` itself, and `text` as the number of a chat in each messenger."""
     return [text, *(f"{channel}:{text}" for channel in sorted(CHAT_CHANNELS))]
 
 

@@ -1,4 +1,4 @@
-"""A confirmation card as people see it: the preview that the gate builds and the journal keeps, and the card as one chat shows it."""
+"""A confirmation card as people see it: the preview of the call, which the gate builds, and the card as it is shown in one chat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class PreviewLine(View):
 
 
 class PreviewPart(View):
-    """One record, and what a call changes in it."""
+    """The part of a card about one record: the record, and the fields that a call changes in it."""
 
     verb: str = ""
     """The verb of the call: add, update, delete, batch, or for an action the last word of its method."""
@@ -44,7 +44,7 @@ class PreviewPart(View):
 
 
 class Preview(PreviewPart):
-    """What a card shows of a call: one record, or with `items` the records of a batch."""
+    """The content of a card: what a call will do to one record or, in `items`, to the records of a batch."""
 
     items: Sequence[PreviewPart] = ()
     count: int = 1
@@ -56,7 +56,7 @@ class Preview(PreviewPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardView:
-    """A card as one chat shows it, parsed from the body of its row in the outbox."""
+    """A card as it is shown in one chat, parsed from a stored message of the outbox; rendering code draws it."""
 
     card: Card
     preview: Preview
@@ -73,7 +73,10 @@ class CardView:
 
     @classmethod
     def from_card(cls, card: Card, *, stage: int = 1, home: str = "") -> Self:
-        """Return the view of a card; raises pydantic's error if its preview, reasons or reports are malformed."""
+        """Return the view of a stored card; raises pydantic's ValidationError if its preview, reasons or reports are malformed.
+
+        `stage` and `home` become the fields of the same names.
+        """
         return cls(
             card=card,
             preview=Preview.model_validate(card.preview or {}),
@@ -85,18 +88,15 @@ class CardView:
 
     @classmethod
     def from_body(cls, body: JsonObject) -> Self:
-        """Return the view that the body of an outbox row of kind "card" or "details" stores."""
+        """Return the view of the card that is stored as the body of an outbox row of kind "card" or "details"."""
         return cls.from_card(Card.from_stored(body), stage=body.get("stage") or 1, home=body.get("home") or "")
 
     @property
     def is_waiting_for_lead(self) -> bool:
-        """Whether somebody other than the reader decides this card.
-
-        That is so where the requester sees the card of a call that a lead (head of sales) must approve.
-        """
+        """Whether a lead (head of sales) decides this card, while its reader, who requested the call, only sees it."""
         return bool(self.card.told_names) and not self.home
 
     @property
     def is_second_tap_due(self) -> bool:
-        """Whether the first of two taps was made."""
+        """Whether the person pressed the button once and must press it a second time to approve; some cards need two taps."""
         return self.stage == 2  # noqa: PLR2004 - the second of two taps

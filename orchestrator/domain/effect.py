@@ -11,11 +11,11 @@ EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "run"]
 
 
 class Provenance(Frozen):
-    """Where the words in an effect come from; the gate checks whether texts of other people could have caused the call.
+    """The origin of the words in an effect; the gate uses it to check whether texts of other people could have caused the call.
 
-    `targets` are the records ("deal:481") that the person named or selected, that the conversation was about, or that this turn created.
-    `external` holds the short texts (titles, names) of records read in this turn. `prose` says whether free text written by others was
-    read, `pasted` whether such text came with the person's message. `person_text` is what the person wrote.
+    `targets` are the records ("deal:481") that the person named or chose, that the conversation was about, or that this turn created.
+    `external` holds the short texts (titles, names) of records that were read in this turn. `prose` is True if free text written by others
+    was read in this turn. `pasted` is True if such text came with the person's message. `person_text` is what the person wrote.
     """
 
     prose: bool = False

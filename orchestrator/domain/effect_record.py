@@ -1,6 +1,7 @@
-"""What the effects table stores of one effect, as far as people are told of it: the call, who asked for it, and when it began.
+"""Typed views of a row of the effects table, for reports and messages: the call, who asked for it, when it began, and its outcome.
 
-Read it from `EffectRow.call` with `model_validate`. To run the call again, decode it (`orchestrator/gate/call/serialization.py`).
+`EffectRecord.model_validate(row.call)` reads one. A call that is to be run again must be decoded with
+`orchestrator/gate/call/serialization.py` in place of these views.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from state.stored import JsonObject
 
 
 class StoredCall(View):
-    """A call, or one command of a batch."""
+    """A call to the portal or another service as the effects table stores it, or one command of a batch."""
 
     kind: str = "bitrix"
     method: str = ""
@@ -25,12 +26,15 @@ class StoredCall(View):
 
     @property
     def leaves(self) -> "Sequence[StoredCall]":
-        """The commands of a batch, or the call itself."""
+        """The single calls: the commands of a batch, or the call itself if it is no batch."""
         return self.commands or [self]
 
 
 class EffectRecord(View):
-    """One effect. After an erasure of the person's data `call` is None, and names and words are empty."""
+    """One effect as the effects table stores it, from `EffectRow.call`: the call, the requester and the time.
+
+    After the requester's data was erased, `call` is None, and names and texts are empty.
+    """
 
     call: StoredCall | None = None
     requested_by: str = ""

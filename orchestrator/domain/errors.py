@@ -1,4 +1,4 @@
-"""Errors of the orchestrator; the tree says whom each one is meant for. None refers to HTTP or Telegram: `bot` translates them.
+"""Errors of the orchestrator. The tree shows whom each error is meant for. No error refers to HTTP or Telegram: `bot` translates them.
 
 SdelkaError
 ├── SettingsError        operations staff: a setting is missing or wrong; the message names it
@@ -14,7 +14,7 @@ class SdelkaError(Exception):
     """Base class of the errors that this program raises on purpose."""
 
     def __init__(self, reason: str | None = None) -> None:
-        """Store `reason`, or the first line of the class's docstring when none is given."""
+        """Store `reason` as the error's message; without `reason`, the message is the first line of the class's docstring."""
         self.reason = reason or (type(self).__doc__ or "").split("\n", maxsplit=1)[0]
         super().__init__(self.reason)
 
@@ -32,12 +32,21 @@ class OverBudget(SdelkaError):
 
 
 class JournalUnwritable(SdelkaError):
-    """The journal could not be written, so nothing was sent to the portal."""
+    """The journal could not be written, so nothing was sent to the portal.
+
+    The journal is the store of all events; a call is sent only after its intent is stored there.
+    """
 
 
 class SessionTaken(SdelkaError):
-    """Another process is working on this session."""
+    """Another process is working on this session.
+
+    A session is one conversation; only the process that holds its lease may work on it.
+    """
 
 
 class DefinitionError(SdelkaError):
-    """A definition file is wrong."""
+    """A definition file is wrong.
+
+    The message tells the file's author what is wrong, where, and how to fix it.
+    """

@@ -12,13 +12,16 @@ class Frozen(BaseModel):
 
 
 class View(BaseModel):
-    """Base class of immutable values parsed from stored JSON; fields unknown to this version of the program are dropped.
+    """Base class of immutable values parsed from stored JSON; fields that this version of the program does not know are dropped.
 
-    Read one with `model_validate`; its errors do not quote the value, because they are logged and it may hold what people wrote.
+    `model_validate` parses one. Its errors do not quote the value, because they are logged and the value may contain what people wrote.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON object with only those fields that were given: an absent field is not the same as its default."""
+        """Return the value as a JSON object without the fields that were not set explicitly.
+
+        The stored body thus tells an absent field from a field that was set to its default.
+        """
         return self.model_dump(mode="json", exclude_unset=True)

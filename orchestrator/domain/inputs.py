@@ -1,7 +1,8 @@
-"""The bodies of inbox rows (what has come into a session: messages, clicks, due timers), one class for each kind of row.
+"""The bodies of inbox rows, one class for each kind of row. An inbox row is an input of a session: a message, a click, a due timer.
 
-Doors and features build one and store `to_json()`; the handler of the kind reads the stored body with `model_validate`, or with
-`parse_input` where a row may be of any kind. Bodies are stored and may have been written by another version: a new field needs a default.
+The code that receives an input builds its class and stores `to_json()`. The handler of that kind parses the stored body with
+`model_validate`, or with `parse_input` if the row may be of any kind. A stored body may have been written by another version of the
+program, so a new field needs a default.
 """
 
 from collections.abc import Mapping
@@ -31,9 +32,9 @@ _TextOrBlank = Annotated[str, BeforeValidator(lambda value: value if isinstance(
 
 
 class Click(Input):
-    """The ids of a button click and of the card it is about, read from an input of any kind; "" where the input has none.
+    """Base class of inputs from button clicks: the id of the click and of the confirmation card it is about; "" if there is none.
 
-    It can be read from every body, also a malformed one: inputs that cannot be handled are put aside with it.
+    It can parse the body of every inbox row, even a malformed one. The program thus finds the click of an input that it cannot handle.
     """
 
     callback_id: _TextOrBlank = ""
@@ -42,7 +43,7 @@ class Click(Input):
 
 
 class PlacedInput(Input):
-    """Base class of messages that a person sends into a chat: when they were sent, and where they stand in the chat."""
+    """Base class of the messages that people send into a chat: the sending time, and the message's position in the chat."""
 
     at: int | None = None
     """Seconds since 1970 on the messenger's clock; None where messages have no sending time."""
@@ -54,7 +55,7 @@ class PlacedInput(Input):
 
 
 class TextMessage(PlacedInput, kind="message"):
-    """A request of a person in words."""
+    """A person's request in words: a typed message, a sample request sent with a button, or a transcribed voice message."""
 
     text: str = ""
     """The person's own words."""
@@ -71,9 +72,9 @@ class TextMessage(PlacedInput, kind="message"):
 
 
 class ChoiceMade(Click, kind="message"):
-    """The answer to the question which record or person a name means, given by choosing an option.
+    """The person's answer to the question which record or employee a name means: the option that they chose.
 
-    Its rows have the kind "message" too.
+    Its inbox rows have the kind "message", as those of `TextMessage` have.
     """
 
     answers: str
@@ -83,7 +84,7 @@ class ChoiceMade(Click, kind="message"):
 
 
 class VoiceMessage(PlacedInput, kind="voice"):
-    """A voice message: a recording to transcribe."""
+    """A voice message: the recording, which is to be transcribed, and the text once that is done."""
 
     file_id: str
     seconds: int
@@ -95,13 +96,13 @@ class VoiceMessage(PlacedInput, kind="voice"):
 
 
 class EditedMessage(PlacedInput, kind="edited"):
-    """The new text of a message that was edited."""
+    """A message that its author edited after sending it, with its new text."""
 
     text: str
 
 
 class CardDecision(Click, kind="decision"):
-    """A person's decision about a card."""
+    """A person's decision about a confirmation card: approval or denial."""
 
     confirmation_id: str
     nonce: str
@@ -116,7 +117,7 @@ class CardDecision(Click, kind="decision"):
 
 
 class Command(Input, kind="command"):
-    """A typed command, or one of the buttons that stand for a command."""
+    """A command such as /stop, which a person typed or sent with a button."""
 
     name: str
     args: str = ""
@@ -125,14 +126,14 @@ class Command(Input, kind="command"):
 
 
 class FeatureClick(Click, kind="press"):
-    """A click on a button of a feature; the first of `words` names the feature's handler."""
+    """A click on a button of a feature (a part of the program such as history); the first of `words` names the handler in that feature."""
 
     words: tuple[str, ...] = ()
     message_id: int = 0
 
 
 class ReminderClick(Click, kind="reminder"):
-    """A click on a button under a reminder; `place` identifies the message with the button."""
+    """A click on a button below a message about a reminder; `place` tells this message from other messages about the same reminder."""
 
     reminder: str
     action: str
@@ -140,7 +141,7 @@ class ReminderClick(Click, kind="reminder"):
 
 
 class TimerDue(Input, kind="timer"):
-    """A timer that has become due. The fields of the body with which it was set are added to these fields."""
+    """A timer that has become due. The body also contains the fields that were stored when the timer was set."""
 
     timer: str
     """The id of the timer."""
@@ -148,7 +149,7 @@ class TimerDue(Input, kind="timer"):
 
 
 class CallTimerDue(TimerDue):
-    """The due timer of a call whose outcome is unknown."""
+    """A due timer of a call whose outcome is unknown: the portal is asked again whether the call happened."""
 
     effect_id: str
 
@@ -162,7 +163,7 @@ class CardTimerDue(TimerDue):
 
 
 class FieldValue(Input, kind="edit_value"):
-    """The new value for a field of a card, typed in reply to the question with the number `ask`."""
+    """The new value for a field of a card, typed by a person; `ask` is the number of the question that the person answers."""
 
     confirmation_id: str
     ask: int
@@ -171,7 +172,10 @@ class FieldValue(Input, kind="edit_value"):
 
 
 class DenialReason(Input, kind="reason"):
-    """Why a lead (head of sales) denied a card; without a card id it belongs to the card on which the lead last pressed a button."""
+    """The reason, typed by a lead (head of sales), why a card was denied.
+
+    Without `confirmation_id` it belongs to the card on which the lead last pressed a button.
+    """
 
     confirmation_id: str = ""
     nonce: str = ""
@@ -189,7 +193,7 @@ class PreferenceChange(Input, kind="preference"):
 
 
 class JoinRequest(Input, kind="join"):
-    """Somebody opened an invitation link; the fields are derived from the link's token."""
+    """A person opened an invitation link to get access; `token_id` and `unlock` are derived from the link's secret token."""
 
     token_id: str
     unlock: str
@@ -197,20 +201,21 @@ class JoinRequest(Input, kind="join"):
 
 
 class AccessRequest(Input, kind="knock"):
-    """A person who has no access wrote to the bot."""
+    """A person who has no access wrote to the bot, which counts as a request for access."""
 
 
 class PeopleClick(Input, kind="people_press"):
-    """A click on a button of the screens that manage people's access, in the chat `chat` of the row's session."""
+    """A click on a button of the screens that manage people's access; `chat` is the session key of the chat with the button."""
 
     press: tuple[str, ...]
     chat: str
 
 
 class AccessFileChange(Input, kind="access_file"):
-    """The access file (who may use the bot) was changed.
+    """The access file, which lists the people who may use the bot, was changed.
 
-    `left` names the people who are no longer in it, `count` says how many it names, `faults` why the file was rejected ("" if it was not).
+    `left` holds the people whom it no longer lists, `count` is the number of people that it lists, and `faults` is the reason why the file
+    was rejected, or "" if it was accepted.
     """
 
     left: tuple[str, ...]
@@ -219,9 +224,10 @@ class AccessFileChange(Input, kind="access_file"):
 
 
 class AccessEnd(Input, kind="access_lost"):
-    """The end of a person's access.
+    """A person lost the access to the bot.
 
-    It comes first as an order of operations staff (kind "person_removed", no `why`), then in each session with a card of that person.
+    Operations staff order this with a row of kind "person_removed" (without `why`). After that, each session with a card of the person gets
+    a row of kind "access_lost".
     """
 
     person: str
@@ -229,7 +235,10 @@ class AccessEnd(Input, kind="access_lost"):
 
 
 class FreezeNews(Input, kind="freeze_news"):
-    """All writes to the portal were stopped ("frozen") or allowed again; `at` is the time in ISO format."""
+    """News for the administrators that all writes to the portal were stopped (`what` is "frozen") or allowed again.
+
+    `at` is the time of the order in ISO format, `via` the way in which the order was given.
+    """
 
     what: str
     at: str
@@ -238,7 +247,11 @@ class FreezeNews(Input, kind="freeze_news"):
 
 
 class PolicyNews(Input, kind="policy_news"):
-    """The policy file has changed or has become invalid."""
+    """News for the administrators that the policy file (the company's rules) has changed or has become invalid.
+
+    `faults` are the mistakes in an invalid file, `digest` identifies the content of a valid one, and `restart` says whether the change
+    needs a restart of the program.
+    """
 
     digest: str
     faults: tuple[str, ...]
@@ -266,9 +279,9 @@ def parse_input(row: InboxRow) -> Input | None:
 
 
 def parse_neighbour(row: InboxRow) -> Input | None:
-    """Return what `parse_input` returns, and None for a malformed body too.
+    """Return the parsed body as `parse_input` does, but None for a malformed body too.
 
-    For looks at rows beside the one that is being handled: a malformed one must fail alone, when its own turn comes.
+    Use it to look at rows other than the one being handled: a malformed row must fail only when it is handled itself.
     """
     try:
         return parse_input(row)

@@ -1,4 +1,4 @@
-"""The bodies of messages other than replies and cards. Features build them, the outbox stores them, and `bot` renders them."""
+"""The bodies of outgoing messages other than replies and cards. Features build them, the outbox stores them, and `bot` renders them."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,14 @@ from state.stored import JsonObject
 
 
 class NewsAuthor(View):
-    """Who changed a record; `via` says whether it was done through the bot."""
+    """A person who changed a record; `via` is True if the change was made through the bot."""
 
     name: str = ""
     via: bool = False
 
 
 class NewsItem(PreviewPart):
-    """What other people changed in one record, or that they created or deleted it."""
+    """One record in a message about other people's changes: what happened to it, who did it and, in `lines`, which fields changed."""
 
     what: str = ""
     """What happened to the record: "added", "changed", "deleted", or "first" for a change of one of which the bot knew nothing before."""
@@ -55,7 +55,7 @@ class HistoryEntry(PreviewPart):
 
 
 class HistoryBody(View):
-    """A message of kind "history": one page of a record's history, counted from 0."""
+    """A message of kind "history": one page of the history of a record's changes. `page` counts from 0."""
 
     record: str = ""
     entity: str = ""
@@ -72,9 +72,9 @@ class HistoryBody(View):
 
 
 class CallLine(View):
-    """One call in a list.
+    """One line in a list of the bot's calls, for a call that was made or that waits for a decision on its card.
 
-    `named` holds the arguments with which a message names the call; `preview` is the heading of an open card.
+    `named` holds the arguments of the message that describes the call. `preview` holds the heading of the card, if the card is open.
     """
 
     who: str = ""
@@ -88,9 +88,9 @@ class CallLine(View):
 
 
 class CallGroup(View):
-    """The first lines of a list of calls.
+    """A list of calls, shortened to its first lines.
 
-    `name` is the person whose calls they are, `count` how many calls there are, `more` how many of them are not shown.
+    `name` is the person who requested the calls, `count` the number of all calls, and `more` the number of calls that are not shown.
     """
 
     name: str = ""
@@ -100,7 +100,7 @@ class CallGroup(View):
 
 
 class TeamLine(View):
-    """How many records of one person are overdue, due today, closing and idle; with `name` "" those of the whole team."""
+    """The numbers of a person's deals and tasks that are overdue, due today, closing soon and idle; `name` is "" for the whole team."""
 
     name: str = ""
     overdue: int = 0
@@ -117,9 +117,9 @@ class AgendaSection(View):
 
 
 class DailyBody(View):
-    """A message of kind "daily": what is due for a person (morning digest or answer to /today), or the evening summary for leads.
+    """A message of kind "daily": a person's agenda (the morning digest, or the answer to /today), or the evening summary for leads.
 
-    It may also be the notice that a message of this day is lost.
+    If a message of this day did not arrive, it is the notice that says so. A lead is a head of sales.
     """
 
     what: str
@@ -136,7 +136,7 @@ class DailyBody(View):
 
 
 class ReminderItem(View):
-    """One reminder as it is shown; `hour` is its time if it is due today."""
+    """One reminder as people see it; `hour` is its time («14:30») if it is due today, otherwise ""."""
 
     reminder: str = ""
     text: str = ""
@@ -146,7 +146,7 @@ class ReminderItem(View):
 
 
 class ReminderBody(ReminderItem):
-    """A message of kind "reminder": one reminder, or the list of the reminders that wait."""
+    """A message of kind "reminder": about one reminder, or the list of all reminders that are not yet due."""
 
     what: str
     """What happened to the reminder: "set", "due", "late", "moved", "dropped"; or "list" or "elsewhere"."""
@@ -195,7 +195,8 @@ class WaitingBody(View):
 class PeopleButton(View):
     """A button of a screen that manages people's access.
 
-    `press` holds the words that come back on a click, `example` the message code of a request that the person may send.
+    A click sends the words in `press` back to the program. `example` is the message code of a sample request, which the button sends in the
+    person's name; "" for other buttons.
     """
 
     code: str = ""
@@ -206,7 +207,10 @@ class PeopleButton(View):
 
 
 class PeopleBody(View):
-    """A message of kind "people" about somebody's access; `about` is that person, so that an erasure of their data finds the name."""
+    """A message of kind "people" about a person's access to the bot.
+
+    `about` is that person: an erasure of the person's data thereby finds this message.
+    """
 
     code: str
     args: JsonObject = Field(default_factory=dict)

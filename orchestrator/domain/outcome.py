@@ -1,4 +1,4 @@
-"""What the gate returns for an effect: its result, or that a person must decide first."""
+"""What the gate returns for an effect: its outcome, or the answer that a person must decide first."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -11,7 +11,7 @@ from state.stored import JsonObject
 
 
 class CommandReport(View):
-    """The result of one command of a batch (S004-71)."""
+    """The result of one command of a batch (S004-71); `key` is the command's name in the batch."""
 
     key: str
     method: str
@@ -20,7 +20,10 @@ class CommandReport(View):
 
 
 class Outcome(Frozen):
-    """The result of an effect. Status "unknown" means that the call may or may not have happened, and a person must check."""
+    """The outcome of an effect that the gate has handled: a call that ran, was refused or was only planned.
+
+    Status "unknown" means that nobody knows whether the call happened, so a person must check.
+    """
 
     status: Literal["succeeded", "refused", "unknown", "planned"]
     effect_id: str
@@ -54,7 +57,10 @@ class Outcome(Frozen):
 
 
 class Pending(Frozen):
-    """The effect waits for a person's decision. The engine finishes the steps that need no decision and ends its turn."""
+    """The answer that an effect waits for a person's decision on a confirmation card.
+
+    The engine still runs the steps that need no decision, and then ends its turn.
+    """
 
     effect_id: str
     confirmation_id: str

@@ -23,28 +23,37 @@ class Choice(Frozen):
 
 
 class Action(Frozen):
-    """A feature's button under a reply; pressing it sends `words` back, the first of which names the feature. It never approves a write."""
+    """A button that a feature adds to a reply; a click sends `words` back to the program. It never approves a write.
+
+    The first of `words` names the feature. `label` is the text on the button.
+    """
 
     words: tuple[str, ...]
     label: Notice
 
 
 class Row(Frozen):
-    """One line of a list, built by code, that is shown to a person."""
+    """One line of a table that is shown to a person, with a link to the record; code writes it, never the language model."""
 
     label: str
     url: str = ""
 
 
 class Text(Frozen):
-    """Text of the model. Its Markdown is drawn; nothing in it can be tapped except the links of its reply."""
+    """A part of a reply that the language model wrote. Its Markdown is rendered.
+
+    Only the addresses that the reply lists in `links` can be tapped.
+    """
 
     kind: Literal["text"] = "text"
     text: str
 
 
 class Table(Frozen):
-    """A list of records with their count and sum. Both cover all pages and are computed by code, never by the model."""
+    """A part of a reply that lists records, with their number and the total of their sums.
+
+    Code computes both, never the language model. They cover all records, of which the table shows the first `shown`.
+    """
 
     kind: Literal["table"] = "table"
     rows: tuple[Row, ...] = ()
@@ -74,12 +83,12 @@ class Reply(Frozen):
 
     @property
     def text(self) -> str:
-        """The text parts joined, without lists and notices."""
+        """The texts of the language model in this reply, joined; lists and notices are not included."""
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
 def build_reply(*notices: Notice, text: str = "") -> Reply:
-    """Return a reply made of `text` (none if it is "") and `notices`."""
+    """Return a reply with the text `text` and the notices `notices`; without a text part if `text` is ""."""
     return Reply(parts=(Text(text=text),) if text else (), notices=notices)
 
 
@@ -97,7 +106,7 @@ class Code(View):
 
 
 class File(View):
-    """A list that is sent as a file."""
+    """A table that is sent to the person as an Excel or CSV file."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str | int | float]]

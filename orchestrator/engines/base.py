@@ -1,4 +1,8 @@
-"""The interface between engines and the turn: input, context, end. Engines never access the gate, the journal or the clients directly."""
+"""The interface between an engine (which works out what to do) and the turn (one run for one input of a person).
+
+An engine gets a `TurnContext`, which holds the input, and returns a `TurnEnd`. It never accesses the gate, the journal or the clients of
+the model and the portal directly.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +24,10 @@ EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planne
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenOption:
-    """The option that a person chose of a question about a name; `targets` are the records that are named by it."""
+    """The option that a person chose as the answer to the question what a name means.
+
+    `value` replaces the name in the call; `targets` are the records ("deal:481") that the person named by choosing it.
+    """
 
     question: Question
     value: object
@@ -30,7 +37,11 @@ class ChosenOption:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnInput:
-    """The input that started the turn. `quoted` is text of somebody else (prose); `answers` names the question that a choice answers."""
+    """The input that started a turn: a person's message, or the option that a person chose.
+
+    `text` is the person's own words, `quoted` text of somebody else that came with them. For a chosen option, `answers` is the id of the
+    question and `choice` the option.
+    """
 
     turn_id: str
     text: str
@@ -44,7 +55,10 @@ class TurnInput:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRequest:
-    """One request to the model. `iteration` identifies it within the turn; `prose`: the prompt contains text written by others."""
+    """One request to the language model; `iteration` is its number in the turn.
+
+    `prose` is True if the prompt contains free text that other people wrote.
+    """
 
     iteration: int
     messages: Sequence[Mapping[str, str]]
@@ -53,7 +67,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelText:
-    """The model's answer; `recorded` is set when it was read from the journal after a restart."""
+    """The answer of the language model; `recorded` is True if the answer comes from the journal, after a restart."""
 
     text: str
     recorded: bool = False
@@ -63,7 +77,10 @@ class ModelText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep(Stored):
-    """A step of a plan as events and the state keep it; `prose` marks one that was written after text of others was read."""
+    """One step of a plan (a call that the model proposes), in the form in which events and the session's state store it.
+
+    `prose` is True if the model wrote the step after it had read free text of other people. `slot` is "<turn>/<iteration>/<step>".
+    """
 
     slot: str = ""
     method: str = ""
@@ -75,7 +92,7 @@ class PlanStep(Stored):
 
     @property
     def name_problem(self) -> Unresolved | None:
-        """Why its reference could not be resolved; None if it was."""
+        """The reason why a reference in the step ("@deal:Ромашка") could not be resolved; None if there is no problem."""
         if self.problem is None:
             return None
         return Unresolved(
@@ -85,7 +102,11 @@ class PlanStep(Stored):
 
 @dataclass(frozen=True, kw_only=True)
 class TurnEnd:
-    """How the turn ended: the reply for the person, and what later turns may know about it."""
+    """The result of a turn: the reply for the person, and the data that later turns use.
+
+    `history` is the reply as later prompts quote it, `next_planned_actions` are the steps that did not run, and `targets` are the records
+    ("deal:481") that the person named or that the turn created.
+    """
 
     reason: EndReason
     reply: Reply
@@ -95,7 +116,7 @@ class TurnEnd:
 
 
 class TurnContext(Protocol):
-    """Everything an engine may use of the outside world. Tests of engines replace it with a fake."""
+    """The access of an engine to the outside world during one turn; tests of engines use a fake implementation."""
 
     turn: TurnInput
     actor: Actor
@@ -107,36 +128,51 @@ class TurnContext(Protocol):
 
     @property
     def state(self) -> SessionState:
-        """The session's folded state (see `state.events.fold`); engines never change it."""
+        """The session's state, computed from its events (see `state.events.fold`); engines must not change it."""
 
     @property
     def halt_on_block(self) -> bool:
         """Whether the policy stops a plan at the first step that does not run."""
 
     async def show_partial(self, text: str) -> None:
-        """Show the person the visible part of the answer received so far; a call may be dropped."""
+        """Show the person the part `text` of the answer that has arrived so far; the implementation may skip some calls."""
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
-        """Return the model's answer, from the journal if this iteration was answered before; raises ModelClientError."""
+        """Send `request` to the model and return its answer; if the journal holds the answer to this iteration, return that without asking.
+
+        `on_delta` receives each piece of the answer as it arrives. Raises ModelClientError if the model is not available.
+        """
 
     async def query(self, name: str, **args: object) -> Any:
-        """Answer a read-only question about CRM names or the session's state."""
+        """Return the answer to a read-only question: `name` is the kind of question, `args` are its arguments.
+
+        For example, "resolve" asks for the meaning of a reference ("@deal:Ромашка"), and "when" for the current date.
+        """
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
-        """Submit an effect to the gate. `Pending`: a person must decide; finish the steps that need no decision, then end the turn."""
+        """Submit an effect to the gate and return its outcome, or `Pending` if a person must decide first.
+
+        After `Pending` the engine runs the steps that need no decision and then ends the turn.
+        """
 
     async def record(self, event: Event) -> None:
-        """Append an event of the engine to the journal; it is stored before a call is made or the turn ends."""
+        """Append an event to the journal. The event is stored before the turn's next call is made, at the latest when the turn ends."""
 
     def find_recorded_plan(self, iteration: int) -> PlanRecorded | None:
-        """Return the plan of `iteration` that was recorded before a restart, or None; such a plan is continued, never built again."""
+        """Return the plan of `iteration` that was recorded before a restart; None if there is none.
+
+        The engine continues such a plan and does not build a new one.
+        """
 
     def record_iteration(self, iteration: int, blocks: JsonObject) -> None:
-        """Give the model's parsed blocks to the audit log; the record is written when the iteration's calls are done."""
+        """Give the parsed answer of the model to the audit log, which writes it when the calls of this iteration are done."""
 
 
 class Engine(Protocol):
-    """One way to process an input."""
+    """A component that works out what to do for an input, and proposes effects; for example the CRM agent."""
 
     async def run(self, ctx: TurnContext) -> TurnEnd:
-        """Process the turn to its end; raises ModelClientError only where the person should get the fallback answer."""
+        """Process one turn to its end and return the result.
+
+        Raise ModelClientError only if the person should get the fallback answer: automatic actions are temporarily unavailable.
+        """

@@ -1,6 +1,7 @@
-"""Formats days and times for Bitrix24, for people and for the prompt, in Russian and English; defines the results of parsing a date.
+"""Formats days and times for Bitrix24, for people and for the prompt, in Russian and English.
 
-A date without a time is never converted between time zones.
+It also defines the possible results of parsing a date (`When`, `Choice`, `Past`, `Unclear`). A date without a time is never converted
+between time zones.
 """
 
 import re
@@ -20,7 +21,10 @@ WhenReason = Literal["no_date", "which_day", "which_hour", "impossible", "severa
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A text with one reading: a time in the person's zone; `has_time` is False if the person named no hour, so that a default was used."""
+    """The result for words with one meaning: a day and a time in the person's time zone.
+
+    `has_time` is False if the person named no hour; a default hour then stands in `at`.
+    """
 
     day: date
     at: datetime
@@ -29,21 +33,21 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A text with two to six readings, the most likely first, which are shown as buttons."""
+    """The result for words with two to six possible meanings, the most likely first; the person sees them as buttons."""
 
     options: tuple[When, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A text with exactly one reading, which is in the past: the person is asked whether it is meant."""
+    """The result for words whose only meaning is a time in the past; the person is asked whether this is meant."""
 
     value: When
 
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """A text without a usable reading; `value_references.format_date_question` builds the question to the person."""
+    """The result for words without a usable meaning; `value_references.format_date_question` builds the question to the person."""
 
     reason: WhenReason
 
@@ -57,19 +61,22 @@ _ISO_DAY: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?")
 
 
 def to_bitrix_date(day: date) -> str:
-    """Format a day for the portal's date-only fields, such as CLOSEDATE and BEGINDATE."""
+    """Format a day for a field of the portal that holds only a date, such as CLOSEDATE: "2026-12-25"."""
     return date(day.year, day.month, day.day).isoformat()
 
 
 def to_bitrix_datetime(at: datetime) -> str:
-    """Format a time with its offset for the portal. Raises ValueError if it has none: the portal would read it in its own zone."""
+    """Format a time for the portal with its offset from UTC: "2026-12-25T18:00:00+03:00". Raises ValueError if it has no offset.
+
+    The portal would read a time without an offset in its own time zone.
+    """
     if at.tzinfo is None:
         raise ValueError("a moment for the portal must carry its offset")
     return at.isoformat(timespec="seconds")
 
 
 def parse_portal_date(value: str) -> date:
-    """Parse the date in a value of the portal, ignoring hour and offset. Raises ValueError if there is none."""
+    """Parse the date at the beginning of a portal's value such as "2026-12-25T18:00:00+03:00". Raises ValueError if there is none."""
     found = _ISO_DAY.fullmatch(value.strip())
     if found is None:
         raise ValueError("the value does not begin with a date")
@@ -83,13 +90,13 @@ def format_day(day: date, *, today: date, locale: Locale = "ru") -> str:
 
 
 def format_when(when: When, *, now: datetime, locale: Locale = "ru") -> str:
-    """Format a time as «пт, 25 декабря, 18:00» in its own zone, with the year if it is not the current year there."""
+    """Format a time as «пт, 25 декабря, 18:00» in the time zone it is given in; the year is added if it is not the current one."""
     today = now.astimezone(when.at.tzinfo).date()
     return f"{format_day(when.at.date(), today=today, locale=locale)}, {when.at:%H:%M}"
 
 
 def format_calendar(now: datetime, zone: str, *, days: int = 14, locale: Locale = "ru") -> list[str]:
-    """Return the coming days for the prompt, one per line: «пн 23.11 (2026-11-23) — сегодня»."""
+    """Return one line for each of the next `days` days, today included, for the prompt: «пн 23.11 (2026-11-23) — сегодня»."""
     today = now.astimezone(ZoneInfo(zone)).date()
     return list(_format_lines(today, days, locale))
 

@@ -1,10 +1,10 @@
-"""Parses the day or time that a person names, in that person's zone; for an unclear text it returns a question instead of a guess.
+"""Parses the words with which a person names a day or a time, in that person's time zone; unclear words lead to a question, not to a guess.
 
-Rules: a day without an hour means 18:00, for a reminder 09:00 (or 18:00 if it is today and 09:00 is over). A weekday means the coming
-one; a person who names today's weekday is offered today and the same day of next week. «Следующий» means the next calendar week, beginning
-on Monday. The working week ends on Friday. A date without a year means the nearest such date, a day of the month the coming one. Утром is
-10:00, днём and после обеда 15:00, вечером 19:00. For an hour from 1 to 7 without a part of the day, two times are offered, the afternoon
-first. A text with two different days or hours is refused.
+Rules: a day without an hour means 18:00, and for a reminder 09:00 (18:00 if it is today and later than 09:00). A weekday means the next one
+to come; a person who names today's weekday is offered today and the same day of next week. «Следующий» means the next calendar week, which
+begins on Monday. The working week ends on Friday. A date without a year means the nearest such date; a day of the month means the next one
+to come. «Утром» is 10:00, «днём» and «после обеда» 15:00, «вечером» 19:00. For an hour from 1 to 7 without a part of the day, two times are
+offered, the afternoon first. A text with two different days or hours is rejected as unclear.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
@@ -54,10 +54,10 @@ _MOST_OPTIONS: Final = 6
 
 
 def parse_when(text: str, *, now: datetime, zone: str, wanted: WhenPurpose = "deadline") -> When | Choice | Past | Unclear:
-    """Return the day or time that the text names, as of the aware time `now`; never raises because of the text.
+    """Parse the day or time that `text` names: return its meaning, several meanings, a past one, or the reason why it is unclear.
 
-    `wanted="day"` is for date-only fields such as CLOSEDATE: today is then never past, whatever the hour. A `now` without a time zone
-    or an unknown `zone` is a mistake of the caller and raises.
+    `now` is the current time with a time zone, and `zone` the person's zone. `wanted="day"` is for fields that hold only a date; today then
+    never counts as past. An unusual text raises no error; a `now` without a time zone or an unknown `zone` does.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")
@@ -87,13 +87,16 @@ def _decide(text: str, here: datetime, wanted: WhenPurpose) -> When | Choice | P
 
 
 def _add_span(span: timedelta, here: datetime) -> When:
-    """Return the time one `span` after `here`, added in UTC, so that «через 2 часа» is two real hours on the night of a clock change."""
+    """Return the time `span` after `here`. It is added in UTC, so that «через 2 часа» is two real hours even when the clocks change."""
     at = (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
     return When(at.date(), at, has_time=True)
 
 
 def _intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
-    """Return the days on which all phrases agree: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря»."""
+    """Return the days on which all the day phrases of one text agree; raise UnclearPhrase if they contradict each other.
+
+    Examples of texts with two phrases: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря».
+    """
     weekdays = {one.weekday for one in named if one.weekday is not None}
     dated = {one.days: one for one in named if one.weekday is None}
     if len(weekdays) > 1 or len(dated) > 1:
@@ -123,7 +126,10 @@ def _build_moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wa
 
 
 def _build_when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
-    """Return `at` on `day` in the zone of `here`; a time that the change to summer time skips is moved forward by the skipped hour."""
+    """Return the time `at` on `day` in the time zone of `here`.
+
+    A time that does not exist, because the clocks go forward on that day, is moved forward by the skipped hour.
+    """
     wall = datetime.combine(day, at, tzinfo=here.tzinfo)
     return When(day, wall.astimezone(UTC).astimezone(here.tzinfo), has_time=has_time)
 

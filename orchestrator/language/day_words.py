@@ -1,7 +1,7 @@
-"""Recognises days as people name them, in Russian and English: each phrase becomes the days it may mean. Hours are in `hour_words`.
+"""Recognises the days that people name in a text, in Russian and English. Hours are recognised by the module `hour_words`.
 
-Each recogniser reads one kind of phrase, and what it read is blanked out in the text, so that no digit is read twice. Recognisers of more
-specific phrases come first.
+Each recogniser is a pattern and a function for one kind of phrase. The phrase that it read is replaced by blanks, so that no digit is read
+twice. Recognisers of more specific phrases come first.
 """
 
 import re
@@ -22,7 +22,7 @@ _DECEMBER: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """What the named groups of a pattern matched in a phrase; "" for a group that did not match or that the pattern does not have."""
+    """The parts of a phrase that the named groups of a pattern matched; "" for a group without a match."""
 
     text: str
     """The whole phrase."""
@@ -40,7 +40,11 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class DayPhrase:
-    """What one phrase names: days (several if ambiguous), a weekday without a date, a whole week (given by its Monday), or a time span."""
+    """The meaning of one phrase: one or more possible days, and for some phrases a weekday, a week or a time span.
+
+    `weekday` (0 is Monday) is set if only a weekday was named. `week` is the Monday of a named week. `span` is the time from now; it then
+    stands in place of the days.
+    """
 
     days: tuple[date, ...] = ()
     weekday: int | None = None
@@ -49,7 +53,7 @@ class DayPhrase:
 
 
 class UnclearPhrase(Exception):
-    """A phrase names no clear day; `date_parser.parse_when` catches this error and returns its `unclear` to the caller."""
+    """The error that a phrase names no clear day or hour; `date_parser.parse_when` catches it and returns its field `unclear`."""
 
     def __init__(self, reason: WhenReason) -> None:
         super().__init__(reason)
@@ -82,7 +86,10 @@ Recogniser = Callable[[Groups, date], DayPhrase]
 
 
 def find_days(text: str, today: date) -> tuple[list[DayPhrase], str]:
-    """Return the day phrases of a folded text, and the text with these phrases blanked out; raises `UnclearPhrase`."""
+    """Find the day phrases of a text; return their meanings, and the text with "|" in place of these phrases. Raises `UnclearPhrase`.
+
+    The text must be folded (`text.fold`).
+    """
     found: list[DayPhrase] = []
     for pattern, read in _RECOGNISERS:
         found += [read(Groups(text=match.group(), **match.groupdict("")), today) for match in pattern.finditer(text)]
@@ -108,7 +115,7 @@ def _find_index(patterns: tuple[str, ...], word: str) -> int:
 
 
 def _find_meaning(word: str, beginnings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the meaning of a word: the name in `beginnings` under which the beginning of the word is listed; "" if it is not listed."""
+    """Return the name in `beginnings` (name → beginnings of words) under which the beginning of `word` is listed; "" if there is none."""
     return next((name for name, starts in beginnings.items() if word.startswith(starts)), "")
 
 
@@ -135,9 +142,9 @@ def _read_short_date(said: Groups, today: date) -> DayPhrase:
 
 
 def _pick_nearest_year(month: int, day: int, today: date) -> date:
-    """Return the day in this year, or in the next year if that is nearer.
+    """Return the given day in this year or, if that date is past and next year's is nearer to today, in the next year.
 
-    A day that has just passed stays in this year: callers then ask the person which year they mean.
+    For a day that has just passed, the result is in the past, and the person is then asked which year is meant.
     """
     options = []
     for year in (today.year, today.year + 1):
@@ -164,7 +171,7 @@ def _add_to_month(year: int, month: int, count: int) -> tuple[int, int]:
 
 
 def add_months(day: date, count: int) -> date:
-    """Return the same day `count` months later, or the last day of a shorter month."""
+    """Return the date `count` months after `day`: the same day of the month, or the last day of a shorter month."""
     year, month = _add_to_month(day.year, day.month, count)
     return build_day(year, month, min(day.day, monthrange(year, month)[1]))
 
@@ -243,7 +250,7 @@ def _read_end(said: Groups, today: date) -> DayPhrase:
 
 
 def _find_end_of_week(day: date) -> DayPhrase:
-    """Return the end of the week of `day`: Friday, when the working week ends, or Sunday if `day` is on a weekend."""
+    """Return the last working day (Friday) of the week in which `day` lies, or Sunday if `day` is on a weekend."""
     monday = to_monday(day)
     friday, sunday = monday + timedelta(days=_FRIDAY), monday + timedelta(days=_WEEK - 1)
     return DayPhrase((friday if day <= friday else sunday,))

@@ -1,7 +1,8 @@
-"""Separates the person's own words from text of others that they pasted into the message: quotations, letters, quoted lines. Pure.
+"""Separates the person's own words from text of others that they pasted into the message: quotations, letters, quoted lines.
 
-What is taken for foreign is prose: it names no record, gives no order, and a write after it asks. In doubt text counts as foreign, since
-that costs one card; short quotations that are values («переименуй в «Лютик»») and lists of values after a colon stay the person's own.
+Text of others is prose: it names no record and gives no order, and after it each write needs the person's consent. A doubtful text counts
+as text of others, which costs only one confirmation card. Short quotations that are values («переименуй в «Лютик»») and lists of values
+after a colon count as the person's own words.
 """
 
 import re
@@ -105,7 +106,7 @@ _WORD: Final = re.compile(r"\w")
 
 
 class SplitText(NamedTuple):
-    """A message in two parts; either may be empty."""
+    """A message divided into the person's own words and the text of others (`foreign`); either may be ""."""
 
     own: str
     foreign: str
@@ -127,7 +128,7 @@ class _Line(NamedTuple):
 
 
 def split_foreign_text(text: str) -> SplitText:
-    """Return the person's own words and the text of others in `text`, which keeps its words and their order in both parts."""
+    """Divide a message into the person's own words and the text of others. Both keep their words in the original order."""
     folded = "".join("\n" if char == "\n" else fold(char) for char in text)
     lines = list(_list_lines(folded))
     spans = [*_find_fences(folded), *_find_quoted_lines(lines)]
@@ -153,7 +154,7 @@ def asks_to_delete(text: str) -> bool:
 
 
 def announces_foreign_text(text: str) -> bool:
-    """Return whether `text` ends by announcing somebody else's words («клиент пишет:»), which then come as the next message."""
+    """Return whether `text` ends with an announcement of somebody else's words («клиент пишет:»), which the next message then contains."""
     line = fold(text.rstrip().rpartition("\n")[2])
     return _LEAD_END.search(line) is not None and _REPORTING_OR_LETTERS.search(line) is not None
 
@@ -188,7 +189,7 @@ def _cut_out(text: str, spans: Sequence[_Span]) -> str:
 
 
 def _find_fences(folded: str) -> Iterator[_Span]:
-    """Yield what stands between fences, up to the last mark, so that a mark in the letter itself does not end it."""
+    """Yield the parts of the text that stand between fences (```, [quote] or tags). A part ends at the last closing mark in the text."""
     for opened, closed in _FENCES:
         first = opened.search(folded)
         if first is not None:
@@ -207,7 +208,7 @@ def _find_letter(lines: Sequence[_Line]) -> int | None:
 
 
 def _find_head(lines: Sequence[_Line]) -> int | None:
-    """Return the start of an e-mail's head, of a line that announces a forwarded message, or of lines copied from a chat."""
+    """Return the offset of an e-mail's header, of a line above a forwarded message, or of lines copied from a chat; None without these."""
     for number, line in enumerate(lines):
         if _SEPARATOR.match(line.folded) or _RULE_LINE.match(line.folded) or _CHAT_LINE.match(line.folded):
             return line.start
@@ -224,7 +225,10 @@ def _find_head(lines: Sequence[_Line]) -> int | None:
 
 
 def _find_greeting(lines: Sequence[_Line]) -> int | None:
-    """Return the start of a line that greets somebody; on the first line, only a greeting that nobody writes to a bot."""
+    """Return the offset of a line that begins a letter with a greeting; None if there is none.
+
+    A greeting on the first line counts only if it is formal or if a long text follows, since people also greet the bot.
+    """
     spoken = [line for line in lines if not line.is_blank]
     formal = spoken and _FORMAL_GREETING.match(spoken[0].folded)
     if formal or (spoken and _GREETING.match(spoken[0].folded) and lines[-1].end - spoken[0].start > MAX_GREETED):
@@ -233,7 +237,7 @@ def _find_greeting(lines: Sequence[_Line]) -> int | None:
 
 
 def _find_signed(lines: Sequence[_Line]) -> int | None:
-    """Return the start of a text that is signed as letters are; a first line with an order about a letter stays the person's."""
+    """Return the offset of a text that ends as letters do; None without one. A first line that only announces the letter is left out."""
     spoken = [line for line in lines if not line.is_blank]
     if not any(_SIGN_OFF.match(line.folded) for line in spoken[1:]):
         return None
@@ -243,7 +247,7 @@ def _find_signed(lines: Sequence[_Line]) -> int | None:
 
 
 def _find_led_in(lines: Sequence[_Line]) -> int | None:
-    """Return the start of what follows a line that introduces it, unless that is a list of values for the person's own order."""
+    """Return the offset of the text after a line that announces it, or None; a list of values for the person's order is no such text."""
     for number, line in enumerate(lines):
         if line.is_blank or _QUOTED_LINE.match(line.folded) or not _is_lead_in(line.folded):
             continue
@@ -254,7 +258,7 @@ def _find_led_in(lines: Sequence[_Line]) -> int | None:
 
 
 def _is_lead_in(line: str) -> bool:
-    """Whether the line announces what follows: it ends with a colon, or with words such as «письмо от клиента»."""
+    """Return whether the line announces the text after it: it ends with a colon, or with words such as «письмо от клиента»."""
     if _LEAD_END.search(line):
         return True
     words = line.split()
@@ -264,7 +268,7 @@ def _is_lead_in(line: str) -> bool:
 
 
 def _is_value_list(lead: str, rest: Sequence[_Line]) -> bool:
-    """Whether the lines are what the person's own order needs: short, without a greeting, an instruction or sentences of a letter."""
+    """Return whether the lines `rest` are values for the person's own order in `lead`: short lines that do not read like a letter."""
     if _REPORTING_OR_LETTERS.search(lead):
         return False
     of_orders = _ORDERS_FOLLOW.fullmatch(lead.strip()) is not None
@@ -288,7 +292,7 @@ def _is_instruction(text: str) -> bool:
 
 
 def _find_quotations(folded: str) -> Iterator[_Span]:
-    """Yield the quotations that are somebody else's words."""
+    """Yield the offsets of the quotations that contain somebody else's words."""
     position = 0
     while (start := _find_opener(folded, position)) is not None:
         end = _find_closer(folded, start)
@@ -312,7 +316,7 @@ def _find_opener(folded: str, position: int) -> int | None:
 
 
 def _find_closer(folded: str, start: int) -> int | None:
-    """Return the end of the quotation that begins at `start`, with quotations inside it; None if it is never closed."""
+    """Return the offset after the quotation that begins at `start`, including quotations inside it; None if it is never closed."""
     opener = folded[start]
     closers, depth = _OPENERS[opener], 1
     for place in range(start + 1, len(folded)):
@@ -326,7 +330,7 @@ def _find_closer(folded: str, start: int) -> int | None:
 
 
 def _find_outer_closer(folded: str, start: int, end: int | None) -> int:
-    """Return where foreign words end: at the last mark where the marks do not tell the letter's own quotations from the person's."""
+    """Return the offset after a foreign quotation: its own `end`, or the last closing mark in the text if the marks are not in pairs."""
     if end is None:
         return len(folded)
     closers = _OPENERS[folded[start]]
@@ -337,7 +341,7 @@ def _find_outer_closer(folded: str, start: int, end: int | None) -> int:
 
 
 def _is_foreign_quotation(before: str, inner: str) -> bool:
-    """Whether a quotation is no value of the person's own request but a letter, an instruction or the words of somebody else."""
+    """Return whether the quotation `inner` holds a letter, an instruction or somebody's words, not a value for the person's order."""
     if not _WORD.search(inner):
         return False
     if len(inner) > MAX_QUOTED_VALUE or "\n" in inner.strip() or _is_instruction(inner):
@@ -354,7 +358,7 @@ def _is_foreign_quotation(before: str, inner: str) -> bool:
 
 
 def _find_reported_words(folded: str, foreign: Sequence[_Span]) -> Iterator[_Span]:
-    """Yield what follows «клиент пишет: …» or «Вот письмо. …», to the end of the message; nothing that is in `foreign` introduces it."""
+    """Yield the offsets of the text after «клиент пишет: …» or «Вот письмо. …», to the end; text in `foreign` announces nothing."""
     announced = _ANNOUNCEMENT.search(folded)
     if announced is not None:
         yield _Span(announced.end(), len(folded))
@@ -370,7 +374,7 @@ def _find_reported_words(folded: str, foreign: Sequence[_Span]) -> Iterator[_Spa
 
 
 def _is_led_letter(clause: str, rest: str) -> bool:
-    """Whether a letter or an instruction follows a colon, and the clause before it is no order of the person."""
+    """Return whether a letter or an instruction follows a colon; False if the clause before the colon is an order of the person."""
     if _NOTES.search(clause):
         return _ACTS.match(rest) is not None and _is_instruction(rest)
     if _ORDERS.search(clause) or _ORDERS_FOLLOW.fullmatch(clause.strip()):
@@ -381,7 +385,7 @@ def _is_led_letter(clause: str, rest: str) -> bool:
 
 
 def _announces(clause: str, mark: str) -> bool:
-    """Whether a clause before a colon, an arrow or a dash announces somebody else's words."""
+    """Return whether the clause before `mark` (a colon, an arrow or a dash) announces somebody else's words."""
     reported = _REPORTING.search(clause) is not None
     if mark[0] not in f"{_COLONS}→":
         reported = _REPORTING_AT_END.search(clause) is not None

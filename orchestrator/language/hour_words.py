@@ -47,15 +47,15 @@ _WORD_HOURS: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_HOUR_VALUES)})(?= (?:{_W
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """The times that a named hour may mean, the more likely first: «в 5» is 17:00 or 5:00."""
+    """The times that the words for an hour may mean, the more likely first: 17:00 and 5:00 for «в 5»."""
 
     options: tuple[time, ...]
 
 
 def find_hour(text: str) -> Hour | None:
-    """Return the hour that a folded text (see `text.fold`) names, None if it names none.
+    """Return the possible times of the hour that a text names; None if it names none. The text must be folded (`text.fold`).
 
-    Raises `UnclearPhrase` for several hours or an impossible one.
+    Raises `UnclearPhrase` if the text names several hours or an impossible one.
     """
     text = _WORD_HOURS.sub(lambda match: _HOUR_VALUES[match.group()], text)
     hours: list[tuple[int, int, str | None, bool]] = []
@@ -75,16 +75,16 @@ def find_hour(text: str) -> Hour | None:
 
 
 def _find_half(word: str | None) -> str | None:
-    """Return the half of the day that «утра» or "p.m." means; None without a word."""
+    """Return the name of the part of the day that a word such as «утра» or "p.m." means ("morning", "pm"); None if `word` is None."""
     return _HALF_NAMES[word.replace(".", "")] if word else None
 
 
 def _read_groups(
     hour: str | None, minute: str | None = None, half: str | None = None, late: str | None = None
 ) -> tuple[int, int, str | None, bool]:
-    """Return the hour, the minute, the half of the day (None if not named), and whether the minute was written.
+    """Return (hour, minute, part of the day, whether the minute was written) from the texts that a pattern's groups matched.
 
-    The arguments are what the groups of a pattern matched; `late` is an hour after «до».
+    The part of the day is None if it is not named. `late` is the hour in a phrase such as «до 18».
     """
     return int(hour or late or 0), int(minute or 0), _find_half(half), minute is not None
 

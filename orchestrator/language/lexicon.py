@@ -1,7 +1,7 @@
-"""The word lists of data/language, one YAML file a subject: words that people write, and words that cards and questions show.
+"""Loads the word lists of data/language, one YAML file for each subject: words that people write, and words on cards and in questions.
 
-A file is parsed once per process, when a module first needs it. A missing key or a value of the wrong type raises `SettingsError`
-that names the file and the key: the data folder is then older than the code.
+A file is parsed once per process, when a module first needs it. A missing key or a value of the wrong type raises `SettingsError`, which
+names the file and the key; the usual cause is a data folder that is older than the code.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Lexicon:
-    """One file of word lists; a key is a path such as ("units", "weeks")."""
+    """The word lists of one file. A list is found by its key, which is a path in the YAML file such as ("units", "weeks")."""
 
     def __init__(self, name: str, content: Mapping[str, object]) -> None:
         """Keep the parsed `content` of a file; `name` is the file's name for error messages."""
@@ -31,7 +31,7 @@ class Lexicon:
         return self._check_text(self._find(key), key)
 
     def read_words(self, *key: str) -> tuple[str, ...]:
-        """Return the texts of the list under `key`; if there is a single text, its words."""
+        """Return the list of texts under `key`; a single text is split at its spaces into words."""
         found = self._find(key)
         if isinstance(found, list):
             return tuple(self._check_text(item, key) for item in found)
@@ -42,15 +42,15 @@ class Lexicon:
         return "|".join(self.read_words(*key))
 
     def read_table(self, *key: str) -> dict[str, str]:
-        """Return the texts under `key` by name; a name that is a number is returned as a string."""
+        """Return the table of texts under `key`, name → text. Names that are numbers in the file become strings."""
         return {str(name): self._check_text(text, key) for name, text in self._check_mapping(self._find(key), key).items()}
 
     def read_lists(self, *key: str) -> dict[str, tuple[str, ...]]:
-        """Return the lists of texts under `key` by name."""
+        """Return the table of lists under `key`, name → texts."""
         return {str(name): self.read_words(*key, name) for name in self._check_mapping(self._find(key), key)}
 
     def read_rows(self, *key: str) -> tuple[dict[str, str], ...]:
-        """Return the tables (name → text) in the list under `key`, in order."""
+        """Return the list of tables under `key`, in order; each is a mapping name → text."""
         rows = [self._check_mapping(row, key) for row in self._check_list(self._find(key), key)]
         return tuple({str(name): self._check_text(text, key) for name, text in row.items()} for row in rows)
 

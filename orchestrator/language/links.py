@@ -1,6 +1,7 @@
-"""Finds addresses in text and removes those that may not stand there, so that text cannot carry data out.
+"""Finds web addresses in text and removes those that are not allowed, so that an address cannot carry data to a stranger.
 
-Links may lead to the portal, to listed hosts, or to exactly an address that the person wrote: one more sign in it could carry data.
+Allowed are addresses of the portal and of listed hosts, and addresses that the person wrote. The latter must be exactly the same, since one
+more character could carry data.
 """
 
 import re
@@ -28,7 +29,7 @@ _REMOVED_MARK = load_lexicon("records").read_table("removed_link")
 
 @dataclass(frozen=True, slots=True)
 class FoundAddress:
-    """An address in a text, without the punctuation after it."""
+    """A web address in a text and its position there; punctuation after it is not included."""
 
     start: int
     end: int
@@ -36,12 +37,15 @@ class FoundAddress:
 
 
 def find_addresses(text: str) -> Iterator[FoundAddress]:
-    """Yield the addresses in `text` that have a scheme, a path or "www.", and the bare hosts such as "example.com"."""
+    """Yield the web addresses in `text`: those with a scheme, a path or "www.", and bare host names such as "example.com"."""
     return _find(_ANY_ADDRESS, text)
 
 
 def strip_unknown_links(text: str, hosts: AbstractSet[str], *, locale: str, addresses: AbstractSet[str] = frozenset()) -> str:
-    """Replace every address by a mark, except those of `hosts` and those that are one of `addresses` (see `extract_addresses`)."""
+    """Return `text` with each address that is not allowed replaced by a mark such as «[link removed]».
+
+    Allowed are addresses whose host is one of `hosts`, and those in `addresses` (in the form of `extract_addresses`). Bare host names stay.
+    """
     mark = _REMOVED_MARK[locale]
     labelled = _LABELLED.sub(lambda found: found[0] if is_allowed(found[2], hosts, addresses) else f"{found[1]} {mark}".lstrip(), text)
     pieces: list[str] = []
@@ -53,28 +57,28 @@ def strip_unknown_links(text: str, hosts: AbstractSet[str], *, locale: str, addr
 
 
 def is_allowed(address: str, hosts: AbstractSet[str], addresses: AbstractSet[str] = frozenset()) -> bool:
-    """Return whether the address leads to one of `hosts`, or is exactly one of `addresses`."""
+    """Return whether the address leads to one of `hosts`, or is one of `addresses` (in the form of `extract_addresses`)."""
     host = _parse_host(address)
     return bool(host) and (host in hosts or normalize_address(address) in addresses)
 
 
 def find_allowed_links(text: str, hosts: AbstractSet[str], addresses: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
-    """Return the addresses of `text` that may be links, each once and in the form in which it stands there."""
+    """Return the allowed addresses in `text` without duplicates, spelt as in the text; the arguments are those of `is_allowed`."""
     return tuple(dict.fromkeys(found.address for found in find_addresses(text) if is_allowed(found.address, hosts, addresses)))
 
 
 def extract_hosts(text: str) -> frozenset[str]:
-    """Return the hosts of the addresses in `text`."""
+    """Return the hosts of the addresses in `text`; bare host names such as "example.com" are not counted."""
     return frozenset(host for found in _find(_ADDRESS, text) if (host := _parse_host(found.address)))
 
 
 def extract_addresses(text: str) -> frozenset[str]:
-    """Return the addresses in `text` in the form in which they are compared, bare hosts too."""
+    """Return the addresses in `text`, including bare host names, in the form of `normalize_address`."""
     return frozenset(normalize_address(found.address) for found in find_addresses(text) if _parse_host(found.address))
 
 
 def normalize_address(address: str) -> str:
-    """Return the address as it is compared: the host in small letters, without http(s):// and without a slash at its end."""
+    """Return the address in the form in which addresses are compared: the host in lower case, no http(s)://, no slash at the end."""
     scheme, mark, rest = address.partition("://")
     bare = rest if mark else address
     host, sign, path = re.split(r"([/?#]|$)", bare, maxsplit=1)[:3]
@@ -89,7 +93,10 @@ def _find(pattern: re.Pattern[str], text: str) -> Iterator[FoundAddress]:
 
 
 def _parse_host(address: str) -> str:
-    """Return the host with its port; "" for an address that programs read differently, such as one with a backslash or a user name."""
+    """Return the host of an address with its port; "" for an address that not all programs read alike.
+
+    Examples of such addresses are those with a backslash or a user name.
+    """
     try:
         host = urlsplit(address if "://" in address else f"//{address}").netloc.lower()
     except ValueError:

@@ -28,7 +28,10 @@ _GROUPS: Final = frozenset({"", NO_BREAK_SPACE, ".", ",", "'", "’"})
 
 @dataclass(frozen=True, kw_only=True)
 class CurrencyStyle:
-    """How a currency is written: `prefix` and `suffix` stand around the number; `point` is "" if the portal sets no number format."""
+    """The way in which a currency is written: `prefix` and `suffix` around the number, and the separators in it.
+
+    `point` is the decimal sign and `group` the thousands separator. `point` is "" if the portal sets no usable number format.
+    """
 
     prefix: str = ""
     suffix: str = ""
@@ -44,14 +47,17 @@ class CurrencyStyle:
         return bool(self.prefix or self.suffix)
 
     def format_number(self, amount: Decimal) -> str:
-        """Format the exact amount with the portal's separators: no decimals for a whole amount, else the currency's, or more if needed."""
+        """Format the exact amount with the portal's separators, without the currency sign.
+
+        A whole amount has no decimals. Any other amount has the currency's number of decimals, or more if it needs more to be exact.
+        """
         places = count_fraction_digits(amount, self.decimals)
         with localcontext(prec=_DIGITS):
             plain = f"{amount:,.{places}f}"
         return plain.replace(",", "\0").replace(".", self.point).replace("\0", self.group)
 
     def add_sign(self, number: str) -> str:
-        """Return the number with the currency sign; a minus comes first."""
+        """Return the formatted number with the currency sign before or after it; a minus stays in front: "-$5"."""
         minus, plain = ("-", number[1:]) if number.startswith("-") else ("", number)
         return f"{minus}{self.prefix}{plain}{self.suffix}"
 
@@ -91,7 +97,10 @@ def parse_currency_style(row: Mapping[str, object]) -> CurrencyStyle:
 
 
 def _parse_sign(pattern: str) -> tuple[str, str]:
-    """Return the text before and after the number in the portal's pattern; both "" if that text could be taken for part of the number."""
+    """Return the texts before and after the number in the portal's pattern, such as "# ₽".
+
+    Both are "" if one of them could be taken for a part of the number, because it contains a digit or a minus.
+    """
     parts = _PLACE.split(_TAG.sub("", pattern))
     if len(parts) != _CENTS:
         return "", ""
@@ -101,7 +110,7 @@ def _parse_sign(pattern: str) -> tuple[str, str]:
 
 
 def _clean_piece(part: str) -> str:
-    """Return the visible text with non-breaking spaces, and at most one space on each side."""
+    """Return the text without HTML and hidden characters, with non-breaking spaces, and with at most one space on each side."""
     shown = html.unescape(part)
     inner = to_visible_line(shown).replace(" ", NO_BREAK_SPACE)
     if not inner:
@@ -110,7 +119,10 @@ def _clean_piece(part: str) -> str:
 
 
 def _parse_separator(value: object, point: str) -> str:
-    """Return the thousands separator. The portal sends null for its default: then it is the usual one for the decimal point `point`."""
+    """Return the thousands separator of a currency.
+
+    If the portal sends null, it is the usual one beside the decimal sign `point`: a comma beside ".", otherwise a non-breaking space.
+    """
     if value is None:
         return "," if point == "." else NO_BREAK_SPACE
     shown = html.unescape(str(value))
@@ -132,9 +144,10 @@ _PRECISION: Final = 60
 
 
 def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """Format the exact sum, «1 200 000 ₽» or "₽1,200,000", with kopecks only if there are any. Raises ValueError for NaN and infinity.
+    """Format the exact sum: «1 200 000 ₽» or "₽1,200,000". Raises ValueError for NaN and infinity.
 
-    A currency in `book` is written as in the portal, in both languages; an unknown currency is written as its code.
+    Decimals are shown only if the amount is not whole. A currency in `book` is written as in the portal, in both languages; an unknown
+    currency is written as its code.
     """
     style = book.get(currency or "")
     if style is None or not style.point:
@@ -145,10 +158,10 @@ def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale =
 
 
 def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """Format a sum for a button: a sum below a million in full, a larger one as «1,2 млн ₽».
+    """Format a sum for a button: below a million in full, otherwise as «1,2 млн ₽».
 
-    A larger sum has at most two decimals and no trailing zeros, so that all sums of a list look alike. Billions are used only if exact,
-    so no short sum differs from the exact one by more than 5,000.
+    The short form has at most two decimals and no trailing zeros. Billions are used only if that is exact, so a short sum differs from the
+    exact one by at most 5,000.
     """
     if not amount.is_finite() or abs(amount) < _MILLION:
         return format_sum(amount, currency, locale=locale, book=book)
@@ -195,5 +208,5 @@ CURRENCY_BEFORE: Final = "[$€£₽₸₴₺]|" + "|".join(rf"{code.lower()} " 
 
 
 def parse_currency(written: str) -> str | None:
-    """Return the ISO code of a folded currency name, sign or code; None if it is unknown."""
+    """Return the ISO code of a currency that is written as a name, a sign or a code; None if it is unknown. The text must be folded."""
     return next((code for code, pattern in _CURRENCY_PATTERNS if re.fullmatch(pattern, written)), None)

@@ -1,7 +1,7 @@
-"""Parses money as people write it into exact decimals; refuses every sum that has two readings.
+"""Parses sums of money as people write them into exact decimals; a sum with two possible meanings is rejected.
 
 In Russian, spaces group thousands and the comma is the decimal sign («150 000,50», «1,5 млн»). English rules hold for `locale="en"` and for
-sums that begin with a currency sign («$1,200.50»). If both rules fit («1,500» may be 1.50 or 1500), `UnclearSum` holds both readings.
+sums that begin with a currency sign («$1,200.50»). If both rules fit («1,500» may be 1.50 or 1500), `UnclearSum` holds both meanings.
 """
 
 import re
@@ -23,14 +23,17 @@ SumReason = Literal["no_sum", "two_readings", "negative", "too_large", "below_ko
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """An exact amount and its ISO 4217 currency; None if no currency was named."""
+    """An exact amount of money and the ISO 4217 code of its currency; the currency is None if none was named."""
 
     amount: Decimal
     currency: str | None = None
 
 
 class UnclearSum(ValueError):
-    """The text is not exactly one sum; `options` are its possible readings. `value_references.format_sum_question` builds the question."""
+    """The error that a text is not exactly one sum. `options` are its possible meanings, if it has several.
+
+    `value_references.format_sum_question` builds the question to the person.
+    """
 
     def __init__(self, reason: SumReason, options: tuple[Sum, ...] = ()) -> None:
         super().__init__(reason)
@@ -39,7 +42,7 @@ class UnclearSum(ValueError):
 
 
 def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
-    """Return the sum that the whole text names. Raises `UnclearSum` if it names none, has two readings or is out of range."""
+    """Parse the sum that the whole text names. Raises `UnclearSum` if it names no sum, has two meanings or is out of range."""
     folded = fold(text).strip(" .!?;")
     if _NEGATIVE.match(folded):
         raise UnclearSum("negative")
@@ -52,10 +55,10 @@ def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
 
 
 def find_amounts(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]:
-    """Return every sum in a sentence that has one reading, with its start and end in the text.
+    """Find the sums of money in a sentence; return each with its start and end offset in the text.
 
-    A number counts as money if it has a currency, a multiplier or groups of three, or if a word such as «сумма» precedes it.
-    Dates, times, phones, other numbers and sums with two readings are left out.
+    A number counts as money if it has a currency, a multiplier («млн») or groups of three digits, or if a word such as «сумма» precedes it.
+    Dates, times, phones, other numbers and sums with two possible meanings are left out.
     """
     folded, found, at = fold(text), [], 0
     while start := _START.search(folded, at):
@@ -82,7 +85,10 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A number with its multiplier («1,5 млн»); there are two numbers if the separator in it has two readings."""
+    """A number with its multiplier («1,5 млн» has the `scale` 1,000,000).
+
+    `numbers` holds two numbers if the separator has two possible meanings: 1.5 and 1500 for «1,500».
+    """
 
     numbers: tuple[Decimal, ...]
     scale: int
@@ -153,9 +159,9 @@ def _is_glued_on(text: str, end: int) -> bool:
 
 
 def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:
-    """Return the next part of a sum such as «1 млн 200 тыс» or «1 млн 200 000», None if the sum ends at `end`.
+    """Return the next part of a sum such as «1 млн 200 тыс» or «1 млн 200 000»; None if the sum ends at `end`.
 
-    A «200» without a multiplier is not read as part of the sum, since it may mean anything.
+    A «200» without a multiplier or groups of digits is not read as part of the sum, since it may mean anything.
     """
     if least == 1 or not text.startswith(" ", end):
         return None
@@ -199,7 +205,7 @@ def _read_scale(text: str, at: int) -> tuple[int, int]:
 
 
 def _parse_digits(raw: str, locale: Locale) -> tuple[Decimal, ...]:
-    """Return the numbers that digits with separators may mean: an empty tuple for dates, times and phones, two for «1,500»."""
+    """Return the numbers that digits with separators may mean: two for «1,500», none for dates, times and phones."""
     if len(raw) > _LONGEST:
         return ()
     compact = re.sub(r"(?<=[0-9])[ '’](?=[0-9]{3})", "", raw) if _is_spaced_well(raw) else raw

@@ -1,4 +1,4 @@
-"""Reads small numbers written as words, in Russian and English: «сто двадцать пять» is 125."""
+"""Converts small numbers written in words to digits, in Russian and English: «сто двадцать пять» is 125."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ PATTERN: Final = "|".join(sorted([*VALUES, HUNDRED], key=len, reverse=True))
 
 
 def read_words(words: Sequence[str]) -> int | None:
-    """Return the number up to 999 that the words, folded by `text.fold`, spell; None if they do not spell a number."""
+    """Return the number from 1 to 999 that the words spell; None if they spell none. The words must be folded (`text.fold`)."""
     total, room = 0, 1000
     for word in words:
         if word == HUNDRED:
@@ -35,7 +35,10 @@ def read_words(words: Sequence[str]) -> int | None:
 
 
 def _find_room_below(value: int) -> int:
-    """Return the number below which the value of the next word must be: 100 after hundreds, 10 after tens, 0 after units and teens."""
+    """Return the limit below which the next word's value must be, so that the words form a number.
+
+    It is 100 after hundreds, 10 after tens, and 0 (no further word) after other numbers.
+    """
     for step in (100, 10):
         if value >= step and value % step == 0:
             return step
@@ -55,6 +58,6 @@ _ORDINAL: Final = re.compile(
 
 
 def convert_ordinals(text: str) -> str:
-    """Return the folded text with digits for Russian ordinals before a month or «числа»: «двадцать пятого декабря» → «25 декабря»."""
+    """Replace Russian ordinals before a month or «числа» by digits: «двадцать пятого декабря» → «25 декабря». The text must be folded."""
     values = {word: number for number, word in _ORDINALS.items()}
     return _ORDINAL.sub(lambda found: str(VALUES.get(found[1] or "", 0) + values[found[2]]), text)

@@ -1,7 +1,7 @@
-"""Defines which case endings one Russian word may have, for `title_matching`: nouns, names and adjectives only.
+"""Finds the stems and endings that a Russian word may have in its grammatical cases, for `title_matching`: nouns, names, adjectives.
 
-A paradigm is one row of a table of endings. Genders are separate rows, so Достоевский and Достоевская are two words. The genitive plural in
--ов and -ев is listed only in rows whose nominative is a plural, so Иван and Иванов are two words.
+A paradigm is one row of a table of endings. Genders are separate rows, so Достоевский and Достоевская are two different words. The genitive
+plural in -ов and -ев is listed only for words whose dictionary form is a plural, so Иван and Иванов are two different words.
 """
 
 from functools import lru_cache
@@ -16,14 +16,17 @@ _VOWELS: Final = _WORDS.read_text("letters", "vowels")
 
 
 class Paradigm(NamedTuple):
-    """One declension: the letters that its stem may end in, and its endings, the dictionary form first."""
+    """One pattern of declension: the endings of the case forms, the dictionary form first, and in `finals` the letters before them."""
 
     finals: tuple[str, ...]
     endings: tuple[str, ...]
 
 
 class Reading(NamedTuple):
-    """One analysis of a word: its stem, the number of its row in `PARADIGMS`, and whether the word is the dictionary form."""
+    """One possible analysis of a word: its stem, and the number of its paradigm (`row` in `PARADIGMS`).
+
+    `nominative` is True if the word is the dictionary form.
+    """
 
     stem: str
     row: int
@@ -31,7 +34,7 @@ class Reading(NamedTuple):
 
 
 def _build_paradigm(endings: str, letters: str = "", syllables: str = "") -> Paradigm:
-    """Return a row of the table: the stem must end in one of `syllables`, or else in one of `letters`."""
+    """Build a paradigm from a row of the word lists; its stem must end in one of `syllables` or, without these, in one of `letters`."""
     finals = syllables.split() or letters.format_map(_LETTERS)
     return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings.format_map(_PLURALS).split()))
 
@@ -69,7 +72,10 @@ def _is_fitting(stem: str, finals: tuple[str, ...]) -> bool:
 
 
 def _find_fleeting_readings(word: str) -> set[Reading]:
-    """Return the analyses of a word with a vowel that other forms of it lack: Ветер has the stem «ветр-», Ромашек «ромашк-»."""
+    """Return the analyses of a word with a vowel that its other case forms lack.
+
+    The stem of Ветер is «ветр-» (Ветра), the stem of Ромашек is «ромашк-» (Ромашка).
+    """
     body = word.removesuffix(_SOFT_SIGN)
     if body in _IRREGULAR:
         stems = [_IRREGULAR[body]]
@@ -103,7 +109,10 @@ def _count_common(word: str, stem: str) -> int:
 
 
 def _count_moving_letters(word: str, reading: Reading) -> int:
-    """Return how many last letters of the stem change because other forms have a vowel between them: ветр-а, ветер; огоньк-а, огонек."""
+    """Return how many of the stem's last letters may change in other case forms, because a vowel comes or goes between them.
+
+    For example, 1 for the stem of «ветра» (ветер), and 2 for the stem of «огонька» (огонек).
+    """
     stem = reading.stem
     if len(word) == len(stem) or reading.row not in _FLED_ROWS:
         return 0

@@ -1,4 +1,7 @@
-"""Folds text for comparison, cleans it for display, and formats phone numbers without changing a digit."""
+"""Prepares text for comparison and for display, and formats phone numbers.
+
+Folded text is text prepared for comparison by `fold`.
+"""
 
 import re
 import unicodedata
@@ -20,10 +23,10 @@ _MARKS_PER_LETTER: Final = 2
 
 
 def fold(text: str) -> str:
-    """Return the text folded for comparison: in lower case, with ё as е, plain spaces, and «_» for each hidden character.
+    """Return the text prepared for comparison: in lower case, with ё as е, plain spaces, and «_» for each hidden character.
 
-    The length stays the same, so that positions in the folded text are valid in the original. A number or name with a hidden character
-    is not recognised at all because of the «_», which counts as a letter, rather than recognised as something else.
+    The length stays the same, so that offsets in the folded text are valid in the original. The «_» counts as a letter, so a number or name
+    with a hidden character is not recognised, rather than recognised as something else.
     """
     return "".join(_fold_char(char) for char in text)
 
@@ -45,14 +48,14 @@ def replace_yo(text: str) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """Return the text folded, without hidden characters and stress marks and with single spaces; its length may change."""
+    """Return the text folded, and also without hidden characters, stress marks and repeated spaces; its length may change."""
     # NFKC would turn № into the letters "no" and join them to the number.
     shown = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _is_hidden(char))
     return " ".join(fold("".join(char for char in shown if unicodedata.category(char) != "Mn")).split())
 
 
 def to_visible_line(text: str, *, limit: int | None = None) -> str:
-    """Return the text as one line without hidden, control and direction characters and repeated spaces, cut at `limit` with «…»."""
+    """Return the text as one line without hidden and control characters and repeated spaces, cut to `limit` characters with «…»."""
     kept: list[str] = []
     marks = 0
     for char in unicodedata.normalize("NFC", text):
@@ -65,7 +68,7 @@ def to_visible_line(text: str, *, limit: int | None = None) -> str:
 
 
 def trim_text(text: str, *, limit: int | None) -> str:
-    """Return the text; if it is longer than `limit` characters, its beginning with «…», together at most `limit` characters long."""
+    """Return the text, cut to at most `limit` characters; a text that was cut ends with «…»."""
     if limit is None or len(text) <= limit:
         return text
     return text[: max(limit - 1, 0)].rstrip() + "…" if limit > 0 else ""
@@ -85,7 +88,7 @@ _NO_PREFIX: Final = re.compile(r"7([3489][0-9]{9})")
 
 
 def format_phone(value: str) -> str:
-    """Return a Russian phone such as «79011234567» as «+7 901 123-45-67»; other numbers, or numbers with text, are returned unchanged."""
+    """Format a Russian phone such as «79011234567» as «+7 901 123-45-67»; any other text is returned unchanged."""
     if not _PHONE.fullmatch(value):
         return value
     digits = ("+" if value.lstrip().startswith("+") else "") + re.sub(r"[^0-9]", "", value)

@@ -1,4 +1,4 @@
-"""Finds the time zones of the portal and of people, as names that `ZoneInfo` knows, and parses the portal's times."""
+"""Finds names of time zones for the portal and for people, and parses the portal's times. A name is one that `ZoneInfo` accepts."""
 
 import re
 from datetime import datetime, timedelta
@@ -38,7 +38,7 @@ def is_zone(name: str) -> bool:
 
 
 def find_zone(offset: timedelta | None) -> str:
-    """Return the name of a zone that has this offset all year; the default zone if there is none."""
+    """Return the name of a zone that has the offset `offset` from UTC all year; "Europe/Moscow" if there is none."""
     minutes = round(offset.total_seconds() / 60) if offset is not None else None
     if minutes is None:
         return DEFAULT_ZONE
@@ -49,7 +49,7 @@ def find_zone(offset: timedelta | None) -> str:
 
 
 def parse_moment(text: str, *, zone: str) -> datetime | None:
-    """Parse a time as the portal writes it; `zone` is the portal's zone, for a time without an offset. None for other text."""
+    """Parse a time as the portal writes it; None for any other text. A time without an offset is read in the time zone `zone`."""
     shown = text.strip()
     if found := _RUSSIAN.fullmatch(shown):
         shown = f"{found[3]}-{found[2]}-{found[1]}T{found[4] or '00:00:00'}"

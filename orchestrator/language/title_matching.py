@@ -1,13 +1,14 @@
-"""Measures whether a person's words name a record's title, in any Russian case; `ranking` chooses the record.
+"""Measures whether a person's words name a record's title, in any Russian grammatical case; `ranking` then chooses the record.
 
 Rules, all on folded words (lower case, ё as е, no quotes, no stress marks):
-- Two words are the same word if they are equal, or if both have at least three letters and one declension explains both
+- Two words are the same word if they are equal, or if both have at least three letters and can be case forms of one word
   (`paradigms`). Words with a digit in them must be equal.
-- Legal forms (ООО, АО, Ltd …), nouns such as «сделка» and function words (с, для, of …) count only when nothing else is
-  left. Two different legal forms are two different companies.
-- `measure_match`: 1 for the whole title as written; 0.9 for the whole title in another case; 0.85 for the whole title if the
-  title itself would be the declined form; 0.7 to 0.8 for consecutive words of the title; 0.5 to 0.6 for words in order with
-  gaps; 0.3 to 0.4 for words in any order (each more the more of the title is covered); 0 otherwise.
+- Legal forms (ООО, АО, Ltd …), nouns such as «сделка» and function words (с, для, of …) count only if there are no other
+  words. Two different legal forms mean two different companies.
+- `measure_match` returns 1 if the query is the whole title as written; 0.9 if it is the whole title in another grammatical
+  case; 0.85 if the title could be a case form of the query; 0.7 to 0.8 if the query is consecutive words of the title;
+  0.5 to 0.6 if it is words of the title in order, with gaps; 0.3 to 0.4 if they are in another order; 0 otherwise. The
+  greater the part of the title that the query covers, the higher the number in its range.
 """
 
 import re
@@ -49,14 +50,17 @@ def find_stem(word: str) -> str:
 
 
 def extract_words(text: str) -> tuple[str, ...]:
-    """Return the significant words of a text, folded; if it has only legal forms, nouns such as «сделка» and function words, these."""
+    """Return the significant words of a text, folded.
+
+    Legal forms (ООО), nouns such as «сделка» and function words are left out, unless the text has no other words.
+    """
     words = _split_words(text)
     return tuple(word for word in words if not _is_noise(word)) or words
 
 
 @lru_cache(maxsize=65536)
 def is_same_word(left: str, right: str) -> bool:
-    """Return whether two folded words are forms of one word; short words and words with digits must be equal."""
+    """Return whether two folded words are case forms of one word. Short words and words with digits must be equal."""
     if left == right:
         return True
     if min(len(left), len(right)) < _SHORTEST:
@@ -83,10 +87,11 @@ def is_match(query: str, title: str) -> bool:
 
 
 def measure_misspelling(query: str, title: str) -> int | None:
-    """Return how many letters of the query are wrong if it names the title; None for more than two, or for a word of its own.
+    """Return how many letters of the query are wrong, if it is a misspelt name of the title; None if it is not.
 
-    A word of four or five letters may have one wrong letter, a longer one two; shorter words and those with a digit none. A letter too
-    many, a missing one, another one and two swapped ones count one each, a missing space too.
+    A word of four or five letters may have one wrong letter, a longer word two; shorter words and words with a digit none. Each of these
+    counts as one wrong letter: a letter too many, a missing, another or two swapped letters, and a missing space. More than two in all are
+    not accepted.
     """
     asked, have = extract_words(query), _split_words(title)  # «компния» is no noun that can be left out, so it may name one of the title
     if not asked or len(have) > _MOST_WORDS or all(map(_is_noise, asked)) or _is_other_company(query, title):
@@ -97,7 +102,10 @@ def measure_misspelling(query: str, title: str) -> int | None:
 
 
 def list_search_pieces(query: str) -> tuple[str, ...]:
-    """Return pieces of the words of `query`, for «title contains …» searches: at least one is right if the words are misspelt a little."""
+    """Return parts of the longest words of `query`, for searches by «title contains …».
+
+    Even if a word has one or two wrong letters, at least one of its parts is spelt correctly and finds the title.
+    """
     pieces: list[str] = []
     words = [word for word in extract_words(query) if word.isalpha() and len(word) > _SHORTEST]
     for word in sorted(words, key=len, reverse=True)[:_MOST_SEARCHED]:
@@ -113,7 +121,10 @@ def list_search_pieces(query: str) -> tuple[str, ...]:
 
 
 def _measure_words(asked: Sequence[str], have: Sequence[str]) -> int | None:
-    """Return the wrong letters of all words, each compared with the title's nearest word that no other one took."""
+    """Return the smallest number of wrong letters if each word of `asked` is compared with a different word of `have`.
+
+    None if some word has no similar one.
+    """
     if not asked:
         return 0
     found: list[int] = []
@@ -127,7 +138,7 @@ def _measure_words(asked: Sequence[str], have: Sequence[str]) -> int | None:
 
 @lru_cache(maxsize=65536)
 def _measure_word(word: str, other: str) -> int | None:
-    """Return the wrong letters of one word, whatever its ending; None for too many."""
+    """Return the number of wrong letters in `word` compared with `other`, case endings ignored; None if there are too many."""
     if is_same_word(word, other):
         return 0
     if any(sign.isdigit() for sign in word + other):
@@ -141,7 +152,10 @@ def _measure_word(word: str, other: str) -> int | None:
 
 
 def _count_wrong_letters(left: str, right: str) -> int:
-    """Return the edit distance, in which swapping two neighbours counts one; more than `_MOST_WRONG` may be too low a number."""
+    """Return the edit distance of two words; a swap of two neighbouring letters counts as one.
+
+    A result greater than `_MOST_WRONG` may be less than the true distance.
+    """
     if abs(len(left) - len(right)) > _MOST_WRONG:
         return _MOST_WRONG + 1
     before: list[int] = []
@@ -158,11 +172,11 @@ def _count_wrong_letters(left: str, right: str) -> int:
 
 
 def is_mentioned(title: str, text: str) -> bool:
-    """Return whether a text names a record: all words of one part of its title stand together in it.
+    """Return whether a text names a record: whether the words of one part of its title stand side by side in the text.
 
-    Punctuation, quotes or « - » separate the parts of a title («Ромашка — поставка мебели» has two). The words may be declined
-    and in any order (Анна Ковалёва, Ковалёвой Анне). A part made only of everyday words never names the record. A part of fewer than
-    three letters names it only if the text has exactly the same spelling. For an uncertain match the result is False: the caller then asks.
+    Punctuation, quotes or « - » separate the parts of a title («Ромашка — поставка мебели» has two). The words may be in any grammatical
+    case and order (Анна Ковалёва, Ковалёвой Анне). A part made only of everyday words never names the record. A part of fewer than three
+    letters must stand in the text exactly as in the title. In case of doubt the result is False, and the caller asks the person.
     """
     said = extract_words(text)
     parts = [part for part in _PART.split(title) if part.strip()]
@@ -231,7 +245,7 @@ def _is_all_same(asked: Sequence[str], have: Sequence[str]) -> bool:
 
 
 def _may_be_form_of(word: str, title_word: str) -> bool:
-    """Return whether `title_word` is in the dictionary form and `word`, from the query, is any form of it.
+    """Return whether `word`, from the query, may be a case form of `title_word`, which must be in the dictionary form.
 
     Александра may be a form of Александр, but Александр is no form of Александра.
     """

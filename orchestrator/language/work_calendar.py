@@ -1,4 +1,4 @@
-"""Computes working days, and the times at which daily messages are due in a person's zone. The current time is an argument."""
+"""Computes working days, and the times at which daily messages are due in a person's time zone. The caller gives the current time."""
 
 import re
 from calendar import isleap
@@ -31,7 +31,11 @@ _YEARLY = re.compile(r"[0-9]{2}-[0-9]{2}", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class Workdays:
-    """The working days: Monday to Friday except holidays and the days they are moved to, plus weekend days that are worked by decree."""
+    """The calendar of working days: Monday to Friday without holidays, and the weekend days on which people work by decree.
+
+    `yearly` and `moving` hold (month, day) of the holidays of every year. If a holiday in `moving` falls on a weekend, the next working day
+    is a day off too. `off` and `on` are the days off and the working days that are listed for single years.
+    """
 
     yearly: frozenset[tuple[int, int]] = frozenset()
     moving: frozenset[tuple[int, int]] = frozenset()
@@ -39,9 +43,9 @@ class Workdays:
     on: frozenset[date] = frozenset()
 
     def find_unlisted_year(self, day: date) -> int:
-        """Return the year of `day`, or late in it the next year, if the calendar lists no days for it; 0 if it does.
+        """Return the year for which the calendar should list days but does not; 0 if none is missing.
 
-        The result is also 0 if the calendar lists no year at all.
+        It checks the year of `day` and, from November on, the next year. The result is also 0 if the calendar lists no year at all.
         """
         listed = {known.year for known in self.off | self.on}
         near = {day.year, day.year + (day.month >= _DECREED_BY)}
@@ -56,13 +60,13 @@ class Workdays:
         return all(day not in _list_moved_days_off(self, year) for year in (day.year - 1, day.year))
 
     def is_free(self, day: date) -> bool:
-        """Return whether `day` is on a weekend or is a holiday of every year, without the days listed for single years."""
+        """Return whether `day` is on a weekend or is a holiday of every year; days that are listed for single years are ignored."""
         return day.weekday() > _FRIDAY or (day.month, day.day) in self.yearly | self.moving
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """The time when a daily message is due: its day in the person's zone, and the time in UTC."""
+    """The next time for a daily message: the day in the person's time zone, and the time in UTC."""
 
     day: date
     at: datetime
@@ -92,7 +96,7 @@ def _parse_yaml(text: str) -> Mapping[str, Iterable[object] | None]:
 
 @lru_cache(maxsize=16)
 def _list_moved_days_off(calendar: Workdays, year: int) -> frozenset[date]:
-    """Return the days off in place of the holidays of `year` that fall on a weekend: for each, the next day that is not free yet."""
+    """Return the days off that replace the holidays of `year` on a weekend: for each such holiday, the next day that is not off already."""
     found: set[date] = set()
     for month, number in sorted(calendar.moving):
         if (month, number) == _LEAP_DAY and not isleap(year):
@@ -105,14 +109,18 @@ def _list_moved_days_off(calendar: Workdays, year: int) -> frozenset[date]:
 
 
 def to_utc(day: date, at: time, zone: str) -> datetime:
-    """Return the local time `at` on `day` in UTC; for a time skipped by the change to summer time, the offset before the change is used."""
+    """Return the local time `at` on `day` in UTC.
+
+    If the clocks go forward on that day and skip the time, the offset before the change is used.
+    """
     return datetime.combine(day, at, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
 def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, last: int) -> Slot | None:
-    """Return when the next daily message is due: `at` on the first working day after `last`, unless that was more than LATEST ago.
+    """Return when the next daily message is due: at the local time `at` on the first working day after `last`.
 
-    `last` is the ordinal of the day of the last message. None if the calendar has no working day in the next 60 days.
+    `last` is the ordinal of the day of the last message. A day whose time was more than LATEST ago is skipped. None if there is no working
+    day in the next 60 days.
     """
     first = now.astimezone(ZoneInfo(zone)).date()
     for ahead in range(_FURTHEST):
@@ -123,7 +131,7 @@ def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, la
 
 
 def is_quiet(now: datetime, zone: str) -> bool:
-    """Return whether a message that nobody requested should arrive without a sound: at night and on weekends in the person's zone."""
+    """Return whether an unrequested message should arrive without a sound, since it is night or weekend in the person's time zone."""
     here = now.astimezone(ZoneInfo(zone))
     return here.weekday() > _FRIDAY or here.time() >= _QUIET_FROM or here.time() < _QUIET_TO
 

@@ -1,4 +1,7 @@
-"""Extracts the visible ASSISTANT text while the model's answer is still arriving. Never shows a THOUGHT, an ACTION or a header."""
+"""Extracts the text for the person (the ASSISTANT block) from the model's answer while the answer is still arriving.
+
+It never shows the other blocks of the answer (THOUGHT, ACTION) or a header.
+"""
 
 from orchestrator.engines.crm_agent.envelope import TAG_PREFIXES, THINKING_TAG, cut_stray_fence, find_end, find_secure_end
 from orchestrator.engines.crm_agent.grammar import BLANKS, FOREIGN, Header, match_header, may_become_header
@@ -9,14 +12,14 @@ _LONGEST_TAIL = 1_000
 
 
 class AssistantStream:
-    """An incremental reader of one answer. Only `parse` on the finished answer decides whether the answer is valid.
+    """A reader of one answer that arrives in chunks. Only `parse`, on the complete answer, decides whether the answer is valid.
 
-    For every answer that `parse` accepts, however it is split into chunks, the results of `feed` and `close` joined equal
-    `parse(text).assistant`.
+    For every answer that `parse` accepts, the joined results of `feed` and `close` equal `parse(text).assistant`, wherever the answer is
+    split into chunks.
     """
 
     def __init__(self) -> None:
-        """Start before the first header."""
+        """Start at the beginning of an answer, before its first header."""
         self._unread = ""
         """Text that may be the beginning of a tag."""
         self._line = ""
@@ -30,19 +33,28 @@ class AssistantStream:
         self._at_line_start = True
 
     def feed(self, chunk: str) -> str:
-        """Return the newly visible text. Text that may still become a header or an end mark is held back. Never raises."""
+        """Add a chunk of the answer, and return the text that the person may now see in addition; "" if there is none. Never raises.
+
+        Text that may still become a header or an end mark is held back.
+        """
         before = self._tail
         self._tail = ""
         return self._show(before + self._drop_thinking(self._unread + chunk))
 
     def close(self) -> str:
-        """Return the text that was held back at the end of the answer and belongs to the reply. Never raises."""
+        """Return the rest of the text for the person, now that the answer is complete. Never raises.
+
+        This is the part of the text held back by `feed` that turned out to belong to the ASSISTANT block.
+        """
         rest = self._tail + self._read(self._unread) + self._finish_line()
         whole = cut_stray_fence((self._shown + rest)[: find_end(self._shown + rest)]).lstrip(BLANKS)
         return whole[len(self._shown) :]
 
     def _drop_thinking(self, text: str) -> str:
-        """Return the visible part of `text` outside of <think>…</think>; such a span ends a line, as it does for `parse`."""
+        """Return the part of `text` that the person may see and that stands outside of <think>…</think>.
+
+        The text after such a span begins a new line, as it does in `parse`.
+        """
         visible, cursor, self._unread = [], 0, ""
         while not self._over and (at := text.find("<", cursor)) >= 0:
             if not self._depth:
@@ -78,7 +90,10 @@ class AssistantStream:
         self._at_line_start, self._line = True, ""
 
     def _read(self, text: str) -> str:
-        """Return the part of `text` that belongs to the reply."""
+        """Return the part of `text` that belongs to the ASSISTANT block.
+
+        An unfinished line that may still become a header is kept for the next call.
+        """
         text, self._line = self._line + text, ""
         found, cursor = [], 0
         while cursor < len(text) and not self._over:
@@ -101,7 +116,7 @@ class AssistantStream:
         return "".join(found)
 
     def _finish_line(self) -> str:
-        """Return the held line if it belongs to the reply now that the answer is complete."""
+        """Return the unfinished last line of the answer if it belongs to the ASSISTANT block; otherwise ""."""
         line, self._line = self._line, ""
         if self._over or not line:
             return ""
@@ -111,7 +126,10 @@ class AssistantStream:
         return line[header.end :] if header.word == "ASSISTANT" and not self._over else ""
 
     def _enter(self, header: Header) -> bool:
-        """Return whether `header` begins a block; if `parse` will reject it, show nothing more."""
+        """Return whether `header` begins a block, and remember the header.
+
+        If `parse` will reject the answer because of this header, nothing more is shown.
+        """
         speech, first = self._seen.get("ASSISTANT"), self._seen.get(header.word)
         if speech is not None and speech.plain and not header.plain:
             return False
@@ -123,7 +141,10 @@ class AssistantStream:
         return True
 
     def _show(self, text: str) -> str:
-        """Return the part of `text` that is certain to belong to the reply, and keep the rest."""
+        """Return the beginning of `text` that certainly belongs to the reply.
+
+        The rest, which may still become an end mark, is kept for the next call.
+        """
         secure = find_secure_end(text)
         if len(text) - secure > _LONGEST_TAIL:
             secure = len(text)

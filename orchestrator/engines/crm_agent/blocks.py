@@ -1,7 +1,7 @@
-"""Parser of the CRM agent's reply format: the blocks THOUGHT, ACTION, ASSISTANT. Runs nothing.
+"""Parses the answers of the CRM agent's model, which have three blocks: THOUGHT, ACTION (the steps) and ASSISTANT. Runs nothing.
 
-The order is fixed, THOUGHT and ACTION may be missing, each header occurs once, at the start of a line. Text after the first
-ASSISTANT and inside <think>…</think> is never executed; steps outside ACTION make the whole answer an error.
+The order of the blocks is fixed, and THOUGHT and ACTION may be missing. Each header stands once, at the start of a line. Text after the
+first ASSISTANT header and inside <think>…</think> is never executed. Steps outside of ACTION make the whole answer invalid.
 """
 
 import re
@@ -24,7 +24,10 @@ _METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}(?:\.[A-Za-z0-9_]{1,60}){0,8}")
 
 @dataclass(frozen=True)
 class Step:
-    """One portal call proposed by the model, as written. `confirmed` is only the model's claim and never counts as approval."""
+    """One portal call that the model proposes, as the model wrote it.
+
+    `confirmed` is only the model's claim that the person agreed; it never counts as approval.
+    """
 
     method: str
     params: JsonObject = field(default_factory=dict)
@@ -37,7 +40,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A parsed, well-formed answer. `thought` is never shown to a person and may be empty; `steps` are proposals for the gate."""
+    """A valid answer of the model, divided into its blocks.
+
+    `thought` is never shown to a person and may be "". `steps` are the calls that the model proposes; the gate decides about them.
+    `assistant` is the text for the person.
+    """
 
     thought: str
     steps: tuple[Step, ...]
@@ -45,11 +52,11 @@ class Blocks:
 
 
 def parse(text: str) -> Blocks:
-    """Return the blocks of `text`; raise `ModelClientError` on any violation, and nothing else (S004-6, S004-20).
+    """Parse the model's answer `text` into its blocks; raise `ModelClientError` if it breaks the format (S004-6, S004-20).
 
-    Repaired, because only one reading is possible: thinking and prose before the first header, any usual form of a header, a code
-    fence, an end mark, a bare object, prose before the array, a trailing comma, a comment, a raw line break inside a string. The
-    error's message is written for the model: what is wrong, where, and how to fix it.
+    Deviations with only one possible meaning are repaired: thinking or prose before the first header, any usual form of a header, a code
+    fence, an end mark, a single object in place of an array, prose before the array, a trailing comma, a comment, a raw line break in a
+    string. The error's message is written for the model: it says what is wrong, where, and how to correct it.
     """
     if odd := _UNSTORABLE.search(text):
         raise build_format_error(text, odd.start(), "a NUL or half of a surrogate pair", "Send plain Unicode text.")
@@ -72,7 +79,10 @@ def parse(text: str) -> Blocks:
 
 
 def _find_blocks(masked: str, end: int) -> dict[str, Header]:
-    """Return the header of each block; raise when ASSISTANT is missing and when one is repeated, misplaced or of another format."""
+    """Return the header of each block by the block's name; raise ModelClientError if ASSISTANT is missing.
+
+    It also raises if a header is repeated, is in the wrong order, or belongs to another answer format.
+    """
     found: dict[str, Header] = {}
     for header in find_headers(masked, 0, end):
         speech = found.get("ASSISTANT")
@@ -104,7 +114,7 @@ def _refuse_misplaced(masked: str, header: Header, found: Mapping[str, Header]) 
 
 
 def _check_surroundings(masked: str, headers: Mapping[str, Header]) -> None:
-    """Raise when JSON stands before the first header, or when a header stands inside a code fence that was opened in THOUGHT."""
+    """Raise ModelClientError if JSON stands before the first header, or if a code fence in THOUGHT is still open at the next header."""
     first = min(header.start for header in headers.values())
     brace = re.compile(r"[{}]").search(masked, 0, first)
     if brace is not None:
@@ -169,7 +179,10 @@ def _parse_step(raw: object, number: int) -> Step:
 
 
 def _parse_choice(raw: JsonObject, key: str, allowed: tuple[str, ...], number: int) -> str | None:
-    """Return the allowed spelling of `raw[key]`, ignoring case, or None when the key is absent."""
+    """Return the value `raw[key]` in the spelling that `allowed` has, ignoring case; None if the key is absent.
+
+    Raises ModelClientError for any other value. `number` is the step's number in the error message.
+    """
     if key not in raw:
         return None
     for spelling in allowed:

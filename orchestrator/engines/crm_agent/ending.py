@@ -1,7 +1,7 @@
-"""Builds the end of a CRM agent's turn: the reply, the text for later prompts, the steps that stay planned.
+"""Builds the end of a CRM agent's turn: the reply, the text for later prompts, and the steps that remain planned.
 
-[[list N]] markers in the ASSISTANT text are replaced by tables that code built. The model's words about steps that did not run
-are never shown or kept without a notice that says so.
+Markers [[list N]] in the model's text are replaced by tables that code built. What the model wrote about steps that did not run is dropped,
+or is shown and kept together with a notice that they did not run.
 """
 
 import re
@@ -17,7 +17,7 @@ NOT_DONE = "[written before its steps were judged: what waits for a person is no
 
 
 def finish_turn(work: TurnWork, reason: EndReason, *, assistant: str, turn_id: str) -> TurnEnd:
-    """Build the end of the turn from the model's last text and the recorded results of its steps (S004-15)."""
+    """Build the end of the turn from `assistant`, the model's last text, and from `work`, the results of the turn's steps (S004-15)."""
     reply = Reply(
         parts=insert_tables(assistant if not work.planned else "", work.tables),
         notices=tuple(_drop_duplicates(_build_notices(work, assistant))),
@@ -47,7 +47,11 @@ def _build_notices(work: TurnWork, assistant: str) -> list[Notice]:
 
 
 def _build_history(work: TurnWork, assistant: str) -> str:
-    """Return the answer as later prompts may see it: no text that prose may have dictated, no claim about steps that did not run."""
+    """Return the model's text in the form that later prompts may contain.
+
+    If the model had read free text of other people, or if its steps were only planned, a fixed sentence stands in its place. If a step
+    waits for a person, a note says so.
+    """
     if work.prose:
         return WITHHELD
     if work.planned:
@@ -69,7 +73,7 @@ _MARKER = re.compile(r"[ \t]*\[\[\s*list\s+(\d{1,3})\s*\]\][ \t]*", re.IGNORECAS
 
 
 def insert_tables(assistant: str, tables: Mapping[int, Table]) -> tuple[Text | Table, ...]:
-    """Return text and tables in order; a marker without a table is removed."""
+    """Return the text and the tables in order, with each marker [[list N]] replaced by the table N; a marker without a table is removed."""
     parts: list[Text | Table] = []
     position = 0
     for match in _MARKER.finditer(assistant):

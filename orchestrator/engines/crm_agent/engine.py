@@ -1,7 +1,8 @@
-"""The CRM agent (seed 004): ask the model, parse the blocks, resolve references, submit each step, observe; repeat until done.
+"""The CRM agent (seed 004), the engine that lets a language model answer requests about the CRM.
 
-It makes no safety decision: every step goes through `ctx.submit`. After a restart it runs from the start; recorded answers and
-effect slots bring it to where it stopped without asking the model or the portal twice.
+It repeats one iteration until the turn is done: ask the model, parse the blocks of its answer, resolve references, submit each step to the
+gate, give the results to the model. It makes no safety decision. After a restart the turn runs again from its start. The journal then gives
+the model's recorded answers, and the gate recognises the steps it has already handled, so neither the model nor the portal is asked twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,10 @@ class CrmAgent:
     """The engine that answers a person's requests about the CRM; one instance serves all turns."""
 
     def __init__(self, *, constitution: str, protocol: str, methods: Callable[[Mode], str], max_iterations: int = 6) -> None:
-        """`methods` returns the description, for the model, of the methods allowed in a mode."""
+        """Store the parts of the prompt and the maximum number of iterations in one turn.
+
+        `methods` is a function that returns, for a safety mode, the description of the allowed portal methods that the model reads.
+        """
         self._constitution = constitution
         self._protocol = protocol
         self._methods = methods
@@ -42,17 +46,17 @@ class CrmAgent:
         return await _Turn(self, ctx).run()
 
     def build_system_message(self, mode: Mode) -> dict[str, str]:
-        """Return the static part of the prompt for `mode`."""
+        """Return the first message of the prompt, which is the same for every turn in the safety mode `mode`."""
         return prompt.build_system_message(self._constitution, self._protocol, self._methods(mode), mode)
 
     @property
     def max_iterations(self) -> int:
-        """How many times the model may be asked for steps in one turn."""
+        """The maximum number of iterations in one turn; in each of them the model may propose steps."""
         return self._max_iterations
 
 
 class _Turn:
-    """The state of one run of the agent."""
+    """One run of the agent for one turn: the messages to the model so far, and the results of the steps."""
 
     def __init__(self, agent: CrmAgent, ctx: TurnContext) -> None:
         self._agent = agent
@@ -64,7 +68,11 @@ class _Turn:
         self._work = start_work(choice.question.text if choice else ctx.turn.text, ctx.turn.quoted, ctx.state)
 
     async def run(self) -> TurnEnd:
-        """Run iterations until the turn ends."""
+        """Run iterations until the turn ends.
+
+        It ends if the model proposes no more steps, a person must decide, a call's outcome is unknown, or the limit of iterations is
+        reached.
+        """
         base = await self._build_base_messages()
         for iteration in range(1, self._agent.max_iterations + 1):
             text, blocks = await self._find_next_answer(iteration, base)
@@ -92,14 +100,21 @@ class _Turn:
         ]
 
     async def _find_next_answer(self, iteration: int, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
-        """Return the next answer to carry out. After the person's choice it is the recorded one, so the model is not asked for it again."""
+        """Return the answer of the model for this iteration, as text and parsed.
+
+        If the turn was started by a person's choice, the first answer is the recorded one in which the question arose, so the model is not
+        asked.
+        """
         if iteration == 1 and self._ctx.turn.choice:
             text = await resume_question(self._ctx, self._work, self._ctx.turn.choice)
             return text, parse(text)
         return await self._ask_parsed(base)
 
     async def _ask_parsed(self, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
-        """Return one parsed answer; if the first cannot be parsed, ask the model once to repair it (S004-20)."""
+        """Ask the model and return its answer, as text and parsed.
+
+        If the answer cannot be parsed, the model is asked once for a repaired one (S004-20).
+        """
         messages = [*base, *self._dialogue]
         text = await self._ask(messages)
         try:
@@ -127,7 +142,7 @@ class _Turn:
         return answer.text
 
     async def _carry_out(self, iteration: int, text: str, blocks: Blocks) -> TurnEnd | None:
-        """Run the plan of one iteration; return a TurnEnd when the turn is over, else None."""
+        """Run the steps of one answer; return the end of the turn, or None if the model is to be asked again."""
         plan = await plan_steps(self._ctx, self._work, iteration=iteration, steps=blocks.steps)
         if isinstance(plan, NameQuestion):
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
@@ -144,7 +159,10 @@ class _Turn:
         return None
 
     async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
-        """Run the steps and return one line for each. If the policy says so, the first step that does not run postpones those after it."""
+        """Run the steps in order, and return for each the line that tells the model its result.
+
+        If the company's policy says so, the first step that does not run stops the plan, and the steps after it stay planned.
+        """
         observed: list[turn_work.ObservationLine] = []
         halted = False
         for number, planned in enumerate(plan, start=1):

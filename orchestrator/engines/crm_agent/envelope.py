@@ -1,4 +1,4 @@
-"""What surrounds an answer and is no part of it: the model's thinking, end marks of chat templates, a code fence. Decides nothing else."""
+"""Finds the parts of a model's answer that do not belong to its content: thinking, end marks of chat templates, a code fence around it."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ _CURE = "Close <think> once, before the first header; inside the answer reason u
 
 
 def find_end(text: str, start: int = 0, stop: int | None = None) -> int:
-    """Return where `text[start:stop]` ends without the blanks and end marks behind it."""
+    """Return the offset at which `text[start:stop]` ends if the whitespace and end marks at its end are cut off."""
     stop = len(text) if stop is None else stop
     while True:
         while stop > start and text[stop - 1] in BLANKS:
@@ -52,7 +52,10 @@ def find_end(text: str, start: int = 0, stop: int | None = None) -> int:
 
 
 def find_secure_end(text: str) -> int:
-    """Return where the part of an unfinished `text` ends that no later text can turn into blanks, end marks or a closing fence."""
+    """Return the offset up to which an unfinished `text` certainly belongs to the reply.
+
+    The text after it may be whitespace, the beginning of an end mark or of a closing fence: these are cut off if the answer ends with them.
+    """
     stop = len(text)
     for size in range(min(_LONGEST_MARK - 1, stop), 0, -1):
         if text[stop - size :] in _MARK_PREFIXES:
@@ -66,7 +69,7 @@ def find_secure_end(text: str) -> int:
 
 
 def cut_stray_fence(text: str) -> str:
-    """Return an ASSISTANT text without the closing fence at its end that belongs to no fence in it."""
+    """Return an ASSISTANT text without the code fence line at its end, if that line closes no fence in the text."""
     line = text.rfind("\n") + 1
     if CLOSING_FENCE.fullmatch(text, line) and has_open_fence(text):
         return text[: find_end(text, 0, line)]
@@ -74,19 +77,20 @@ def cut_stray_fence(text: str) -> str:
 
 
 def has_open_fence(text: str) -> bool:
-    """Return whether `text` ends inside a code fence."""
+    """Return whether a code fence is still open at the end of `text`."""
     return len(FENCE_LINE.findall(text)) % 2 == 1
 
 
 def has_second_turn(assistant: str) -> bool:
-    """Return whether an ASSISTANT text goes on after an end mark, for then the model plays the other side too."""
+    """Return whether an ASSISTANT text continues after an end mark; the model then also wrote the person's next message."""
     return _TURN_GOES_ON.search(assistant) is not None
 
 
 def mask_thinking(text: str, end: int) -> str:
-    """Return `text[:end]` with every <think>…</think> blanked out and followed by a line break, at the same length.
+    """Return `text[:end]` with each <think>…</think> replaced by spaces and a line break; the length stays the same.
 
-    Raise when it is not certain what is thinking: unclosed, closed twice, or holding something that acts below the first header.
+    Raises ModelClientError if it is not clear what is thinking: a tag is not closed, is closed twice, or a span after the first header
+    contains text such as ACTION or JSON that would otherwise have an effect.
     """
     spans = list(_find_thinking(text, end))
     if not spans:
@@ -106,7 +110,10 @@ def mask_thinking(text: str, end: int) -> str:
 
 
 def _find_thinking(text: str, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the outermost spans of thinking. A closing tag that comes first of all closes what began with the answer."""
+    """Yield the start and the end offset of each span of thinking (<think>…</think>); of nested spans, only the outermost.
+
+    If the first tag is a closing one, its span begins at the start of the answer. Raises ModelClientError if the tags do not match.
+    """
     depth, begin, tags = 0, 0, 0
     for tags, tag in enumerate(THINKING_TAG.finditer(text, 0, end), start=1):
         if not tag[1]:

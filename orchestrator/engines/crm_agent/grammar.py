@@ -1,6 +1,7 @@
-"""The header lines and fences of the CRM agent's format, and its format errors. Knows no JSON and makes no decision.
+"""Recognises the header lines and fences of the CRM agent's answer format, and builds its format errors. It does not parse JSON.
 
-Text that is not the person's is put between fence lines with an unpredictable marker, and header words inside it are defused.
+In the prompt, text that the person did not write stands between fence lines with a random marker. Header words in such text are changed, so
+that it cannot pass for another part of the prompt.
 """
 
 import re
@@ -62,7 +63,10 @@ _LONGEST_UNDECIDED = 80
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A header line: its block, where it stands, and whether it is written as the prompt asks (`plain`)."""
+    """A header line in an answer: the name of its block (`word`), its offsets, and its form.
+
+    `plain` is True if the header is written as the prompt asks for it; `has_colon` is True if a colon follows the word.
+    """
 
     word: str
     start: int
@@ -72,16 +76,16 @@ class Header:
 
 
 def match_header(text: str, at: int, stop: int) -> Header | None:
-    """Return the header at the line start `at`, or None."""
+    """Return the header at the offset `at`, which is the start of a line; None if the line is no header."""
     found = _ONE_HEADER.match(text, at, stop)
     return None if found is None else _build_header(text, found)
 
 
 def find_headers(text: str, start: int, stop: int) -> Iterator[Header]:
-    """Yield the header lines between `start` and `stop`: in any letter case, bold, numbered, bulleted, with any usual colon.
+    """Yield the header lines between the offsets `start` and `stop`, in any usual form: bold, numbered, bulleted, in any letter case.
 
-    Without a colon the word must stand alone on its line, in capitals, bold or below heading marks. A line indented by four columns is
-    quoted text.
+    Without a colon, the header word must stand alone on its line, and must be in capitals or follow heading marks (#). A line indented by
+    four columns is a quotation and no header.
     """
     for found in _LINE_HEADER.finditer(text, start, stop):
         header = _build_header(text, found)
@@ -108,7 +112,7 @@ _CLOSING_SIGNS = re.compile(rf"[ \t\r*_`:\uff1a{ZERO_WIDTH}]*")
 
 
 def may_become_header(line: str) -> bool:
-    """Return whether the unfinished line `line` may still turn out to be a header."""
+    """Return whether the beginning of a line, `line`, may still become a header when the rest of the line arrives."""
     if len(line) > _LONGEST_UNDECIDED or _INDENTED.match(line):
         return False
     opening = _OPENING_PATTERN.match(line)
@@ -137,18 +141,21 @@ _RARE = re.compile(rf"[^\n\t -~{RUSSIAN_LETTERS}«»–—…№₽]")
 
 
 class Fence:
-    """The fence of one request, with its own marker."""
+    """The pair of lines that encloses foreign text in a prompt; each request has a marker of its own in them."""
 
     def __init__(self, marker: str | None = None) -> None:
-        """Choose a random marker; tests may pass one."""
+        """Store `marker`, or a random marker if none is given; only tests give one."""
         self.marker = marker or secrets.token_hex(6)
 
     def wrap(self, text: str) -> str:
-        """Return `text` between the fence lines, with headers and fence marks in it defused."""
+        """Return `text` between the two fence lines; headers and fence marks in the text are changed so that they have no effect."""
         return f"<<<DATA {self.marker}\n{escape_headers(text)}\nDATA {self.marker}>>>"
 
 
 def escape_headers(text: str) -> str:
-    """Return `text` changed so that no line can pass for a header or a fence, and no character is invisible."""
+    """Return `text` with the header words and fence marks changed, so that no line can pass for a header or a fence.
+
+    Invisible characters are replaced by a visible «·».
+    """
     visible = _RARE.sub(lambda rare: "·" if unicodedata.category(rare[0]) in _INVISIBLE else rare[0], text)
     return _FORGED_HEADER.sub(r"\1·\2", _MARKER.sub("‹›", visible))

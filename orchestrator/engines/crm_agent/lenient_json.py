@@ -1,4 +1,4 @@
-"""Reads the steps of an ACTION block. Repairs what has only one reading; never completes what was cut off."""
+"""Reads the steps of an ACTION block as JSON. Repairs mistakes with only one possible meaning; never completes JSON that was cut off."""
 
 import json
 import re
@@ -58,14 +58,17 @@ _NAMES_METHOD = re.compile(r"(?i)[a-z]\.[a-z]|\b(?:method|batch)\b")
 
 @dataclass(frozen=True, slots=True)
 class ActionSpan:
-    """Where the JSON of an ACTION block stands."""
+    """The start and the end offset of the JSON in an ACTION block."""
 
     start: int
     stop: int
 
 
 def find_json(text: str, start: int, stop: int) -> ActionSpan | None:
-    """Return the JSON in the block `text[start:stop]`, without fence, backticks and the prose before it; None if the block is empty."""
+    """Find the JSON in the block `text[start:stop]`, without a code fence, backticks and prose before it; None if the block is empty.
+
+    Raises ModelClientError if the prose may mean that the steps are not to be run.
+    """
     block = text[start:stop]
     stop = start + len(block.rstrip(BLANKS))
     start += len(block) - len(block.lstrip(BLANKS))
@@ -84,7 +87,10 @@ def find_json(text: str, start: int, stop: int) -> ActionSpan | None:
 
 
 def _find_closing(text: str, start: int, stop: int, fence: re.Match[str] | None) -> int:
-    """Return where the JSON ends before its closing fence. A fence of a block may be left open, since JSON itself says where it ends."""
+    """Return the offset at which the JSON ends, before the closing code fence if there is one.
+
+    A fence of three marks may be left open, since JSON itself shows where it ends. For an open backtick, ModelClientError is raised.
+    """
     if fence is None:
         return stop
     mark = fence["fence"]
@@ -109,9 +115,9 @@ def _refuse_odd_prose(text: str, start: int, prose: str, *, is_empty: bool) -> N
 
 
 def read_array(text: str, start: int, end: int) -> list[object]:
-    """Return the JSON array that fills `text[start:end]`; raise `ModelClientError` on anything else (S004-20).
+    """Parse the JSON array in `text[start:end]`; raise `ModelClientError` if this is not valid JSON (S004-20).
 
-    A single object without its array is one step.
+    A single object without an array around it is returned as a list with one item.
     """
     cleaned = _blank_spans(text, start, end, _find_surplus(text, start, end))
     try:
@@ -225,7 +231,10 @@ def _check_word(text: str, at: int, word: str) -> None:
 
 
 def _is_storable_number(word: str, *, whole: bool) -> bool:
-    """Return whether the number is stored exactly: not beyond 2**53, no overflow, no tiny number that becomes zero."""
+    """Return whether the number `word` can be stored exactly: not beyond 2**53, no overflow, no tiny number that becomes zero.
+
+    `whole` is True if the number has neither a fraction nor an exponent.
+    """
     if whole:
         return len(word) <= len(str(-SAFE_INTEGER)) and abs(int(word)) <= SAFE_INTEGER
     value = float(word)

@@ -1,6 +1,7 @@
-"""The plan of one iteration: resolves references such as "@deal:Ромашка", asks about duplicates and unclear names, records the plan.
+"""Builds the plan of one iteration from the model's steps: resolves references such as "@deal:Ромашка", and records the plan.
 
-A recorded plan is restored after a restart. Runs no step. References are replaced as whole values, never pasted into text.
+If a name is unclear or a new record may be a duplicate, the plan becomes a question to the person. After a restart, the recorded plan is
+restored. This module runs no step. A reference replaces a whole value and is never inserted into a text.
 """
 
 import re
@@ -22,7 +23,10 @@ from state.events.conversation import NameAsked, NameChosen, PlanRecorded
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedStep:
-    """A step at its place in the turn; with a `problem` its reference could not be resolved and it is not run."""
+    """A step of the plan with resolved references. If `problem` is set, a reference could not be resolved, and the step is not run.
+
+    `slot` is the place of the step in the turn, "<turn>/<iteration>/<step>".
+    """
 
     slot: str
     step: Step
@@ -31,17 +35,17 @@ class PlannedStep:
 
 @dataclass(frozen=True, kw_only=True)
 class NameQuestion:
-    """A reference with several possible values, between which only the person can choose."""
+    """A question to the person, which of several possible values a reference in the plan means."""
 
     reference: str
     several: Ambiguous
 
 
 async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step]) -> list[PlannedStep] | NameQuestion:
-    """Resolve the references of `steps` and record the plan before its first step runs; return it, or the question for the person.
+    """Resolve the references of `steps` and record the plan; return the plan, or the question that the person must answer first.
 
-    A plan recorded before a restart is returned as it was. The first reference that the person must resolve stops the planning
-    before anything was recorded or ran.
+    A plan that was recorded before a restart is returned as it was. The first reference that only the person can resolve stops the
+    planning, and nothing is recorded.
     """
     recorded = ctx.find_recorded_plan(iteration)
     if recorded is not None:
@@ -60,14 +64,20 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
 
 
 def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
-    """Return a step as the state keeps it; it is marked if written after prose was read, so that later prompts leave its words out."""
+    """Return a step in the form that the session's state stores.
+
+    It is marked if the model had read free text of other people, so that later prompts leave out its parameters.
+    """
     step = planned.step
     entry = PlanStep.create(slot=planned.slot, method=step.method, params=step.params, comment=step.comment)
     return entry.with_values(prose=True) if work.prose else entry
 
 
 async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer: str, asking: NameQuestion) -> TurnEnd:
-    """End the turn with buttons; the model's answer is recorded and continued when the person presses one."""
+    """End the turn with the question `asking` and its answer buttons, and record the model's answer.
+
+    When the person presses a button, `resume_question` continues with that answer.
+    """
     turn_id = ctx.turn.turn_id
     choice = ctx.turn.choice
     question_id = uuid5(UUID_NAMESPACE, f"{turn_id}/{iteration}/{asking.reference}").hex[:12]
@@ -92,7 +102,7 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
 
 
 async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption) -> str:
-    """Return the model's recorded answer, to be continued now that the person chose; the choice is recorded."""
+    """Record the option that the person chose, and return the model's recorded answer, which the turn then continues."""
     question = choice.question
     work.prose = work.pasted = work.prose or question.prose  # where the text stood is not kept with the question
     work.labels.extend(question.labels)
@@ -111,7 +121,7 @@ async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption
 
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
-    """Replace the references of `step` by their values; return the question if the person must choose one."""
+    """Replace the references of `step` by their values, and return the planned step; or return the question if the person must choose."""
     values: dict[str, object] = {}
     for reference in find_references(step.params):
         if reference in work.resolved:
@@ -154,7 +164,10 @@ async def _record_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, sett
 
 
 def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step], recorded: PlanRecorded) -> list[PlannedStep]:
-    """Return the plan as recorded before a restart. Names are not looked up again, since the plan's own changes may affect the result."""
+    """Return the plan as it was recorded before a restart.
+
+    Names are not resolved again, since the plan's own changes in the portal may give another result now.
+    """
     work.targets |= set(recorded.targets)
     pairs = enumerate(zip(steps, map(PlanStep.from_stored, recorded.steps), strict=True), start=1)
     return [
@@ -179,10 +192,10 @@ _ADDS = frozenset({"crm.lead.add", "crm.contact.add", "crm.company.add"})
 
 
 async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tuple[str, Ambiguous] | Unresolved | None:
-    """Check whether the person or company that `step` creates is in the portal already.
+    """Check whether the person or company that `step` would create is already in the portal.
 
-    Returns the question to ask, with the reference under which its answer is kept; or the reason why the step is not run; or None
-    when the step may run.
+    Returns a tuple of a reference and the question to ask; the answer is stored under the reference. Returns an Unresolved if the step is
+    not run, because the person chose an existing record. Returns None if the step may run.
     """
     points = extract_contact_points(step.params) if step.method.lower() in _ADDS else {}
     if not points:
@@ -203,14 +216,17 @@ _REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|categ
 
 
 def find_references(value: object) -> list[str]:
-    """Return every string in `value` that is a reference as a whole, in the order of the params, without duplicates."""
+    """Return the references among the strings in `value`, in order and without duplicates.
+
+    A string counts if the whole of it is a reference, such as "@deal:Ромашка".
+    """
     found: list[str] = []
     _collect(value, found)
     return list(dict.fromkeys(found))
 
 
 def replace_references(value: object, values: Mapping[str, object]) -> Any:
-    """Return `value` with the references in `values` replaced by their values, which keep their types."""
+    """Return `value` with each reference in it replaced by its value from `values`; the values keep their types."""
     if isinstance(value, str):
         return values.get(value, value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The prompt of the CRM agent: static parts first, then state, history, message, observations. Pure text, no secrets."""
+"""Builds the prompt of the CRM agent: fixed text first, then state, history, message and results of steps. It contains no secrets."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ MODE_TEXT: Mapping[Mode, str] = {
 
 
 def build_system_message(constitution: str, protocol: str, methods: str, mode: Mode) -> dict[str, str]:
-    """Return the static part, the same for every turn of a mode, so that providers can cache it (S004-2, S004-3)."""
+    """Return the fixed first message, the same for every turn of a safety mode, so that providers can cache it (S004-2, S004-3)."""
     return {"role": "system", "content": "\n\n".join((constitution, protocol, "# Methods of this mode\n" + methods, MODE_TEXT[mode]))}
 
 
 def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: JsonObject, current: JsonObject) -> dict[str, str]:
-    """Return the serialized agent state with the speaker and the current date (S004-4, S004-19)."""
+    """Return the message with the speaker, the current date, the current records and the agent's state as JSON (S004-4, S004-19)."""
     body = {
         "me": {"name": actor.name, "bitrix_user_id": actor.bitrix_user_id, "role": actor.role, "mode": mode},
         **when,
@@ -38,7 +38,10 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
 
 
 def trim_state(agent: AgentState) -> Mapping[str, object]:
-    """Return the agent state as the prompt carries it: the newest entries, the number of those left out, no texts of customers."""
+    """Return the agent's state as it stands in the prompt: only the newest entries, and no texts of customers.
+
+    `not_shown` in the result gives the number of entries that were left out, by list.
+    """
     waiting = [item for item in agent.confirmations.values() if item.is_waiting]
     planned, bindings = agent.next_planned_actions, agent.event_bindings
     beyond = {
@@ -67,24 +70,31 @@ def trim_state(agent: AgentState) -> Mapping[str, object]:
 
 
 def _build_proposal(method: str, params: JsonObject, *, prose: bool) -> dict[str, object]:
-    """Describe a step that did not run. If it was written after prose was read, only its method is kept, as the rest may quote it."""
+    """Return the description of a step that did not run, for the prompt.
+
+    If the model wrote the step after it had read free text of others (`prose`), only the method is included, since the parameters may quote
+    it.
+    """
     return {"method": method} if prose else {"method": method, "params": params}
 
 
 def build_history_messages(history: Sequence[HistoryLine]) -> list[dict[str, str]]:
-    """Return the earlier turns of the conversation; what was said after reading customers' prose is withheld when the turn is recorded."""
+    """Return one message for each text of the earlier turns of the conversation.
+
+    An answer that may quote free text of customers was already replaced when its turn was recorded.
+    """
     return [{"role": item.role, "content": item.text} for item in history if item.text]
 
 
 def build_user_message(text: str, quoted: str, fence: Fence) -> dict[str, str]:
-    """Return the person's message (S004-5); text written by others that came with it is fenced."""
+    """Return the message with the person's text (S004-5); text of others that came with it stands between fence lines."""
     if not quoted:
         return {"role": "user", "content": text}
     return {"role": "user", "content": f"{text}\n\nForwarded or pasted text of somebody else:\n{fence.wrap(quoted)}"}
 
 
 def build_observation_message(iteration: int, observed: Sequence[JsonObject], fence: Fence) -> dict[str, str]:
-    """Return the results of an iteration's steps, one JSON line each, fenced."""
+    """Return the message with the results of one iteration's steps, one JSON line each, between fence lines."""
     lines = "\n".join(json.dumps(item, ensure_ascii=False, sort_keys=True, default=str) for item in observed)
     return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}"}
 
@@ -98,7 +108,10 @@ what the person reads"""
 
 
 def build_repair_message(reason: str, text: str, quoted: str, fence: Fence) -> dict[str, str]:
-    """Return the one request to repair a reply that could not be parsed, with the whole template and the person's message once more."""
+    """Return the message that asks the model to write again an answer that could not be parsed, for the given reason.
+
+    It contains the whole template of the format, and the person's message once more.
+    """
     words = build_user_message(text, quoted, fence)["content"]
     return {
         "role": "user",

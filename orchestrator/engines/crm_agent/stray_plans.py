@@ -1,4 +1,7 @@
-"""Finds steps that the model wrote outside the ACTION block, under a header that is none. They are never dropped in silence."""
+"""Finds steps that the model wrote outside of the ACTION block, for example under a wrong header. The answer is then rejected.
+
+Such steps would not run, and the person would not learn of it.
+"""
 
 import re
 
@@ -21,10 +24,10 @@ _CURE = "Steps belong under ACTION: alone; what somebody else wrote stands in «
 
 
 def refuse_stray_plan(text: str, start: int, stop: int, *, has_steps: bool) -> None:
-    """Raise when `text[start:stop]` holds steps that nobody would run, unless they are quoted (« », or a line that begins with `>`).
+    """Raise ModelClientError if `text[start:stop]`, which is outside of ACTION, contains steps.
 
-    When the answer has steps of its own, a mention in the middle of a sentence is a mention; after a label or on a line of its own it
-    is a plan.
+    Quoted steps (in « », or on a line that begins with `>`) are allowed. If the answer also has steps in ACTION (`has_steps`), other steps
+    are allowed in the middle of a sentence too; after a label or on a line of their own they still count as a plan.
     """
     cursor = start
     while found := _KEY.search(text, cursor, stop):
@@ -43,7 +46,7 @@ def _find_bracket(text: str, begin: int, end: int) -> int:
 
 
 def _find_unquoted(text: str, begin: int, end: int, stop: int) -> int | None:
-    """Return the place of the first step on the line `text[begin:end]` that stands in no quotation, or None."""
+    """Return the offset of the first step on the line `text[begin:end]` that is not in a quotation; None if there is none."""
     line = text[begin:end]
     if line.lstrip(BLANKS).startswith(">"):
         goes_on = line.count("[") + line.count("{") > line.count("]") + line.count("}")
@@ -60,7 +63,10 @@ def _find_unquoted(text: str, begin: int, end: int, stop: int) -> int | None:
 
 
 def _find_closing(text: str, cursor: int, bracket: int, end: int) -> int | None:
-    """Return the end of the quotation that is open at `bracket`, or None if none is open or it is not closed on the line."""
+    """Return the offset after the quotation that is open at the offset `bracket`.
+
+    None if no quotation is open there, or if it is not closed on the line, which ends at `end`.
+    """
     for opening, closing in _QUOTES:
         if text.rfind(opening, cursor, bracket) > text.rfind(closing, cursor, bracket):
             closed = text.find(closing, bracket, end)
@@ -69,7 +75,7 @@ def _find_closing(text: str, cursor: int, bracket: int, end: int) -> int | None:
 
 
 def _is_plan(text: str, begin: int, at: int) -> bool:
-    """Return whether the step at `at` stands after a label, on a line of its own, or in JSON of several lines."""
+    """Return whether the step at the offset `at` stands after a label («Plan:»), on a line of its own, or in JSON of several lines."""
     bracket = _find_bracket(text, begin, at)
     label = text[begin:bracket].strip(BLANKS)
     return bracket == at or label.endswith(_LABEL_ENDS) or len(label.split()) <= _LONGEST_LABEL

@@ -1,6 +1,6 @@
-"""What one turn of the CRM agent has learned so far: records, labels, prose in the prompt, and what each step's outcome adds.
+"""The working state of one turn of the CRM agent: what it has learned so far, and what the result of each step adds.
 
-Makes no safety decision.
+It makes no safety decision.
 """
 
 import re
@@ -23,7 +23,10 @@ _OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current
 
 @dataclass(kw_only=True)
 class TurnWork:
-    """The working state of a turn. `prose` never goes back to False within a turn, because taint does not wear off."""
+    """What one turn has learned and done so far: named records, labels, notices, and the steps that ran, wait or did not run.
+
+    `prose` is True once the model has read free text of other people; within the turn it never becomes False again.
+    """
 
     text: str
     prose: bool = False
@@ -42,12 +45,15 @@ class TurnWork:
     resolved: dict[str, object] = field(default_factory=dict)
 
     def begin_iteration(self, steps: Sequence[tuple[str, JsonObject]]) -> None:
-        """Start a new iteration with `steps`: drop the old tables of [[list N]], and drop from `rest` what the model proposes again."""
+        """Start a new iteration with `steps`, each given as (method, params).
+
+        The tables of the last iteration are dropped, and steps that the model proposes again are removed from `rest`.
+        """
         self.tables.clear()
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
     def build_provenance(self) -> Provenance:
-        """Return the provenance that the gate gets with the next step."""
+        """Return the origin of the words in the next step, which the gate checks."""
         return Provenance(
             prose=self.prose,
             pasted=self.pasted,
@@ -58,7 +64,10 @@ class TurnWork:
 
 
 def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
-    """Return the work at the start of a turn, with the record numbers the person wrote and the trusted current objects as targets."""
+    """Return the state at the start of a turn.
+
+    Its `targets` are the records whose numbers stand in the person's text, and the current records of the conversation that are trusted.
+    """
     work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted))
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
@@ -72,25 +81,25 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationLine:
-    """What the model is told about a step: its status, and what else there is to tell of it, such as its `rows`."""
+    """What the model is told about the result of one step: a status, and in `told` further details such as the `rows` read."""
 
     status: str
     told: JsonObject = field(default_factory=dict)
 
 
 def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLine:
-    """Build the line of a step whose reference could not be resolved."""
+    """Build the line for a step with an unresolved reference, and add the notice for the person to `work`."""
     work.notices.append(problem.notice)
     return ObservationLine(status="refused", told={"text": problem.detail})
 
 
 def build_skipped_line() -> ObservationLine:
-    """Build the line of a step that the plan did not reach."""
+    """Build the line for a step that was not begun, because the plan was stopped before it."""
     return ObservationLine(status="not_begun", told={"text": "the plan stopped before this step"})
 
 
 async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending) -> ObservationLine:
-    """Build the line of step `number`, which was submitted, and add what its result showed to `work`."""
+    """Build the line for the submitted step `number` from its result, and add the result to `work`."""
     if isinstance(result, Pending):
         work.pending.append(result)
         if result.notice is not None:
@@ -115,7 +124,7 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
 
 
 async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome) -> JsonObject:
-    """Add what a successful call showed to `work`: labels, prose, created and named records; return the fields of its line."""
+    """Add what a successful call returned to `work`: labels, prose, tables, created and named records. Return the details for the model."""
     if outcome.created:
         work.targets.add(outcome.created)
     seen: OutcomeView = await ctx.query("present", outcome=outcome, actor=ctx.actor)
