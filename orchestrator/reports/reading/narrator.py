@@ -1,4 +1,4 @@
-"""Gives reports the names of people instead of their keys ("tg:1007"), and sentences instead of codes ("gate-delete")."""
+"""Gives reports the names of people in place of their keys ("tg:1007"), and sentences in place of codes ("gate-delete")."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -24,16 +24,19 @@ _PROGRAM_ACTORS = {"system": "the program itself", "portal": "the portal", "": "
 
 
 class Narrator:
-    """Names people and explains codes. Names are taken from events passed to `remember_names`, else from `name_of` (the access file)."""
+    """Finds the names of people and the sentences for codes, for use in reports.
+
+    A name comes from the events passed to `remember_names`. If these do not give it, it comes from `name_of` (the access file).
+    """
 
     def __init__(self, say: RenderCode, name_of: Callable[[str], str] = str) -> None:
-        """Keep the functions; `name_of` returns the name of the person with a key, or "" or the key itself if it knows none."""
+        """Keep the functions that render codes and find names. For an unknown person, `name_of` returns "" or the key itself."""
         self._say = say
         self._name_of = name_of
         self._names: dict[str, str] = {}
 
     def remember_names(self, event: StoredEvent) -> None:
-        """Remember the names of people that this event holds."""
+        """Remember the names of people that this event contains."""
         for key, name in _NAME_FIELDS:
             if event.data.get(key) and event.data.get(name):
                 self._names[event.data[key]] = event.data[name]
@@ -44,7 +47,11 @@ class Narrator:
         return "" if found == key else to_one_line(found, limit=80)
 
     def format_person(self, key: str, name: str = "", *, gone: bool = False) -> str:
-        """Return the name with the key, "Anna (tg:1007)"; the key alone where no name is known."""
+        """Return the name and the key as in "Anna (tg:1007)"; only the key if no name is known.
+
+        `name` is preferred to the known name. `gone` means that the name was erased: without `name` the text is then "(erased) (tg:1007)".
+        For a key of the program ("system") a few words are returned.
+        """
         if key in _PROGRAM_ACTORS:
             return _PROGRAM_ACTORS[key]
         shown, known = to_one_line(key, limit=80), to_one_line(name, limit=80) or self.find_name(key)
@@ -53,15 +60,15 @@ class Narrator:
         return f"{known} ({shown})" if known and known != shown else shown
 
     def render_sentence(self, code: str, args: JsonObject | None = None) -> str:
-        """Return the sentence of a code as one line."""
+        """Return the sentence for a code and its arguments as one line."""
         return to_one_line(self._say(code, args or {}), limit=300)
 
     def describe_code(self, code: str) -> str:
-        """Return the sentence for a code whose arguments are not known, followed by the code; only the code if it has no sentence."""
+        """Return the sentence for a code without its arguments, followed by the code in brackets; only the code if it has no sentence."""
         said = self.render_sentence(code, dict.fromkeys(_ARGUMENT.findall(REFUSALS.get(code, "")), "…"))
         return said if said == code else f"{said} ({code})"
 
     def describe_reasons(self, reasons: Iterable[JsonObject] | None) -> list[str]:
-        """Return the sentences that say why a card was needed, each once; `reasons` are the notices stored with the card."""
+        """Return the sentences that say why a card was needed, without repeats. `reasons` are the notices stored with the card."""
         notices = (Notice.model_validate(reason) for reason in reasons or ())
         return list(dict.fromkeys(self.render_sentence(notice.code, notice.args) for notice in notices))

@@ -1,6 +1,7 @@
-"""Data classes for `sdelka journal why`: a call with all that the journal says about it, and what was seen of a record in the portal.
+"""Data classes for the command `sdelka journal why`: the story of one call, and what the bot saw of a record in the portal.
 
-Their texts are in English and safe to show. Programs get `to_json` of a story, without the fields that its builder did not set.
+All texts in them are in English and safe to show. `to_json` returns an object for programs. In that of a call, values that were not set are
+left out.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from state.stored import JsonObject
 
 
 class Change(PreviewLine):
-    """A field that a call changes."""
+    """A field that a call changes, with its old and new value."""
 
     record: str
     """The record, "deal:481", or "new deal" for one that the call creates."""
@@ -26,7 +27,7 @@ class Change(PreviewLine):
 
 
 class SeenChange(PreviewLine):
-    """A field whose value differs from that of the previous reading, and the call of the bot that wrote it in between, if there is one."""
+    """A field whose value changed between two readings of a record, with the call of the bot that wrote it (if there is one)."""
 
     by: str = ""
     """The person who requested that call; "" if there is none."""
@@ -52,7 +53,7 @@ class Request(View):
 
 
 class Proposal(View):
-    """What the model said in the iteration in which it proposed the call."""
+    """The step that the model proposed, with the model's name, iteration and thought."""
 
     at: str
     model: str
@@ -93,7 +94,7 @@ class Decision(View):
 
 
 class StoryCard(View):
-    """A card as it was shown, and its decision; `decided` is None while the card waits."""
+    """A card as people saw it, and the decision about it. `decided` is None while the card waits."""
 
     card: InstanceOf[Card]
     """Only what people saw of it, without secrets."""
@@ -103,7 +104,7 @@ class StoryCard(View):
 
     @model_serializer
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON object that programs get."""
+        """Return the card as a JSON object for programs."""
         decided = self.decided.to_json() if self.decided else None
         return {**self.card.to_stored(), "replaces": self.replaces, "erased": self.erased, "status": "requested", "decided": decided}
 
@@ -141,7 +142,7 @@ class Doubt(View):
 
 
 class CallStory(View):
-    """Everything that the journal knows of one call."""
+    """Everything that the journal says about one call, from the request to the portal's answer."""
 
     at: str
     effect_id: str
@@ -165,7 +166,7 @@ class CallStory(View):
     unreadable: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON object that programs get."""
+        """Return the story as a JSON object for programs."""
         changes = [{"record": change.record, **change.to_json()} for change in self.changes]
         return {"kind": "call", **self.model_dump(mode="json", exclude_unset=True, by_alias=True), "changes": changes}
 
