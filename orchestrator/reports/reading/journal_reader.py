@@ -144,7 +144,7 @@ def hide_secrets(value: JsonObject) -> dict[str, object]: ...
 @overload
 def hide_secrets(value: object) -> object: ...
 def hide_secrets(value: object) -> object:
-    """Return JSON-like data with secrets hidden. One-time codes (nonces) of buttons count as secrets: with one anybody can decide a card."""
+    """Return JSON-like data with secrets hidden. The one-time code (nonce) of a button is secret, too: it is enough to decide a card."""
     return _hide_nonces(mask_value(value))
 
 
