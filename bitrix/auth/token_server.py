@@ -1,6 +1,6 @@
-"""The client of the authorization server: exchanges a refresh token for a new pair, and explains refusals.
+"""The client of the authorization server. It exchanges a refresh token for a new pair of tokens, and explains refusals.
 
-Stores no token, tries once, follows no redirect.
+It stores no token, sends each request only once and follows no redirect.
 """
 
 import asyncio
@@ -32,14 +32,17 @@ _WHAT_TO_DO = {
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """An access token, and the refresh token that obtains the next pair."""
+    """An access token, and the refresh token with which the next pair is obtained."""
 
     access: SecretStr
     refresh: SecretStr
 
 
 class TokenServer:
-    """Renews the tokens of one application. Raises ValueError if the server's address `base` is neither https nor http on loopback."""
+    """Obtains new tokens for one application from the authorization server.
+
+    Raises ValueError if the address `base` is neither https nor http on loopback.
+    """
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class TokenServer:
         base: str = PUBLIC_SERVER,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Prepare the HTTP client; sends nothing yet."""
+        """Prepare the HTTP client. Nothing is sent yet."""
         url = read_url(base)
         if url is None:
             msg = "the authorization server's address must look like https://<host>"
@@ -67,7 +70,10 @@ class TokenServer:
         )
 
     async def refresh(self, token: SecretStr) -> TokenPair:
-        """Return the pair that replaces `token`. Raises `NoAccess` if a person must act, `NotSent` if another try may help."""
+        """Return a new pair of tokens for the refresh token `token`.
+
+        Raises `NoAccess` if a person must act, and `NotSent` if another try may help.
+        """
         asked = {
             "grant_type": "refresh_token",
             "client_id": self.client_id,

@@ -1,7 +1,7 @@
-"""Reads lists by offset if their ids cannot be walked: whole lists with 50 pages to a batch, or the first rows. Only for reads.
+"""Reads lists by offset, for lists that cannot be read in ranges of ids: whole lists with 50 pages to a batch, or only the first rows.
 
-A list that shrinks while it is read, or whose pages do not match the portal's count, is an error. If one row is removed and one added
-meanwhile, the count stays the same, and a row that moved to a page already read is missed without an error.
+It is an error if a list becomes shorter while it is read, or if its pages do not match the count that the portal gives. One case goes
+unnoticed: if one row is removed and one is added, the count is the same, and a row that moved to an earlier page is missed.
 """
 
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
@@ -21,9 +21,9 @@ _BLANK_ANSWERS = 2
 
 
 async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -> AsyncGenerator[tuple[Rows, int | None], None]:
-    """Yield pairs of some rows of a list and the portal's count of all rows (None without one), in the order of the portal or the caller.
+    """Yield (some rows of the list, number of all rows according to the portal or None), in the order of the list.
 
-    Raises what `Sender.read` raises, and `OutcomeUnknown` if the list shrinks or is shorter than its count.
+    Raises the errors of `Sender.read`, and `OutcomeUnknown` if the list becomes shorter or has fewer rows than the portal said.
     """
     first = await sender.read(method, {**params, "start": 0})
     rows = extract_rows(first.result)
@@ -51,7 +51,7 @@ async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -
 
 
 class _Reader:
-    """Sends batches of pages and repeats those that a limit refused."""
+    """Reads pages of one list in batches, and repeats pages that a limit of the portal refused."""
 
     def __init__(self, sender: Sender, method: str, params: Mapping[str, Any]) -> None:
         self._sender = sender
@@ -59,7 +59,7 @@ class _Reader:
         self._params = params
 
     async def generate_batches(self, starts: range) -> AsyncGenerator[Coroutine[Any, Any, Sequence[CommandOutcome]], None]:
-        """Yield one coroutine per 50 pages, which reads them and returns one outcome per page."""
+        """Yield one coroutine per 50 pages. It reads these pages and returns one outcome per page. `starts` are the pages' offsets."""
         for place in range(0, len(starts), MAX_COMMANDS):
             yield self._read_batch(starts[place : place + MAX_COMMANDS])
 
@@ -88,7 +88,7 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The rows that were read, and the portal's count of all rows. `complete` is False if the list has more than `max_rows`."""
+    """The first rows of a list, and the number of all rows according to the portal. `complete` is False if the list has more rows."""
 
     rows: list[Any]
     total: int | None
@@ -103,9 +103,9 @@ async def read_first_rows(
     max_rows: int,
     priority: Priority = Priority.INTERACTIVE,
 ) -> FirstRows:
-    """Return up to `max_rows` rows of a list method, by offset. Raises what `BitrixClient.call` raises, without a partial result.
+    """Return up to `max_rows` rows from the beginning of a list, read by offset. Raises the errors of `BitrixClient.call`.
 
-    Rows that move between pages while they are read may come twice or be missed: sort by an id that does not change.
+    If rows move between pages meanwhile, a row may come twice or be missed; sorting by id prevents most of this.
     """
     rows: list[Any] = []
     start = 0

@@ -13,7 +13,7 @@ BATCH = "batch"
 
 
 class PortalCaller(Protocol):
-    """The methods of a portal client that readers use."""
+    """The interface of a portal client for code that reads from the portal."""
 
     @property
     def portal(self) -> str:
@@ -43,14 +43,14 @@ class WriteRefused(NotSent):
 
 
 class ReadOnlyClient:
-    """Passes reads on to `client` and raises `WriteRefused` for everything else, before anything is sent.
+    """A portal client that passes reads on to `client`, and raises `WriteRefused` for every other call before anything is sent.
 
     A read is a method that the catalogue lists with class R alone, or a batch of only such methods. A method that the catalogue does not
-    list is refused, and no safety mode changes that.
+    list is refused, whatever the safety mode is.
     """
 
     def __init__(self, client: PortalCaller, catalogue: Catalogue) -> None:
-        """Keep `client` and `catalogue`; the owner of the client closes it."""
+        """Keep `client` and `catalogue`. Whoever created `client` has to close it."""
         self._client = client
         self._catalogue = catalogue
 
