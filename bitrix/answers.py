@@ -1,6 +1,6 @@
 """Parses an HTTP answer of the portal into an `Answer`, or raises an error that says whether the portal may have executed the call.
 
-The result depends only on status, headers and body. The address of the request, which may contain a secret, is never known here.
+The result depends only on status, headers and body. The module does not get the address of the request, which may contain a secret.
 """
 
 import math

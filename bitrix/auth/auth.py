@@ -103,7 +103,7 @@ class Webhook:
 
 
 def read_url(text: str) -> httpx.URL | None:
-    """Parse `text` as an https URL with a host and without user, query and fragment; return None if it is none.
+    """Parse `text` as an https URL with a host and without user, query and fragment; return None for any other text.
 
     An http URL is accepted if its host is this machine (loopback).
     """

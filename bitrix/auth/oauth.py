@@ -99,7 +99,10 @@ class Application:
         now: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Check the address `portal`, such as `company.bitrix24.ru`, and keep the arguments. Only for http on loopback it has a scheme."""
+        """Check the address `portal`, such as `company.bitrix24.ru`, and keep the arguments.
+
+        The address contains a scheme only for http on loopback.
+        """
         url = read_url(portal if "://" in portal else f"https://{portal}")
         if url is None or url.path != "/":
             msg = "the portal must look like company.bitrix24.ru"

@@ -1,6 +1,7 @@
 """Bulk work on a portal: reads whole lists, reads many records by id, or makes many calls, with few requests.
 
-Each item gets an outcome of its own. A write is never repeated if it may have run; reads are. Nothing here asks for confirmation.
+Each item gets an outcome of its own. Reads are repeated after a failure; a write that may have run is never repeated. Nothing here asks for
+confirmation.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sized

@@ -42,7 +42,7 @@ LISTS: Mapping[str, IdList] = MappingProxyType(
 
 
 def extract_rows(result: object) -> list[Any]:
-    """Return the rows in the answer of a list method. They are the answer itself or lie under its only list (`items`, `tasks`).
+    """Return the rows in the answer of a list method: the answer itself, or the only list in it (under `items` or `tasks`).
 
     Raises `OutcomeUnknown` if the answer holds no list.
     """

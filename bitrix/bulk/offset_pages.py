@@ -21,7 +21,7 @@ _BLANK_ANSWERS = 2
 
 
 async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -> AsyncGenerator[tuple[Rows, int | None], None]:
-    """Yield (some rows of the list, number of all rows according to the portal or None), in the order of the list.
+    """Yield (rows, total) for each portion of a list, in the order of the list. `total` is the portal's count of all rows or None.
 
     Raises the errors of `Sender.read`, and `OutcomeUnknown` if the list becomes shorter or has fewer rows than the portal said.
     """

@@ -1,4 +1,7 @@
-"""Builds the batch commands that read one list in ranges of ids, with the caller's filter and fields. Refuses what this does not allow."""
+"""Builds the batch commands that read one list in ranges of ids, with the caller's filter and fields.
+
+An order other than by id, and filters that do not fit, are refused.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -102,7 +102,7 @@ class Sender:
 
 @dataclass(slots=True)
 class Backoff:
-    """Pauses between requests after a limit of the portal has refused something. Each pause is longer than the one before."""
+    """Pauses between requests after a limit of the portal has refused something. Each pause is longer than the last, up to 15 seconds."""
 
     sender: Sender
     _pauses: int = 0

@@ -15,7 +15,7 @@ _NEXT_TO_NOTHING = ROWS // 10
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The ids above `low` up to `high`, which have not been read yet."""
+    """A range of ids (`low` < id <= `high`) whose rows have not been read yet."""
 
     low: int
     high: int

@@ -107,7 +107,8 @@ def find_references(value: Any) -> list[str]:
 def read_answer(commands: Sequence[Command], answer: Answer, *, halt: bool = False) -> tuple[CommandOutcome, ...]:
     """Return one outcome per command of a batch, in the order of the commands. HTTP 200 for the batch says nothing about a single command.
 
-    A command that the answer does not mention is unknown. If the batch was sent with `halt` and a command before it failed, it was not run.
+    A command that the answer does not mention gets the status `unknown`. It gets `not_run` if the batch was sent with `halt` and an earlier
+    command failed.
     """
     body = answer.result if isinstance(answer.result, Mapping) else {}
     names = ("result", "result_error", "result_total", "result_next")

@@ -139,7 +139,7 @@ def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
 def _extract_fields(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields of the record in an event: FIELDS of a CRM event, else FIELDS_AFTER or FIELDS_BEFORE of a task event.
 
-    The result is {} if none of them holds fields; PHP then posts the word "undefined".
+    The result is {} if they are missing, or if the portal posted the word "undefined" in their place.
     """
     maps = (_to_map(data.get(name)) for name in ("FIELDS", "FIELDS_AFTER", "FIELDS_BEFORE"))
     found = next((given for given in maps if given), {})

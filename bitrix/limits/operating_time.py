@@ -71,7 +71,10 @@ class OperatingTime:
                     self.suspend(method, parse_reset_time(error))
 
     def suspend(self, method: str, until: datetime | None) -> None:
-        """Record that the portal refused the method because of its time budget, until the time `until` (None: it named no time)."""
+        """Record that the portal refused the method because its time budget is used up.
+
+        `until` is the time at which the method may run again, None if the portal gave no time.
+        """
         now = self._clock()
         known = self._budgets.get(method.lower())
         if until is not None:

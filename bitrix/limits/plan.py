@@ -49,7 +49,8 @@ class Plan:
     def apply_traffic(self, level: float, sent: int, refused: int) -> float:
         """Return the counter after `sent` requests, of which the portal refused `refused`.
 
-        A refusal shows that the counter was full. Since a refused request may count, too, the counter is set to full plus `refused`.
+        A refusal shows that the counter was full, and refused requests may count, too. So the counter is raised to the ceiling, and then by
+        `refused`.
         """
         level += sent
         return max(level, self.ceiling) + refused if refused and self.is_limited else level

@@ -83,7 +83,7 @@ def render_event(event: StoredEvent, voice: Narrator) -> EventLine:
 
 
 def _find_actor(event: StoredEvent, voice: Narrator) -> str:
-    """Return who caused the event: "the model", "the bot", or a person's name with the key.
+    """Return who caused the event: "the model", "the bot", or a person such as "Anna (tg:7)".
 
     The event's own field `actor` is not enough, because it names the person on whose behalf the model or the bot acted.
     """
@@ -116,7 +116,7 @@ def read_last_events(store: Store, ends: Mapping[str, int], count: int) -> list[
 
 
 def watch_events(store: Store, shown: StreamPositions, wait: Callable[[], bool], streams: Collection[str] = ()) -> Iterator[StoredEvent]:
-    """Yield the events stored after the positions `shown`, and update `shown` with each event. Events stored meanwhile follow.
+    """Yield the events after the positions `shown`, then each new event when it is stored. Update `shown` with each event.
 
     Between two reads of the journal the function calls `wait`, which pauses. It ends when `wait` returns False. `streams` limits it to
     these streams (empty: all).

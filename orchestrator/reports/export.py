@@ -94,7 +94,7 @@ _OUTCOMES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class EventFilter:
-    """Which events to export: one of `types` (empty: all), at or after `since` and before `until` (ISO text, "" = no limit)."""
+    """Selects the events to export: those of `types` (empty: all), at or after `since` and before `until` (ISO text, "" = no limit)."""
 
     types: Sequence[str] = ()
     since: str = ""

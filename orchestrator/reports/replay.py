@@ -1,6 +1,6 @@
 """Replays a conversation: computes its state at an earlier record or time, what each event changed, and how two states differ.
 
-Every state is computed from the first record of the stream on. The module imports no client of the portal, so it cannot reach it.
+Every state is computed from the first record of the stream on. The module imports no client of the portal, so it can call no method of it.
 """
 
 import difflib

@@ -104,9 +104,9 @@ def _measure_size(counts: Counts, event: StoredEvent) -> None:
 
 
 def _track_open(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
-    """Add or remove the event's card among the waiting cards, or its call among the unknown calls.
+    """Update the open cards and the calls of unknown outcome in `counts` with this event.
 
-    If `counted`, the time that a decided card had waited is added to the counts.
+    If the event decides a card and `counted` is True, the time that the card had waited is added to `counts`.
     """
     match parse_event(event):
         case ConfirmationRequested() | ConfirmationReopened() as card:

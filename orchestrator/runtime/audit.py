@@ -123,7 +123,7 @@ class Audit:
 
 
 def trim_state(agent: AgentState) -> JsonObject:
-    """Return the part of the agent state that audit records contain: the latest entries, with cards without previews and nonces."""
+    """Return the agent state for audit records: only its latest entries, and the cards in it without previews and nonces."""
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
     confirmations = [entry.without(*left_out).to_stored() for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]]
     return {**agent.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}

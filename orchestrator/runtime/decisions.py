@@ -195,7 +195,10 @@ def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRe
 
 
 def _build_announcement(entry: Card, press: _ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return the messages to store together with the decision, before the call runs: the card with its new status, the toast."""
+    """Return the messages to store together with the decision, before the call runs.
+
+    They are the card with its new status and the short answer (toast) to the button click.
+    """
     now, decision = session.now, press.decision
     status = "approved" if decision.approve else "denied"
     said = {"reason": decision.reason} if decision.reason and not decision.approve else {}

@@ -133,7 +133,7 @@ def _find_pause(pieces: Sequence[_Piece]) -> float:
 
 
 async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
-    """Return the first message and the queued messages of the same person directly after it that continue it."""
+    """Return the first message with the next messages in the inbox, as long as they come from the same person and continue it."""
     pieces, length = [first], _count_chars(first)
     for row in await store.list_waiting_inbox(first.row.session, first.row.lane):
         if row.id == first.row.id:

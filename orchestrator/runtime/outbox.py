@@ -40,7 +40,7 @@ def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:
 def build_news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
     """Return the outbox row of news: a message about a change in the portal that the person did not make.
 
-    News are not part of the person's conversation with the bot. If `body` contains `quiet`, the message arrives without a sound.
+    News is not part of the person's conversation with the bot. If `body` contains `quiet`, the message arrives without a sound.
     """
     return build_row(session, "news", body, now, "")
 

@@ -1,4 +1,4 @@
-"""Runs one turn: records the person's message, runs the engine, stores the end and the answer. Start reading here.
+"""Runs one turn: records the person's message, runs the engine, stores the end and the answer. Start reading the code here.
 
 A turn begins with an inbox row of the lane "turn". The commit that ends the turn contains all its messages, so the answer and the events
 are stored together or not at all. After a crash the turn runs again from its beginning. Nothing is done twice, because the recorded answers
@@ -146,9 +146,9 @@ def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list
 
 
 def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> TurnInput | None:
-    """Return the request of this turn. `said` is the content of the input; a choice stands for the request that led to the question.
+    """Return the request that this turn is about; None if the input answers a question that is no longer open.
 
-    None is returned if the input answers a question that is no longer open.
+    If the person chose an answer to a question, this is the request that led to the question. `said` is the content of the input.
     """
     if isinstance(said, ChoiceMade):
         question = session.state.question

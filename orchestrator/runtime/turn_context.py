@@ -33,7 +33,7 @@ Partial = Callable[[str | Notice], Awaitable[None]]
 
 
 class Model(Protocol):
-    """A client of the language model, as a turn uses it."""
+    """The interface of a client of the language model, as turns use it."""
 
     async def stream_chat(self, payload: dict[str, object], on_delta: Callable[[str], Awaitable[None]] | None) -> ModelAnswer:
         """Return one answer of the model with text, token counts, model name and seconds. Call `on_delta` with each part of the text."""
@@ -56,7 +56,7 @@ class ModelBudget(Protocol):
 
 
 class UnlimitedBudget:
-    """A `ModelBudget` without limits, used unless the company sets one."""
+    """The default `ModelBudget`, which has no limits."""
 
     async def find_refusal(self, _actor: Actor, _now: datetime, /) -> Notice | None:
         """Return None: the model is always asked."""

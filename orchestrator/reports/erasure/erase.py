@@ -316,7 +316,7 @@ def _list_open_effects(store: SqlStore, person: str) -> list[tuple[str, str, str
 def _close_open(store: SqlStore, person: str, now: datetime) -> None:
     """Close the effects of the person that are still open.
 
-    Cards without a started call are withdrawn. Calls that were started get the status "unknown", and nobody will look up in the portal
+    Cards whose call was not started are withdrawn. Calls that were started get the status "unknown", and nobody will look up in the portal
     whether they ran.
     """
     for effect_id, stream, status in _list_open_effects(store, person):

@@ -37,7 +37,10 @@ class Probes:
     pieces: dict[str, None] = field(default_factory=dict)
 
     def add_name(self, name: str) -> None:
-        """Add a name, which is searched for as a whole. Very short names and keys such as "tg:7" are ignored; keys are never erased."""
+        """Add a name, which is searched for as a whole. Very short names are ignored.
+
+        A key such as "tg:7" in place of a name is ignored, too, because an erasure does not remove people's keys from the records.
+        """
         if len(name) >= SHORTEST_NAME and not _KEY.fullmatch(name):
             self.names.add(name)
 

@@ -178,11 +178,10 @@ def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
-    """Return the person's decision about a card that `event` makes complete; None if there is none.
+    """Return the event of the person's decision whose result is known with `event`; None if there is no such decision.
 
-    A decision is complete when its result is known. A denial is complete at once. An approval is complete when its card is closed or its
-    call has ended. `open_ones` holds the events of incomplete approvals by effect id; the function updates it. `said` is `event` as an
-    object of its class.
+    The result of a denial is known at once, that of an approval when its card is closed or its call has ended. `open_ones` holds the
+    approvals without a result by effect id, and the function updates it. `said` is `event` as an object of its class.
     """
     match said:
         case ConfirmationApproved():
@@ -199,7 +198,7 @@ def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredE
 
 
 def _is_left_by_stop(event: StoredEvent, said: Event) -> bool:
-    """Return whether `event` was written by a start of the bot that found a call unfinished, because the bot had been stopped during it.
+    """Return whether `event` says that the bot found an unfinished call at its start, because it had been stopped during the call.
 
     The running bot logs the decision about such a call only after it has looked in the portal whether the call ran.
     """

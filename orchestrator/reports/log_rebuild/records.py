@@ -230,9 +230,10 @@ def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | 
 
 
 def _find_reason(said: StepRefused | CallRefused | CallOutcomeUnknown, told: Notice | None) -> Record:
-    """Return {"reason": code} for a step that did not succeed: the code that `told` gave the person, else the event's code.
+    """Return {"reason": code} for a step that did not succeed. `told` is the notice about it that the person got, if any.
 
-    A refusal by the portal without `told` (a refused read) gives {"code": the portal's error code} instead.
+    The code is that of `told`, or else that of the event. A refusal by the portal without `told` (a refused read) gives {"code": the
+    portal's error code} instead.
     """
     code = "" if isinstance(said, CallOutcomeUnknown) else said.code
     if told is None and isinstance(said, CallRefused):

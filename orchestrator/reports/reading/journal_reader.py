@@ -81,8 +81,8 @@ def parse_event(event: StoredEvent) -> Event:
 def bind_reader(kind: type[E], read: Callable[[C, E, StoredEvent], R]) -> dict[str, Callable[[C, StoredEvent], R]]:
     """Return a dict with one entry, {name of the event class: function}, for a table that maps event types to functions.
 
-    The function in it takes a context and a stored event. It decodes the event to an object of the class `kind` and returns `read(context,
-    object, stored event)`.
+    The function takes a context and a stored event, and decodes the event to an object of the class `kind`. It then calls `read` with the
+    context, the object and the stored event, and returns its result.
     """
     return {kind.__name__: lambda context, event: read(context, kind.from_data(event.data), event)}
 

@@ -50,7 +50,7 @@ class Narrator:
         """Return the name and the key as in "Anna (tg:1007)"; only the key if no name is known.
 
         `name` is preferred to the known name. `gone` means that the name was erased: without `name` the text is then "(erased) (tg:1007)".
-        For a key of the program ("system") a few words are returned.
+        The key "system" gives "the program itself"; there are a few more keys of this kind.
         """
         if key in _PROGRAM_ACTORS:
             return _PROGRAM_ACTORS[key]

@@ -246,7 +246,7 @@ def _describe_posted_event(_voice: Narrator, said: portal.PortalEventReceived, _
 def describe_portal_event(said: portal.PortalEventReceived) -> str:
     """Return a sentence about an event of the portal, such as "the portal posted: a deal was changed (deal:481)".
 
-    At its start the bot itself records such an event if a record has changed meanwhile. The sentence then says so.
+    At its start the bot itself records such an event for each record that has changed while it was stopped. The sentence then says so.
     """
     target = to_one_line(said.target)
     kind, did = RECORDS.get(said.event, ("", None))

@@ -1,4 +1,4 @@
-"""Reads the plans that the model made from the journal, each step with its values, its taint and what became of it. Reads only.
+"""Reads the model's recorded plans from the journal. Each step comes with its values, its taint and what became of it. Reads only.
 
 A step is tainted if the model had read text of other people before it. `rehearse` computes how the steps would be decided today.
 """

@@ -1,7 +1,7 @@
 """Evaluates recorded plans again under other rules: which steps would be allowed, asked about or refused. Sends and writes nothing.
 
-The gate's own functions decide. Values and owners of records that are not in the journal are assumed. A verdict that depends on such an
-assumption is marked.
+The decisions come from the functions of the gate, which decides whether a call may run. Values and owners of records that are not in the
+journal are assumed. A verdict that depends on such an assumption is marked.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -127,7 +127,7 @@ def evaluate_plans(plans: Iterable[RecordedPlan], rules: Rules) -> Iterator[Rehe
 
 
 def format_reason(notice: Notice) -> str:
-    """Return the reason as an English sentence for operators."""
+    """Return the reason for a verdict as an English sentence for operators."""
     if notice.args.keys() == {"recorded"}:
         return str(notice.args["recorded"])
     if notice.code in SENTENCES:
@@ -136,7 +136,7 @@ def format_reason(notice: Notice) -> str:
 
 
 def find_reason_code(notice: Notice) -> str:
-    """Return the code of a reason. If the reason is about one command of a batch, return the code given for this command."""
+    """Return the code of the reason for a verdict. If the reason is about one command of a batch, return the code for this command."""
     return str(notice.args.get("reason") or notice.code)
 
 
@@ -227,8 +227,8 @@ def _build_facts(case: _Case) -> Facts:
 def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
     """Return the record to assume for `target`, which the journal does not hold: one that belongs to the actor.
 
-    It has the owners that the actor may see, and None as a further owner. Because of None, making the actor the owner still counts as a
-    change.
+    Its owner field lists the employees whose records the actor may see, and None. Because of None, a call that makes the actor the owner
+    still counts as a change.
     """
     entity = call.entities.get(target[0])
     users = find_visible_users(actor) or frozenset({actor.bitrix_user_id or 0})
@@ -238,7 +238,8 @@ def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
 def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
     """Return the gate's verdict about the step, computed as in `Gate.submit`.
 
-    If the journal lacks values of the records, two checks are left out: that of phones, and the refusal of values that are set already.
+    If the journal lacks values of the records, two checks are left out: the one of phone numbers, and the refusal of a call that sets only
+    values which the record already has.
     """
     rules, call = case.rules, case.call
     if case.unread:
@@ -299,8 +300,9 @@ def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
 def _check_allowed(case: _Case) -> RehearsedStep:
     """Return the result for a step that the gate allows.
 
-    A write is decided once more with the worst values that unrecorded facts could have. If the gate would then ask, the step counts as
-    asked. A write or read whose record is not known is marked with missing facts.
+    A read whose record is not known stays allowed and is marked with `missing_facts`. A write whose record is not known counts as asked.
+    Any other write is decided once more with the worst values that unrecorded facts could have; if the gate would then ask, it counts as
+    asked.
     """
     known = not case.unread or case.was_visible
     if case.call.reads_only:

@@ -173,7 +173,10 @@ def read_steps(event: StoredEvent) -> list[PlanStep]:
 
 
 def _read_planned(event: StoredEvent) -> list[PlanStep]:
-    """Return the steps of a plan that was only recorded (in shadow mode); an empty list for other plans, whose calls have own events."""
+    """Return the steps of a plan that was only recorded (in shadow mode).
+
+    For any other plan the list is empty, because its calls have events of their own.
+    """
     return [] if PlanRecorded.from_data(event.data).executed else read_steps(event)
 
 
@@ -256,7 +259,7 @@ def _read_unopened(store: Store, stream: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[CallTrail]:
-    """Yield the trails of the effects `wanted` that lie in this stream. `wanted` gives the ids of turns by effect id.
+    """Yield the trail (`CallTrail`) of each effect in `wanted` from this stream. `wanted` gives the ids of turns by effect id.
 
     A turn begins before its effects, so the events of a turn are kept until it is known whether it led to a wanted effect.
     """

@@ -71,9 +71,10 @@ def _compare_fields(
 
 
 def _add_author(change: SeenChange, stories: Sequence[CallStory], found: FoundCalls, looks: tuple[str, str]) -> SeenChange:
-    """Return the change with the call of the bot that made it, and with the person who requested the call.
+    """Return the change with the call of the bot that made it (`through`) and the person who requested this call (`by`).
 
-    This is the latest call that wrote the field between two readings; `looks` holds the times of the two. If there is none, both are "".
+    This is the latest call that wrote the field between two readings; `looks` holds the times of the two. If there is no such call, both
+    fields are "".
     """
     since, until = looks
     wrote = [
