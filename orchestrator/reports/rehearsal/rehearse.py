@@ -238,8 +238,8 @@ def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
 def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
     """Return the gate's verdict about the step, computed as in `Gate.submit`.
 
-    If the journal lacks values of the records, two checks are left out: the one of phone numbers, and the refusal of a call that sets only
-    values which the record already has.
+    If the journal lacks values of the records, the checks that compare the call with these values are left out, such as those of phone
+    numbers, of currencies and of values that the record already has.
     """
     rules, call = case.rules, case.call
     if case.unread:
