@@ -148,7 +148,7 @@ class SecretMask:
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        """Prepare to hide `values`. Values of fewer than eight characters are left out, because they could be ordinary words."""
+        """Prepare to hide `values`; those under eight characters would also hide ordinary words, so they are left out."""
         own = {value for value in values if len(value) >= _OWN_SHORTEST}
         own |= {form for value in own for form in (quote(value, safe=""), value.replace("/", "\\/"))}
         forms = (_BETWEEN.join(map(re.escape, value)) for value in sorted(own, key=len, reverse=True))
@@ -160,7 +160,7 @@ class SecretMask:
 
 
 class MaskingFilter(logging.Filter):
-    """A logging filter that hides secrets in the message and the traceback of each log record. It drops no record."""
+    """Rewrites each record so that neither its message nor its traceback contains a secret; drops none."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Mask the record in place; always return True."""

@@ -51,7 +51,7 @@ class Auth(Protocol):
 
     @property
     def is_application(self) -> bool:
-        """Whether calls are made as an application and not with a webhook. Only an application can subscribe to events."""
+        """Whether calls run in the context of an application, which event subscriptions need."""
 
     @property
     def setting(self) -> str:
@@ -64,7 +64,7 @@ class Auth(Protocol):
         """Return a new credential after the portal has called `stale` expired. Raises `NotSent` if none can be obtained."""
 
     async def aclose(self) -> None:
-        """Wait for a renewal that is still running, then close the connections."""
+        """Let a renewal under way finish, then close the connections."""
 
 
 class Webhook:
@@ -78,7 +78,7 @@ class Webhook:
     setting = "BITRIX_WEBHOOK_URL"
 
     def __init__(self, webhook: SecretStr | str) -> None:
-        """Check the form of the address and keep it."""
+        """Validate the address."""
         url = read_url(webhook.get_secret_value() if isinstance(webhook, SecretStr) else webhook)
         if url is None or not _PATH.fullmatch(url.path):
             msg = "the webhook address must look like https://<portal>/rest/<user>/<code>/"
@@ -88,11 +88,11 @@ class Webhook:
         self.root = SecretStr(f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}")
 
     async def fetch_grant(self) -> Grant:
-        """Return a credential without a token, since the address is enough."""
+        """Return an empty credential: the address is enough."""
         return Grant()
 
     async def renew(self, stale: Grant) -> Grant:
-        """Return `stale` unchanged, since a webhook has no other credential."""
+        """Return `stale`: a webhook has no newer credential."""
         return stale
 
     async def aclose(self) -> None:

@@ -1,6 +1,7 @@
 """Authenticates calls as a local application of the portal. Its access token is renewed only when the portal calls it expired.
 
-New tokens are stored before they are used. Of several processes only one renews at a time.
+New tokens are stored before they are used. Of several processes only one renews at a time. The module calls no method of the portal and
+keeps no file.
 """
 
 import asyncio
@@ -132,7 +133,7 @@ class Application:
         return await self._join_renewal() if self._grant in (None, stale) else self._grant or stale
 
     async def aclose(self) -> None:
-        """Wait until a running renewal has stored its tokens, then close the connections to the authorization server."""
+        """Let a renewal under way store its pair, then close the connections to the authorization server."""
         self._closed = True
         if self._flight is not None:
             await asyncio.wait({self._flight})

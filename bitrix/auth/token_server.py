@@ -39,10 +39,7 @@ class TokenPair:
 
 
 class TokenServer:
-    """Obtains new tokens for one application from the authorization server.
-
-    Raises ValueError if the address `base` is neither https nor http on loopback.
-    """
+    """Renews the tokens of one application. Raises ValueError if the server's address `base` is neither https nor http on loopback."""
 
     def __init__(
         self,
@@ -52,7 +49,7 @@ class TokenServer:
         base: str = PUBLIC_SERVER,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Prepare the HTTP client. Nothing is sent yet."""
+        """Prepare the HTTP client; sends nothing yet."""
         url = read_url(base)
         if url is None:
             msg = "the authorization server's address must look like https://<host>"

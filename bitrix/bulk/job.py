@@ -43,7 +43,7 @@ class ItemOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A step that is ready to be sent: its batch command, and the same command as text (`method?query`)."""
+    """A step to send: its batch command, and that command encoded as `method?query`."""
 
     index: int
     command: Command
@@ -68,11 +68,11 @@ class Job:
         self._shut: BitrixError | None = None
 
     def count_allowed(self) -> int:
-        """Return how many batches may run at once now."""
+        """Return how many batches may be under way now."""
         return self._allowed
 
     async def generate_batches(self, steps: Steps) -> AsyncGenerator[Coroutine[Any, Any, list[ItemOutcome]], None]:
-        """Yield one coroutine per 50 steps. It sends these steps and returns their outcomes. `steps` is read only as needed."""
+        """Yield one coroutine per 50 steps, which sends them and returns their outcomes; `steps` is read only as needed."""
         chunk: list[Step] = []
         first = 0
         async with aclosing(_iterate_steps(steps)) as given:

@@ -59,7 +59,7 @@ class _Reader:
         self._params = params
 
     async def generate_batches(self, starts: range) -> AsyncGenerator[Coroutine[Any, Any, Sequence[CommandOutcome]], None]:
-        """Yield one coroutine per 50 pages. It reads these pages and returns one outcome per page. `starts` are the pages' offsets."""
+        """Yield one coroutine per 50 pages, which reads them and returns one outcome per page."""
         for place in range(0, len(starts), MAX_COMMANDS):
             yield self._read_batch(starts[place : place + MAX_COMMANDS])
 
@@ -88,7 +88,7 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The first rows of a list, and the number of all rows according to the portal. `complete` is False if the list has more rows."""
+    """The rows that were read, and the portal's count of all rows. `complete` is False if the list has more than `max_rows`."""
 
     rows: list[Any]
     total: int | None
@@ -103,9 +103,10 @@ async def read_first_rows(
     max_rows: int,
     priority: Priority = Priority.INTERACTIVE,
 ) -> FirstRows:
-    """Return up to `max_rows` rows from the beginning of a list, read by offset. Raises the errors of `BitrixClient.call`.
+    """Return up to `max_rows` rows from the beginning of a list, read by offset.
 
-    If rows move between pages meanwhile, a row may come twice or be missed; sorting by id prevents most of this.
+    Raises the errors of `BitrixClient.call`; there is no partial result then. Rows that move between pages meanwhile may come twice or be
+    missed, so the caller should sort by an id that does not change.
     """
     rows: list[Any] = []
     start = 0

@@ -55,7 +55,7 @@ class IdQuery:
         return cmd
 
     def build_last_page(self) -> str:
-        """Return the command for the page with the highest ids; its rows come in descending order."""
+        """Return the command for the page with the greatest ids, in descending order."""
         return f"{self._falling}&{self._build_filter(self.floor, self.ceiling)}"
 
     def _build_filter(self, after: int | str, upto: int | None) -> str:

@@ -1,4 +1,7 @@
-"""Tools that bulk reads and bulk writes share: options, pauses after limits, running tasks in parallel, progress."""
+"""Tools that bulk reads and bulk writes share: options, pauses after limits, running tasks in parallel, progress.
+
+They know nothing of lists or steps, and leave no task running.
+"""
 
 import asyncio
 from collections import deque
@@ -52,7 +55,7 @@ class BulkOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """Sends the requests of one bulk job to one portal, according to its options. Raises ValueError if `in_flight` is below 1."""
+    """Sends the requests of one bulk job to one portal, with the options of that job. Raises ValueError if `in_flight` is below 1."""
 
     client: BitrixClient
     priority: Priority = Priority.BULK
@@ -108,7 +111,7 @@ class Backoff:
     _pauses: int = 0
 
     async def wait(self, *, at_most: int = _MAX_PAUSES) -> bool:
-        """Pause and return True. Return False at once if the deadline would come first or `at_most` pauses were already made."""
+        """Pause and return True; return False at once if the deadline is too near or `at_most` pauses were made."""
         number, self._pauses = self._pauses, self._pauses + 1
         seconds = min(_MAX_PAUSE_SECONDS, 2.0**number)
         left = self.sender.calculate_time_left()
@@ -118,12 +121,12 @@ class Backoff:
         return True
 
     def reset(self) -> None:
-        """Make the next pause a short one again, because a request succeeded."""
+        """Start again with short pauses, because a request got through."""
         self._pauses = 0
 
 
 class TaskPool:
-    """A context manager that runs tasks. On leaving it, tasks that still run are cancelled and awaited."""
+    """A context manager that owns the tasks it starts: on leaving, those that still run are cancelled and awaited."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -132,7 +132,7 @@ class _WindowQueue:
 
 
 class _Reader:
-    """Sends the batches that read one list, and checks the answers."""
+    """Sends the batches of one walk and checks the answers."""
 
     def __init__(self, sender: Sender, query: IdQuery) -> None:
         self._sender = sender

@@ -55,7 +55,7 @@ class Density:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether the density is known well enough to read several windows at once."""
+        """Whether the density is known well enough to cut several windows at once."""
         return self.measured or self.value >= _DENSE
 
     def split_window(self, gap: Gap) -> Gap:

@@ -136,7 +136,7 @@ class Entity(BaseModel):
 
     @cached_property
     def by_key(self) -> dict[str, str]:
-        """The names of `fields` by their key (`bitrix.catalogue.names.to_field_key`). Of several with the same key the first one counts."""
+        """The names of `fields` by their key (`bitrix.catalogue.names.to_field_key`); the first one if several have the same key."""
         return {to_field_key(name, self.name): name for name in reversed(self.fields)}
 
 
@@ -165,7 +165,7 @@ class FieldInfo(BaseModel):
 
 
 def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Catalogue:
-    """Return the catalogue read from every YAML file of `folder` and from the `extra` rows of the policy.
+    """Return the catalogue read from every YAML file of `folder`, followed by the `extra` rows of the policy.
 
     Raises ValueError for an invalid row; the error names the file and the row.
     """

@@ -37,7 +37,7 @@ Status = Literal["success", "error", "not_run", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a batch: its key, its method as written in the batch, and its parsed parameters."""
+    """One command of a batch: its key, its method as written, its parsed parameters."""
 
     key: str
     method: str
@@ -46,7 +46,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """The outcome of one command of a batch. `unknown` means that the answer does not mention the command (S004-71)."""
+    """The outcome of one command; `unknown` means the answer does not mention it (S004-71)."""
 
     key: str
     method: str

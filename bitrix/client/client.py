@@ -1,6 +1,7 @@
 """The client of one portal. It sends calls, and reports what is proven about each: done, refused, not sent or unknown.
 
-It repeats only what is safe to repeat, and follows a redirect only to a renamed portal. Its errors and logs contain no secret address.
+It repeats only what is safe to repeat, and follows a redirect only to a renamed portal. Its errors and logs contain no secret address. It
+knows nothing of confirmations.
 """
 
 import asyncio
@@ -131,7 +132,7 @@ class BitrixClient:
 
     @property
     def is_application(self) -> bool:
-        """Whether calls are made as an application and not with a webhook. Only an application can subscribe to events."""
+        """Whether calls run in the context of an application, which event subscriptions need; false for a webhook."""
         return self._auth.is_application
 
     async def call(
@@ -193,7 +194,7 @@ class BitrixClient:
             new = grant.new
 
     async def _send(self, request: _Request, grant: Grant) -> Answer:
-        """Send the call, and send it again to the new name if the portal was renamed."""
+        """Send the request, and once more if the portal was renamed."""
         signed = replace(request, body=grant.sign(request.body))
         for _ in range(2):
             with contextlib.suppress(PortalMoved):

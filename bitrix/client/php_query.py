@@ -64,7 +64,7 @@ def _decode(text: str) -> str:
 
 
 def _parse_path(name: str) -> list[str]:
-    """Return the parts of a parameter name: `filter[a][]` gives ["filter", "a", ""]. The empty part stands for `[]`."""
+    """Split `filter[a][]` into ["filter", "a", ""]; the empty word stands for `[]`."""
     top, bracket, rest = name.lstrip(" ").partition("[")
     if not top:
         raise QueryError("a parameter without a name")

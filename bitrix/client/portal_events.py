@@ -88,7 +88,7 @@ class PortalEvent:
 
 
 def parse(body: bytes, content_type: str) -> PortalEvent:
-    """Return the event in a posted form. Raises EventError for anything invalid, and no other error."""
+    """Parse the event in a posted form. Raises EventError, and nothing else, for anything invalid."""
     if content_type.partition(";")[0].strip().lower() != FORM:
         raise EventError("the content is no form")
     if len(body) > MAX_BYTES:
@@ -116,7 +116,7 @@ def parse(body: bytes, content_type: str) -> PortalEvent:
 
 
 def is_authentic(event: PortalEvent, tokens: Iterable[SecretStr]) -> bool:
-    """Return whether the event carries one of `tokens`. The comparison takes the same time whatever the result is."""
+    """Whether the event carries one of `tokens`; all are compared, in constant time."""
     given = event.token.get_secret_value().encode()
     found = False
     for token in tokens:

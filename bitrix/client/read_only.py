@@ -43,14 +43,14 @@ class WriteRefused(NotSent):
 
 
 class ReadOnlyClient:
-    """A portal client that passes reads on to `client`, and raises `WriteRefused` for every other call before anything is sent.
+    """Passes reads on to `client` and raises `WriteRefused` for everything else, before anything is sent.
 
     A read is a method that the catalogue lists with class R alone, or a batch of only such methods. A method that the catalogue does not
-    list is refused, whatever the safety mode is.
+    list is refused, and no safety mode changes that.
     """
 
     def __init__(self, client: PortalCaller, catalogue: Catalogue) -> None:
-        """Keep `client` and `catalogue`. Whoever created `client` has to close it."""
+        """Keep `client` and `catalogue`; the owner of the client closes it."""
         self._client = client
         self._catalogue = catalogue
 

@@ -1,4 +1,7 @@
-"""Decides when a request may be sent, so that the portal's request limit is not exceeded. It does not send the requests itself."""
+"""Decides when a request may be sent, so that the portal's request limit is not exceeded. It holds the client's only clock.
+
+It sends nothing itself and knows nothing of HTTP.
+"""
 
 import asyncio
 import contextlib

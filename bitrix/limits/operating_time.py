@@ -1,4 +1,4 @@
-"""Tracks how much of its time budget each method has used. The portal tells this in its answers."""
+"""Tracks how much of its time budget each method has used, according to the portal's answers. It sends nothing and refuses nothing."""
 
 import math
 import time
@@ -86,13 +86,13 @@ class OperatingTime:
         self._budgets[method.lower()] = _Budget(math.inf, now + min(max(wait, _CUT), _LONGEST))
 
     def wait(self, methods: Iterable[str]) -> float:
-        """Return the seconds until all these methods may run; 0 if they may run now."""
+        """Return the seconds until all these methods may run; 0 means now."""
         now = self._clock()
         budgets = (self._budgets.get(method.lower()) for method in methods)
         return max((found.free_at - now for found in budgets if found and found.spent >= self._limit and found.free_at > now), default=0.0)
 
     def find_free_time(self, methods: Iterable[str]) -> datetime | None:
-        """Return the time at which all these methods may run; None if they may run now."""
+        """Return when all these methods may run again; None means now."""
         wait = self.wait(methods)
         return self._now() + timedelta(seconds=wait) if wait else None
 

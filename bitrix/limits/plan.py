@@ -29,7 +29,7 @@ class Plan:
 
     @property
     def is_limited(self) -> bool:
-        """Whether there is a threshold at all; False only for the plan "off"."""
+        """Whether the plan has a threshold; false for the plan "off"."""
         return math.isfinite(self.burst)
 
     @property

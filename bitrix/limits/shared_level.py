@@ -1,6 +1,7 @@
 """A copy of the portal's request counter that all processes share: one value in a store, changed by compare-and-set.
 
-It only helps to stay below the limit. If the store fails, calls go on, and the failure is logged.
+It only helps to stay below the limit. If the store fails, calls go on, and the failure is logged. The module does not know what the store
+is.
 """
 
 import logging
@@ -56,7 +57,7 @@ def _utc_now() -> datetime:
 
 
 class SharedLevel:
-    """The request counter of one portal in the shared store. Many tasks and processes may use it at once."""
+    """The counter of one portal in the shared store; safe to use from many tasks and processes."""
 
     def __init__(self, store: LevelStore, portal: str, *, now: Callable[[], datetime] = _utc_now) -> None:
         """Keep the store. `now` is the wall clock, because processes share no other clock."""

@@ -90,7 +90,7 @@ async def load_cards(store: AsyncStore, session: str) -> list[FoundCard]:
 
 
 async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
-    """Return the names of the sessions that the viewer may read and that may hold cards with the status `state`."""
+    """Return the sessions that may hold cards in `state` and that the viewer may read."""
     names = await (store.read(_list_waiting_sessions) if state == "requested" else store.read(_list_all_sessions))
     return [name for name in names if viewer.is_own(name) or (viewer.is_lead and name.partition(":")[0] in TALK_CHANNELS)]
 
@@ -134,7 +134,7 @@ class CardSessions:
         return self._homes.get(confirmation_id, "")
 
     async def refresh(self) -> None:
-        """Read the journal records written since the last refresh, and remember the session of each card requested in them."""
+        """Read the journal records written since the last call of `refresh`, and remember the session of each card requested in them."""
         async with self._order:
             for stream, seq in await self._store.read(_list_heads):
                 while self._read.get(stream, 0) < seq:

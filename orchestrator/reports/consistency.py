@@ -68,7 +68,7 @@ class _EffectHistory:
 
 
 class EffectChecker:
-    """Checks all effects of one stream. The caller adds the events of the stream in order and then calls `list_findings`."""
+    """Checks the effects of one stream: the caller adds the stream's events in order, then lists the findings."""
 
     def __init__(self, stream: str) -> None:
         """Start the check of `stream` with no events added."""
@@ -94,7 +94,7 @@ class EffectChecker:
         _move(said, event, story)
 
     def list_findings(self, rows: Sequence[EffectRow]) -> Iterator[Finding]:
-        """Yield a finding for every inconsistency. `rows` are all rows of the effects table that belong to this stream."""
+        """Yield a finding for every inconsistency; `rows` are all rows of the effects table for this stream."""
         yield from self._found
         known = {row.effect_id: row for row in rows}
         for effect_id, story in self._stories.items():

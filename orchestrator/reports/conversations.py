@@ -1,4 +1,4 @@
-"""Lists conversations (streams of the journal), renders one for people, and follows new events as they are stored. Changes nothing."""
+"""Lists conversations, renders one for people, and follows new events, each once and in the order of its stream. Changes nothing."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -121,7 +121,7 @@ class _Facts(View):
 def export_events(store: Store, wanted: EventFilter, line: FormatLine) -> Iterator[str]:
     """Yield one line per event that `wanted` selects, formatted by `line`.
 
-    The events come in order of time, precise to the millisecond. They are not kept in memory.
+    The events come nearly in order of time. They are not kept in memory.
     """
     for event in scan_events(store, wanted.types):
         if wanted.since <= event.ts and (not wanted.until or event.ts < wanted.until):

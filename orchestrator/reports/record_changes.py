@@ -53,7 +53,7 @@ KINDS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A changed field of a record. `before` is None if the record is seen for the first time, so that its earlier value is unknown."""
+    """A changed field; `before` is None when the record is seen for the first time and its earlier value is unknown."""
 
     field: str
     before: str | None
@@ -98,7 +98,7 @@ def compare_values(entity: Entity, before: Values | None, now: Values) -> tuple[
 
 
 def read_employee_id(entity: str, record: Mapping[str, Any], name: str) -> int:
-    """Return the employee id in the field `name` of a record; 0 if the field holds none."""
+    """Return the employee id in the field `name`; 0 if the field holds none."""
     number = fields.parse_number(fields.find_value(record, name, entity))
     return int(number) if number is not None and number > 0 else 0
 

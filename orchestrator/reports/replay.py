@@ -1,6 +1,7 @@
 """Replays a conversation: computes its state at an earlier record or time, what each event changed, and how two states differ.
 
-Every state is computed from the first record of the stream on. The module imports no client of the portal, so it can call no method of it.
+Every state is computed from the first record of the stream on. The module imports no performer (which executes calls) and no client, so it
+cannot reach the portal.
 """
 
 import difflib
@@ -79,7 +80,7 @@ def read_events_until(store: Store, stream: str, until: Moment) -> Iterator[Stor
 
 
 def compare_states(before: object, after: object, path: str = "") -> Iterator[Change]:
-    """Yield the differences between two states or parts of them. `path` is the path of the parts within the state."""
+    """Yield the differences between two states, with the path of each value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _compare_mappings(before, after, path)
     elif isinstance(before, list) and isinstance(after, list):

@@ -1,4 +1,4 @@
-"""Counts what happened, in one pass over the journal. Only counts are kept in memory, and nothing is changed."""
+"""Counts what happened in one pass over the journal; only counts are kept in memory. Changes nothing."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -242,7 +242,7 @@ def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> J
 
 
 def name_people(counts: Counts, voice: Narrator) -> Mapping[str, int]:
-    """Return the number of messages by person (name and key), largest first."""
+    """Return the number of messages of each person, largest first."""
     return {voice.format_person(key): number for key, number in counts.messages.most_common()}
 
 
@@ -256,7 +256,7 @@ def measure_inbox(store: Store, now: datetime) -> Backlog:
 def measure_outbox(store: Store, counts: Counts, now: datetime) -> Backlog:
     """Return how many messages to people are due, and the age of the oldest in seconds (None if there is none).
 
-    Only messages of channels that occur in the journal are counted.
+    Only messages of channels with at least one session in the journal are counted.
     """
     channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
     rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]

@@ -34,7 +34,7 @@ class Viewer:
         return session.startswith(f"{self.actor.key}:")
 
     def may_see_card(self, session: str, entry: Entry) -> bool:
-        """Return whether the caller may see the card. If not, the API answers as if it did not exist."""
+        """Return whether the caller may know that the card exists."""
         if self.is_own(session):
             return True
         by = entry.requested_by_user

@@ -48,7 +48,7 @@ class Audit:
     async def record_iteration(
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState
     ) -> None:
-        """Record one iteration: the person's message, the model's answer, the calls with their results, the state, tokens and timings."""
+        """Record one iteration: message, model answer, calls with their results, state, requester, tokens and timings."""
         await self._write(
             actor.key,
             {
@@ -94,7 +94,7 @@ class Audit:
         await self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
     def wait(self, seconds: float = 5.0) -> None:
-        """Block until every record passed to this object so far is in the log. Raises TimeoutError after `seconds`. Called at shutdown."""
+        """Block until all records handed in so far are in the log; called at shutdown. Raises TimeoutError after `seconds`."""
         self._thread.submit(lambda: None).result(seconds)
 
     async def _write(self, user: str, record: JsonObject) -> None:

@@ -122,7 +122,7 @@ async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
 
 
 async def _build_freeze_notices(tools: Tools) -> list[Notice]:
-    """Return a list with the notice that writes are frozen (stopped for everybody); an empty list if they are not frozen."""
+    """Return a list with the notice that writes are frozen (stopped for everybody); empty when they are not."""
     standing = await tools.gate.deps.switch.find_freeze()
     return [] if standing is None else [Notice(code="frozen-now", args=build_freeze_args(standing))]
 

@@ -157,7 +157,7 @@ async def finish_approved(effect_id: str, confirmation_id: str, session: Session
 
 
 def _is_void(decided: DecisionResult) -> bool:
-    """Return whether the decision had no effect."""
+    """Whether the decision had no effect."""
     denied = decided.notice is not None and decided.notice.code == "card-denied"
     return decided.notice is not None and not denied and decided.outcome is None and decided.replaced_by is None
 

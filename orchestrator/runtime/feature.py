@@ -101,7 +101,7 @@ def _merge_tables(name: str, tables: Sequence[Mapping[str, T]]) -> dict[str, T]:
 
 
 class Stoppable(Protocol):
-    """Running work that a person may stop with /stop: a turn, or the transcription of a voice message."""
+    """Running work (a turn, or a voice message being transcribed) that a person may stop with /stop."""
 
     @property
     def actor(self) -> Actor:

@@ -1,4 +1,4 @@
-"""Recognizes messages that are no new requests: answers to a question of the bot, and requests that were cancelled with /stop."""
+"""Recognizes messages that are not new requests: answers to a question of the bot, and requests cancelled by /stop."""
 
 from datetime import datetime
 from typing import Final

@@ -176,7 +176,7 @@ def _is_joined_forward(pieces: Sequence[_Piece], after: _Piece) -> bool:
 
 
 def _measure_gap(piece: _Piece, after: _Piece) -> int | None:
-    """Return the seconds between the sending times of two messages; None if the messenger gives no sending times."""
+    """Return the seconds between two messages on the messenger's clock; None if it gives no sending times."""
     return after.said.at - piece.said.at if piece.said.at is not None and after.said.at is not None else None
 
 
@@ -214,7 +214,7 @@ def _join(pieces: Sequence[_Piece]) -> _Piece:
 
 
 def _is_mixed(pieces: Sequence[_Piece]) -> bool:
-    """Return whether `pieces` contain both the person's own messages and forwarded ones."""
+    """Whether `pieces` hold both the person's own messages and forwarded ones."""
     return len({_is_of_others(piece) for piece in pieces}) > 1
 
 

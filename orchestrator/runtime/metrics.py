@@ -111,5 +111,5 @@ def to_class_word(call_class: str) -> str:
 
 
 def to_known_code(code: str) -> str:
-    """Return `code` if it is defined in this code base, else "other", so that text from outside never becomes a label of a metric."""
+    """Return `code` if it is defined in this code base, else "other", so that foreign text never becomes a label."""
     return code if code in SENTENCES or code in REFUSALS or code in GATE_REFUSALS else OTHER

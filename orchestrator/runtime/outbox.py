@@ -62,9 +62,9 @@ def build_toast_row(session: str, callback_id: str, notice: Notice, now: datetim
 
 
 def build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, key: str = "") -> OutboxRow:
-    """Return an outbox row of `kind`, due at once, for the channel that `session` belongs to.
+    """Return an outbox row of `kind` for the channel of `session`, to be delivered at once.
 
-    With a `key`, it replaces the earlier message that has this key.
+    With a `key` it replaces the earlier message with that key.
     """
     return OutboxRow(
         id=generate_id(), session=session, channel=Address.parse(session).channel, kind=kind, body=body, key=key, created_at=now, due_at=now

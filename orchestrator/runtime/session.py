@@ -59,7 +59,7 @@ class Session:
     """One open session of a conversation, created by `open_session`. The gate uses it as its `Ledger`."""
 
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
-        """Set up the session with a state that was already loaded. Callers use `open_session` instead."""
+        """Set up the session with a state that was loaded; call `open_session` instead."""
         self.key = lease.session
         self.stream = f"session:{lease.session}"
         self._store = store
@@ -103,12 +103,12 @@ class Session:
 
     @property
     def state(self) -> SessionState:
-        """The state of the session after all committed and buffered events."""
+        """The state after everything that was committed or buffered."""
         return self._state
 
     @property
     def seq(self) -> int:
-        """The sequence number of the last event, whether it is committed or only buffered."""
+        """The number of the last event, committed or buffered."""
         return self._seq
 
     async def commit(
@@ -297,14 +297,14 @@ class Session:
     def _build_due_snapshot(self) -> Snapshot | None:
         """Return a snapshot of the state if `SNAPSHOT_EVERY` events have passed since the last one, otherwise None.
 
-        The snapshot includes buffered steps. It is stored in one transaction with them.
+        It includes buffered steps and is stored with them, so it never runs ahead of the journal.
         """
         if self._seq - self._snapshot_seq < SNAPSHOT_EVERY:
             return None
         return build_snapshot(self.stream, self._seq, self._state)
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
-        """Return the row of an effect, with buffered changes applied; None if there is none."""
+        """Return the row of an effect, including buffered changes; None if there is none."""
         known = self._effects
         if effect_id not in known:
             row = await self._store.find_effect(effect_id)  # the answer goes into the old cache if a commit replaced it meanwhile
@@ -312,11 +312,11 @@ class Session:
         return known[effect_id]
 
     def mark_effect_absent(self, effect_id: str) -> None:
-        """Remember that no effect is stored under this id. This saves the next `find_effect` or `buffer` a query."""
+        """Note that no effect is stored under this id, which spares the next `find_effect` or `buffer` a query."""
         self._effects.setdefault(effect_id, None)
 
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
-        """Store the buffered steps, then return the session's effects that have this status."""
+        """Return the session's effects in that status, after storing the buffered steps."""
         await self.flush()
         return await self._store.list_effects(self.stream, status)
 
@@ -374,13 +374,13 @@ def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
 
 
 def _is_reads_only(step: Commit) -> bool:
-    """Return whether the step holds only results of calls that read."""
+    """Whether the step holds nothing but results of read-only calls."""
     only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
     return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
 
 
 def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
-    """Return the event. If its result is large, move the result into `blobs`, and leave only its checksum in the event."""
+    """Return the event, with a large result moved into `blobs`; the event then holds only the result's checksum."""
     if not isinstance(event, CallSucceeded) or event.result is None:
         return event
     text = dumps(event.result)

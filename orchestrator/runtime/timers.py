@@ -1,4 +1,4 @@
-"""Makes an inbox row for each timer that is due, and handles these rows in their sessions."""
+"""Turns due timers into inbox rows, and handles those rows in the session that they belong to."""
 
 from datetime import datetime, timedelta
 
@@ -38,9 +38,9 @@ def _build_row(timer: Timer, now: datetime) -> InboxRow:
 
 
 async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Do the work that the timer was set for.
+    """Do what the timer was set for.
 
-    The commit with the result also deletes the timer.
+    The timer is deleted in the same commit that stores the result.
     """
     due = TimerDue.model_validate(row.body)
     match due.kind:

@@ -122,9 +122,9 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the sender of the input with their present rights; None if they have lost access.
+    """Return the sender with their present rights, or None for a person who has lost access.
 
-    In that case the person is told so, and the input is finished.
+    That person is told so, and the input is finished.
     """
     stored = Actor.model_validate(row.actor)
     actor = tools.refresh_actor(stored)
@@ -199,7 +199,7 @@ async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: To
 
 
 def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """Return the toast that answers the button click behind this input; an empty list if the input came from no click."""
+    """Return the toast that answers the button click behind this input; empty if no click waits for an answer."""
     callback = Click.model_validate(row.body).callback_id
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 

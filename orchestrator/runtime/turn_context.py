@@ -36,14 +36,14 @@ class Model(Protocol):
     """The interface of a client of the language model, as turns use it."""
 
     async def stream_chat(self, payload: dict[str, object], on_delta: Callable[[str], Awaitable[None]] | None) -> ModelAnswer:
-        """Return one answer of the model with text, token counts, model name and seconds. Call `on_delta` with each part of the text."""
+        """Return one answer with text, token counts, model name and seconds; `on_delta` is called with each part of the text."""
 
 
 class ModelBudget(Protocol):
     """Limits how much of the model each person may use in a month."""
 
     async def find_refusal(self, actor: Actor, now: datetime, /) -> Notice | None:
-        """Return the message that says why this person may not use the model any more; None if they may. Raises StoreError."""
+        """Return the message why this person may not use the model any more, None if they may. Raises StoreError."""
 
     async def issue_warning(self, actor: Actor, now: datetime, /) -> tuple[Notice, Event] | None:
         """Return (warning that little of the budget is left, event that records the warning); None if no warning is due. Raises StoreError.
@@ -89,7 +89,7 @@ class Iteration:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnServices:
-    """The services besides the session that `Context` needs for a turn."""
+    """The services that a turn uses beyond its session."""
 
     gate: Gate
     model: Model
@@ -313,14 +313,14 @@ class Context:
 
 
 def _may_have_changed(result: Outcome | Pending | None) -> bool:
-    """Return whether a step may have changed something. A step without a result may have done so before a crash."""
+    """Whether a step may have changed something; a step without a result may have run before a crash."""
     if not isinstance(result, Outcome):
         return True
     return result.status in {"succeeded", "unknown"} and result.call_class not in {"", "R"} and not result.repeat_of
 
 
 def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
-    """Return one call and its result as a part of an audit record (S004-45, S004-46, S004-71)."""
+    """Return one call and its result in the form of the audit log (S004-45, S004-46, S004-71)."""
     base: dict[str, object] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
     if isinstance(result, Pending):
         return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": [one.code for one in result.reasons]}

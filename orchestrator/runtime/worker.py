@@ -129,7 +129,7 @@ class Orchestrator:
         )
 
     async def run(self) -> None:
-        """Handle inputs until cancelled. Then let running calls finish and release the leases."""
+        """Work until cancelled; then let running calls finish and release the leases."""
         self.tools.store.listeners.append(self._wake.set)
         try:
             async with asyncio.TaskGroup() as group:
@@ -220,7 +220,7 @@ class Orchestrator:
         self._start(late)
 
     async def _drain(self, key: str, lane: Lane) -> None:
-        """Handle the inbox rows of one lane of a session in order until none is left."""
+        """Handle the rows of one lane in order until none is left."""
         try:
             session = await self._open_session(key)
             self._holding[key, lane] = self._lanes[key, lane]
@@ -295,7 +295,7 @@ class Orchestrator:
             self._excused[row.id] = self._excused.get(row.id, 0) + 1
 
     def _drop_session(self, key: str) -> None:
-        """Forget a session whose state may differ from the journal. The session is loaded again when it is needed."""
+        """Forget a session whose state may differ from the journal; it is loaded again when it is needed."""
         session = self._sessions.pop(key, None)
         if session is not None:
             self._left[key] = session
@@ -316,7 +316,7 @@ class Orchestrator:
             return session
 
     async def _close_idle_session(self, key: str) -> None:
-        """Close a session that has not been used for a while. It is loaded again when an input comes."""
+        """Close a session that has been idle for a while; it is loaded again when somebody writes."""
         async with self._opening.setdefault(key, asyncio.Lock()):
             if not any(name == key for name, _ in self._lanes):
                 session = self._sessions.pop(key, None)

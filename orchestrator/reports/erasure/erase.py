@@ -254,7 +254,7 @@ def _search_leftovers(store: SqlStore, found: PersonSurvey, place: ErasureFiles)
 
 
 def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
-    """Add the personal texts of the event to `probes` (the texts to search for). Return whether any of them is stored unencrypted."""
+    """Add the personal texts of the event to `probes` (the texts to search for), and return whether any of them is stored unencrypted."""
     told = False
     for name, blank in type_names[event.type].blanks.items():
         value = event.data.get(name)

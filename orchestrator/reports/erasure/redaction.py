@@ -1,4 +1,4 @@
-"""Removes one person from the audit records of other people: the person's name, and words that the person wrote in their own session."""
+"""Removes one person from other people's audit records: the person's name, and the person's words in records made in their session."""
 
 from collections.abc import Collection, Mapping
 

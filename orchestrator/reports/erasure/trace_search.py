@@ -97,7 +97,7 @@ def search_texts(texts: Iterable[StoredText], probes: Sequence[str]) -> Iterator
 
 
 def search_logs(folder: Path, probes: Sequence[str]) -> Iterator[Trace]:
-    """Yield one match for each log file (archives included) and each probe in it. The owner of a match is the person whose log it is."""
+    """Yield one match for each log file, archives included, and each probe it contains; its owner is the person whose log it is."""
     owners = {build_log_path(folder, user).name: user for user in list_users(folder)}
     for path in sorted(folder.rglob("*")):
         owner = next((user for name, user in owners.items() if path.name.lstrip(".").startswith(name)), "")

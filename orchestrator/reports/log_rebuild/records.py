@@ -1,4 +1,4 @@
-"""Collects the journal events of one turn or decision, and builds audit records from them. Changes nothing."""
+"""Collects the journal events of one turn or decision and builds audit records from them. Changes nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class Iteration:
 
 
 class Turn:
-    """Collects the events of one turn. Decisions of people during the turn are left out, since each gets an audit record of its own."""
+    """Collects the events of one turn; decisions of people made during the turn are not collected, since each gets a record of its own."""
 
     def __init__(self, begun: MessageReceived, actor: str, text: str) -> None:
         """Start with `begun`, the turn's first event; `actor` is the person's key, and `text` their request."""

@@ -31,7 +31,7 @@ _PLAIN = re.compile(f"[ -~{RUSSIAN_LETTERS}«»“”—–…№₽→·]*")
 
 
 class NotFound(LookupError):
-    """No stream or call has the given name. `close` holds similar names."""
+    """No stream or call has this name; `close` holds similar names."""
 
     def __init__(self, what: str, close: Sequence[str] = ()) -> None:
         """Build the message from `what`, a sentence about the missing name, and from the similar names."""
@@ -41,7 +41,7 @@ class NotFound(LookupError):
 
 
 class AmbiguousName(LookupError):
-    """The given text fits several names; `candidates` holds all of them."""
+    """The text fits several names; `candidates` are all of them."""
 
     def __init__(self, text: str, candidates: Sequence[str]) -> None:
         """Build the message from the candidates."""
@@ -57,7 +57,7 @@ def read_stream(store: Store, stream: str, *, after: int = 0) -> Iterator[Stored
 
 
 def scan_events(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent]:
-    """Yield the events of all streams that have one of `types` (empty: every type), in order of time.
+    """Yield the events of all streams that have one of `types` (empty: every type), nearly in order of time.
 
     Events of the same millisecond come stream by stream, each stream in its own order.
     """
@@ -74,7 +74,7 @@ def _scan_by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
 
 
 def parse_event(event: StoredEvent) -> Event:
-    """Return the stored record as an object of its event class. For a damaged record some fields are missing (see `Event.from_data`)."""
+    """Return the stored record as an object of its event class; for a damaged record some fields are missing (see `Event.from_data`)."""
     return type_names[event.type].from_data(event.data)
 
 

@@ -1,4 +1,4 @@
-"""Gives reports the names of people in place of their keys ("tg:1007"), and sentences in place of codes ("gate-delete")."""
+"""Gives reports the names of people instead of their keys ("tg:1007"), and sentences instead of codes ("gate-delete")."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -36,7 +36,7 @@ class Narrator:
         self._names: dict[str, str] = {}
 
     def remember_names(self, event: StoredEvent) -> None:
-        """Remember the names of people that this event contains."""
+        """Remember the names of people that this event holds."""
         for key, name in _NAME_FIELDS:
             if event.data.get(key) and event.data.get(name):
                 self._names[event.data[key]] = event.data[name]
@@ -69,6 +69,6 @@ class Narrator:
         return said if said == code else f"{said} ({code})"
 
     def describe_reasons(self, reasons: Iterable[JsonObject] | None) -> list[str]:
-        """Return the sentences that say why a card was needed, without repeats. `reasons` are the notices stored with the card."""
+        """Return the sentences that say why a card was needed, each once; `reasons` are the notices stored with the card."""
         notices = (Notice.model_validate(reason) for reason in reasons or ())
         return list(dict.fromkeys(self.render_sentence(notice.code, notice.args) for notice in notices))

@@ -1,4 +1,4 @@
-"""Describes every event as one sentence for operators. Text that people wrote is escaped, and secrets are hidden."""
+"""Describes every event as one sentence for operators; text that people wrote is escaped, secrets are hidden."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -54,7 +54,7 @@ def describe_event(event: StoredEvent, voice: Narrator) -> str:
 
 
 def to_short_id(identity: object) -> str:
-    """Return the first characters of an id. They are enough to search for it."""
+    """Return the first characters of an id, enough to search for it."""
     return to_one_line(identity)[:_SHORT]
 
 

@@ -58,7 +58,7 @@ class RecordedStep:
 
     @property
     def call(self) -> str:
-        """The id of the step's call. The journal, the audit log and `journal why` show the same id."""
+        """The id of the step's call, as the journal, the audit log and `journal why` show it."""
         return build_effect_id(self.slot)
 
     @property
@@ -181,7 +181,7 @@ class _Reader:
         self.plans.append(made)
 
     def record_refusal(self, said: StepRefused, _event: StoredEvent) -> None:
-        """Record that the gate refused the step, with the code and the sentence of the refusal."""
+        """Record that the gate refused the step."""
         step = self._set_fate(said.slot, "refused", said.code)
         if step is not None:
             step.detail = said.detail
@@ -250,7 +250,7 @@ def _build_step(entry: PlanStep, number: int) -> RecordedStep:
 
 
 def _set_flags(steps: list[RecordedStep], answer: str) -> None:
-    """Set `requires_confirmation` and `confirmation_decision` of the steps from the model's answer; recorded plans do not hold them."""
+    """Set the steps' flags (such as `requires_confirmation`) from the model's answer, since the recorded plan does not hold them."""
     try:
         written = parse(answer).steps
     except ModelClientError:

@@ -102,7 +102,7 @@ class RehearsedPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class _Case:
-    """One step with the data that the gate's functions need to decide it."""
+    """One step with everything that the gate's functions need for its verdict."""
 
     plan: RecordedPlan
     step: RecordedStep

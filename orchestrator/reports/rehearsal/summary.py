@@ -77,7 +77,7 @@ class Summary:
                 entry.examples.append({"call": step.call, "slot": step.slot, **place, "method": step.method})
 
     def list_reasons(self) -> list[ReasonCount]:
-        """Return the counts by verdict and reason, largest first."""
+        """Return the counts by reason, largest first."""
         return sorted(self._reasons.values(), key=lambda entry: (-entry.steps, entry.reason))
 
     def as_data(self) -> dict[str, object]:
@@ -137,7 +137,7 @@ _ALWAYS: Final = frozenset({"refused", "asked", "allowed"})
 
 
 def format_moment(ts: str) -> str:
-    """Return a stored time as text like "2026-11-21 12:00:05Z"."""
+    """Format a stored time as "2026-11-21 12:00:05Z"."""
     return f"{ts[:19].replace('T', ' ')}Z"
 
 

@@ -1,7 +1,7 @@
-"""Finds all events of the journal about one call, card or record of the portal, with the turns they belong to. Reads only.
+"""Finds all events in the journal about one call, card or portal record, with the turns they belong to. Reads only.
 
-A first pass over all streams finds the matching calls; it reads only the types of events that name records. A second pass reads the related
-events in the streams with matches. Only events that match are kept in memory.
+First all streams are searched for matching calls, reading only the few event types that name records. Then the streams with matches are
+read once more for the related events. Only what matches is kept in memory.
 """
 
 import re

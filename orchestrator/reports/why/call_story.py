@@ -1,4 +1,4 @@
-"""Builds the story of one call: who asked, what the model proposed, what the gate decided, who approved, what Bitrix24 answered."""
+"""Builds the story of one call: who asked, what the model proposed, what the gate said, who decided, what Bitrix24 answered."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -268,7 +268,7 @@ def _build_run(trail: CallTrail, store: Store, voice: Narrator) -> Run | None:
 
 
 def _build_doubt(trail: CallTrail) -> Doubt | None:
-    """Return when the outcome of the call became unknown, and what later checks in the portal found; None if it was never unknown."""
+    """Return when the outcome became unknown, and what later checks in the portal showed; None if it was never unknown."""
     lost = trail.find_first("CallOutcomeUnknown")
     if lost is None:
         return None

@@ -27,7 +27,7 @@ class Change(PreviewLine):
 
 
 class SeenChange(PreviewLine):
-    """A field whose value changed between two readings of a record, with the call of the bot that wrote it (if there is one)."""
+    """A field whose value differs from that of the previous reading, and the call of the bot that wrote it in between, if there is one."""
 
     by: str = ""
     """The person who requested that call; "" if there is none."""
@@ -94,7 +94,7 @@ class Decision(View):
 
 
 class StoryCard(View):
-    """A card as people saw it, and the decision about it. `decided` is None while the card waits."""
+    """A card as it was shown, and its decision; `decided` is None while the card waits."""
 
     card: InstanceOf[Card]
     """Only what people saw of it, without secrets."""
@@ -142,7 +142,7 @@ class Doubt(View):
 
 
 class CallStory(View):
-    """Everything that the journal says about one call, from the request to the portal's answer."""
+    """Everything that the journal knows of one call."""
 
     at: str
     effect_id: str
