@@ -96,7 +96,7 @@ async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[
 
 
 def list_card_timers(store: Store) -> list[Timer]:
-    """Return one timer for each waiting card. When this timer is due, the card expires."""
+    """Return one timer for each waiting card, at most 10,000 in all. When this timer is due, the card expires."""
     return [timer for timer in store.list_due_timers(_FAR, _TIMERS) if timer.kind == confirmations.TIMER]
 
 

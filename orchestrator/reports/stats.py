@@ -256,7 +256,7 @@ def measure_inbox(store: Store, now: datetime) -> Backlog:
 def measure_outbox(store: Store, counts: Counts, now: datetime) -> Backlog:
     """Return how many messages to people are due, and the age of the oldest in seconds (None if there is none).
 
-    Only messages of channels with at least one session in the journal are counted.
+    Only messages of channels with at least one session in the journal are counted, and at most 1,000 of each channel.
     """
     channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
     rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]

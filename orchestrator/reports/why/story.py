@@ -40,7 +40,7 @@ class SeenChange(PreviewLine):
 
 
 class Request(View):
-    """Who asked for a call, and in which words."""
+    """The request that led to a call: who asked, when and in which words."""
 
     by: str
     person: str
