@@ -96,7 +96,10 @@ async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[
 
 
 def list_card_timers(store: Store) -> list[Timer]:
-    """Return one timer for each waiting card, at most 10,000 in all. When this timer is due, the card expires."""
+    """Return the timer of each waiting card. When this timer is due, the card expires.
+
+    Only the 10,000 timers of all kinds that are due first are looked at.
+    """
     return [timer for timer in store.list_due_timers(_FAR, _TIMERS) if timer.kind == confirmations.TIMER]
 
 
