@@ -1,6 +1,6 @@
-"""Parses one HTTP answer of the portal into an `Answer`, or an error that says whether the portal may have executed the call.
+"""Parses an HTTP answer of the portal into an `Answer`, or raises an error that says whether the portal may have executed the call.
 
-A pure function of status and body; it never sees the address of the request.
+The result depends only on status, headers and body. The module does not get the address of the request, which may contain a secret.
 """
 
 import math
@@ -32,9 +32,9 @@ class Answer:
 
 
 def parse(status: int, body: bytes, *, location: str = "", setting: str = "BITRIX_WEBHOOK_URL") -> Answer:
-    """Parse the answer in `body`. Raises `NotSent`, `Refused` or `OutcomeUnknown`, as status and body prove (S004-X8).
+    """Return the answer in `body`. Raises `NotSent`, `Refused` or `OutcomeUnknown`, depending on what status and body prove (S004-X8).
 
-    `setting` is the name of the setting with the portal's address, for the error of a redirect.
+    A redirect raises an error that tells operators which setting holds the portal's address; `setting` is the name of this setting.
     """
     if 300 <= status < 400:  # noqa: PLR2004 - the redirect class of HTTP
         raise _build_moved_error(status, location, setting)
@@ -60,7 +60,7 @@ def parse_number(value: object) -> float | None:
 
 
 def parse_reset_time(data: Mapping[str, Any]) -> datetime | None:
-    """Return when the portal next frees part of a method's time budget (`operating_reset_at`), or None if `data` does not say."""
+    """Return the time at which the portal next frees part of a method's time budget (`operating_reset_at`); None if `data` has none."""
     reset = parse_number(data.get("operating_reset_at"))
     try:
         return datetime.fromtimestamp(reset, UTC) if reset else None

@@ -47,8 +47,8 @@ class BitrixError(Exception):
 class NotSent(BitrixError):
     """Nothing was executed: the request did not reach the portal or was turned away by a limit.
 
-    The message is for the person who asked: the same call may be made again, even a write. `code` names the limit, if there
-    was one, and `free_at` the time from which a retry is worthwhile, if it is known.
+    The message is for the person who asked. The same call may be made again, even a write. `code` names the limit, "" if there was none.
+    `free_at` is the time from which a retry is worthwhile, None if it is not known.
     """
 
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None, free_at: datetime | None = None) -> None:
@@ -59,7 +59,7 @@ class NotSent(BitrixError):
 class NoAccess(NotSent):
     """Nothing was executed, and nothing will be until somebody renews the application's access.
 
-    The message is for operators and names the setting. `code` is the authorization server's.
+    The message is for operators and names the setting to change. `code` is the error code of the authorization server.
     """
 
 
@@ -77,7 +77,8 @@ class Refused(BitrixError):
 class OutcomeUnknown(BitrixError):
     """The request was sent and nothing proves whether the portal acted.
 
-    Recovery must look the object up and never send the call again. `transient` says whether repeating may help a read.
+    The caller must look in the portal whether the call was executed, and never send a write again. `transient` says whether repeating may
+    help a read.
     """
 
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None, transient: bool = True) -> None:
@@ -92,7 +93,7 @@ ACCESS_OR_METHOD_CODES = frozenset(
 
 
 def is_missing(code: str, description: str) -> bool:
-    """Whether a refusal says that the record does not exist. Some of the portal's texts are localised, so both languages are matched."""
+    """Return whether a refusal by the portal says that the record does not exist. Texts in English and Russian are recognized."""
     if code.upper() in ACCESS_OR_METHOD_CODES:
         return False  # "Method not found!" says nothing about the record
     text = description.lower()
@@ -102,7 +103,7 @@ def is_missing(code: str, description: str) -> bool:
 class QueryError(ValueError):
     """The query string has no single reading.
 
-    The message is for the model: `why` says which part to write differently.
+    PHP and this program could read it differently. The message is for the model: `why` says which part to write differently.
     """
 
     def __init__(self, why: str) -> None:
@@ -113,7 +114,7 @@ class QueryError(ValueError):
 class BatchError(ValueError):
     """The batch cannot be parsed into commands.
 
-    The message is for the model: `key` is the command at fault, empty for the batch as a whole.
+    The message is for the model. `key` is the key of the wrong command, "" if the batch as a whole is wrong.
     """
 
     def __init__(self, key: str, why: str) -> None:

@@ -1,4 +1,4 @@
-"""Hides secrets in text, in JSON-like data and in log records; never raises and refuses nothing."""
+"""Hides secrets in text, in JSON-like data and in log records. It never raises an error."""
 
 import logging
 import re
@@ -73,7 +73,7 @@ _SUSPECT = re.compile(r"[/@=:%]|sk-|bearer|basic", re.IGNORECASE)
 
 
 def mask(text: str) -> str:
-    """Return the text with webhook codes, tokens and keys replaced by `***`; idempotent (S004-A12)."""
+    """Return the text with webhook codes, tokens and keys replaced by `***`. Masking a text twice changes nothing more (S004-A12)."""
     if _SUSPECT.search(text) is None:
         return text
     lowered = text.lower()
@@ -92,10 +92,10 @@ _LONG_AFTER_COLON = re.compile(r":[A-Za-z0-9_-]{30}")
 
 
 def is_free_of_secrets(document: str) -> bool:
-    """Whether `mask_value` would certainly leave all of this JSON text (compact, "/" not escaped) unchanged; never raises.
+    """Return whether `mask_value` would certainly leave this JSON text unchanged. Raises nothing.
 
-    It searches the whole text once for the least that a rule needs: for a record of a hundred texts that takes a twentieth of the time that
-    `mask_value` takes.
+    The text must be compact and must not escape "/". A rough search of the whole text takes a twentieth of the time that `mask_value`
+    takes. False means only that the text may contain a secret.
     """
     lowered = document.lower()
     if "%3a" in lowered or any(hint in lowered for hint in _PLAIN_HINTS) or _LONG_AFTER_COLON.search(document):
@@ -107,7 +107,10 @@ def is_free_of_secrets(document: str) -> bool:
 
 
 def mask_value(value: Any) -> Any:
-    """Return a copy of JSON-like data with secrets hidden, by key and inside every string; too deeply nested parts are hidden entirely."""
+    """Return a copy of JSON-like data with secrets hidden: values with a secret key, and secrets inside any string.
+
+    Parts that are nested too deeply are hidden completely.
+    """
     return _mask_value(value, 0)
 
 
@@ -139,7 +142,10 @@ _BETWEEN = r"[*_~`\\\u200b-\u200f\u2060-\u2064\ufeff\u00ad]{0,4}"
 
 
 class SecretMask:
-    """Hides the secrets of one installation, wherever they stand and however they are formatted, and all that `mask` hides."""
+    """Hides the known secrets of one installation, even if formatting or invisible characters are put between their letters.
+
+    It also hides everything that `mask` hides.
+    """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         """Prepare to hide `values`; those under eight characters would also hide ordinary words, so they are left out."""
@@ -149,7 +155,7 @@ class SecretMask:
         self._own = re.compile("|".join(forms), re.IGNORECASE) if own else None
 
     def mask(self, text: str) -> str:
-        """Return the text with all secrets replaced by `***`; idempotent."""
+        """Return the text with all secrets replaced by `***`. Masking a text twice changes nothing more."""
         return mask(self._own.sub(HIDDEN, text) if self._own is not None else text)
 
 
@@ -173,7 +179,7 @@ class MaskingFilter(logging.Filter):
 
 
 def install_log_filter() -> None:
-    """Mask every existing log handler and silence the libraries that log addresses; idempotent.
+    """Add the filter to every existing log handler, and silence libraries that log addresses. A second call does no harm.
 
     Call it after logging is configured: a handler added later is not covered until the next call.
     """

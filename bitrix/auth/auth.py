@@ -1,6 +1,6 @@
 """Authentication of calls: the interface `Auth`, and its implementation for an incoming webhook.
 
-Says where a call is posted and what its body carries. Sends nothing itself and puts no token into an address.
+An `Auth` gives the address to which calls are posted and the token that their bodies carry. It never puts a token into an address.
 """
 
 import re
@@ -18,7 +18,7 @@ _PATH = re.compile(r"(/rest/[0-9]+/[A-Za-z0-9_-]+)/?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The credential of one request: an application's access token, or none if the address itself is the credential."""
+    """The credential of one request: the access token of an application; None for a webhook, whose address is its credential."""
 
     access: SecretStr | None = None
     new: bool = field(default=False, compare=False)
@@ -35,7 +35,7 @@ class Grant:
 
 
 class Auth(Protocol):
-    """How this installation authenticates to one portal: `Webhook` here, or `Application` in `bitrix.auth.oauth`."""
+    """Authenticates calls to one portal. The implementations are `Webhook` here and `Application` in `bitrix.auth.oauth`."""
 
     @property
     def root(self) -> SecretStr:
@@ -58,20 +58,20 @@ class Auth(Protocol):
         """The name of the setting that holds the portal's address, for messages to operators."""
 
     async def fetch_grant(self) -> Grant:
-        """Return the credential for the next call. Raises `NotSent` if there is none."""
+        """Return the credential for the next call. Raises `NotSent` if no credential can be obtained."""
 
     async def renew(self, stale: Grant) -> Grant:
-        """Return a credential to replace `stale`, which the portal called expired. Raises `NotSent` if there is none."""
+        """Return a new credential after the portal has called `stale` expired. Raises `NotSent` if none can be obtained."""
 
     async def aclose(self) -> None:
         """Let a renewal under way finish, then close the connections."""
 
 
 class Webhook:
-    """An incoming webhook: its address is the credential, which never expires and is never renewed (S004-40, S004-41).
+    """Authenticates calls with an incoming webhook. Its address is the credential; it never expires (S004-40, S004-41).
 
-    Raises ValueError, without naming the address, if it is not `https://<portal>/rest/<user>/<code>/`; plain http is accepted on loopback
-    only.
+    Raises ValueError unless the address has the form `https://<portal>/rest/<user>/<code>/`; plain http is accepted on loopback only. The
+    error does not contain the address.
     """
 
     is_application = False
@@ -103,7 +103,10 @@ class Webhook:
 
 
 def read_url(text: str) -> httpx.URL | None:
-    """Parse `text` as an https URL (or http on loopback) with a host and without user, query and fragment; None for anything else."""
+    """Parse `text` as an https URL with a host and without user, query and fragment; return None for any other text.
+
+    An http URL is accepted if its host is this machine (loopback).
+    """
     try:
         url = httpx.URL(text.strip())
     except httpx.InvalidURL:

@@ -1,6 +1,7 @@
-"""A local application of the portal: its access token is renewed when the portal calls it expired, and never before.
+"""Authenticates calls as a local application of the portal. Its access token is renewed only when the portal calls it expired.
 
-A new token pair is stored before it is used, and only one process at a time renews. Calls no method of the portal and keeps no file.
+New tokens are stored before they are used. Of several processes only one renews at a time. The module calls no method of the portal and
+keeps no file.
 """
 
 import asyncio
@@ -34,24 +35,30 @@ _CLOSED = "the client is closed"
 
 
 class TokenStore(Protocol):
-    """Stores token pairs durably, shared by all processes on one database. Each method raises OSError on failure."""
+    """A durable store for tokens, shared by all processes that use one database. Each method raises OSError on failure."""
 
     async def load(self, name: str) -> str | None:
         """Return the text stored under `name`, or None if there is none."""
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store `text` durably and return True if `expected` (None: nothing) is stored now; else change nothing and return False."""
+        """Store `text` under `name` and return True if the stored text equals `expected` (None: nothing is stored).
+
+        Otherwise change nothing and return False.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPair:
-    """The stored value: the current token pair (None before the first), and until when a process has claimed its renewal."""
+    """The value kept in the token store: the current pair of tokens, and the time until which one process has reserved its renewal.
+
+    `pair` is None until the first pair was obtained.
+    """
 
     pair: TokenPair | None = None
     claimed_until: datetime | None = None
 
     def to_text(self) -> str:
-        """Return the JSON text for the store. Its keys are among those whose values `bitrix.masking` hides in logs."""
+        """Return the value as JSON text for the store. `bitrix.masking` hides its tokens if the text is logged."""
         pair = self.pair and {
             "access_token": self.pair.access.get_secret_value(),
             "refresh_token": self.pair.refresh.get_secret_value(),
@@ -60,7 +67,7 @@ class StoredPair:
 
     @classmethod
     def read(cls, text: str | None) -> "StoredPair":
-        """Decode a stored text; None and text that cannot be read give a value without pair and claim."""
+        """Return the value in a stored text. For None or an unreadable text, both fields of the value are None."""
         try:
             data = orjson.loads(text or "{}")
             pair, until = data.get("pair"), data.get("claimed_until")
@@ -75,9 +82,9 @@ class StoredPair:
 class Application:
     """Authenticates calls as a local application, with OAuth tokens (S004-73 to S004-76).
 
-    `first` is the refresh token from the settings, which obtains the first token pair; each later pair is obtained with the one before it.
-    The pair is stored under a hash of `first`, so another token in the settings begins anew, whatever is stored. Raises ValueError if
-    `portal` is not a plain address.
+    `first` is the refresh token from the settings, with which the first pair of tokens is obtained. Every later pair is obtained with the
+    refresh token of the pair before it. Pairs are stored under a hash of `first`, so after a change of the setting a stored pair is
+    ignored. Raises ValueError if `portal` is not a plain address.
     """
 
     is_application = True
@@ -93,7 +100,10 @@ class Application:
         now: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`portal` is like `company.bitrix24.ru`; it has a scheme only for http on loopback."""
+        """Check the address `portal`, such as `company.bitrix24.ru`, and keep the arguments.
+
+        The address contains a scheme only for http on loopback.
+        """
         url = read_url(portal if "://" in portal else f"https://{portal}")
         if url is None or url.path != "/":
             msg = "the portal must look like company.bitrix24.ru"
@@ -112,11 +122,14 @@ class Application:
         self._closed = False
 
     async def fetch_grant(self) -> Grant:
-        """Return the token in use, else the stored one, else a newly obtained one. Raises `NotSent`, or `NoAccess` if a person must act."""
+        """Return the current access token: the one in use, else the stored one, else a newly obtained one.
+
+        Raises `NotSent` if this fails, or its subclass `NoAccess` if a person must act.
+        """
         return self._grant or await self._join_renewal()
 
     async def renew(self, stale: Grant) -> Grant:
-        """Return a newer token than `stale`; concurrent callers share one renewal. Raises what `fetch_grant` raises."""
+        """Return a newer access token than `stale`. Concurrent callers share one renewal. Raises the same errors as `fetch_grant`."""
         return await self._join_renewal() if self._grant in (None, stale) else self._grant or stale
 
     async def aclose(self) -> None:
@@ -130,7 +143,7 @@ class Application:
         return f"<Application {self.portal}>"
 
     async def _join_renewal(self) -> Grant:
-        """Wait for the renewal under way, or begin one, and return its token; a caller that is cancelled does not end the renewal."""
+        """Wait for the running renewal, or start one, and return its token. If the caller is cancelled, the renewal goes on."""
         if self._flight is None or self._flight.done():
             self._flight = asyncio.create_task(self._obtain(self._grant))
         got = await asyncio.shield(self._flight)
@@ -166,12 +179,15 @@ class Application:
         raise NotSent(_CLOSED)
 
     def _is_ahead(self, until: datetime, at_most: timedelta) -> bool:
-        """Whether `until` is in the future by no more than `at_most`; a later time was set by a wrong clock and does not count."""
+        """Return whether `until` lies in the future by at most `at_most`. A later time comes from a wrong clock and is ignored."""
         now = self._now()
         return now < until <= now + at_most
 
     async def _claim_and_renew(self, text: str | None, kept: StoredPair) -> Grant | None:
-        """Renew the pair and return its token; return None if another process was faster, so that the caller reads the store again."""
+        """Obtain a new pair of tokens and return its access token; None if another process has renewed meanwhile.
+
+        In that case the caller has to read the store again. `text` is the stored text, and `kept` the value in it.
+        """
         claim = StoredPair(kept.pair, self._now() + CLAIM).to_text()
         if not await self._store.swap(self._name, text, claim):
             return None
@@ -192,7 +208,10 @@ class Application:
         return await self._save(spent, fresh)
 
     async def _save(self, spent: SecretStr, fresh: TokenPair) -> Grant:
-        """Store `fresh`, obtained with the refresh token `spent`, and return its access token, or that of a pair stored meanwhile."""
+        """Store the new pair `fresh` and return its access token. `spent` is the refresh token with which the pair was obtained.
+
+        If another process has stored a newer pair meanwhile, keep that pair and return its access token.
+        """
         self._unsaved = (spent, fresh)  # kept for the next try if the database fails: `spent` will not work again
         while True:
             text = await self._store.load(self._name)
@@ -208,7 +227,7 @@ class Application:
         return self._pick_refresh_token(StoredPair.read(await self._store.load(self._name))) != spent
 
     def _pick_refresh_token(self, kept: StoredPair) -> SecretStr:
-        """Return the refresh token that the next renewal uses up."""
+        """Return the refresh token for the next renewal: that of the stored pair, or the one from the settings. It works only once."""
         return kept.pair.refresh if kept.pair is not None else self._first
 
 

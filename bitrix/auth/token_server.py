@@ -1,6 +1,6 @@
-"""The client of the authorization server: exchanges a refresh token for a new pair, and explains refusals.
+"""The client of the authorization server. It exchanges a refresh token for a new pair of tokens, and explains refusals.
 
-Stores no token, tries once, follows no redirect.
+It stores no token, sends each request only once and follows no redirect.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _WHAT_TO_DO = {
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """An access token, and the refresh token that obtains the next pair."""
+    """An access token, and the refresh token with which the next pair is obtained."""
 
     access: SecretStr
     refresh: SecretStr
@@ -67,7 +67,10 @@ class TokenServer:
         )
 
     async def refresh(self, token: SecretStr) -> TokenPair:
-        """Return the pair that replaces `token`. Raises `NoAccess` if a person must act, `NotSent` if another try may help."""
+        """Return a new pair of tokens for the refresh token `token`.
+
+        Raises `NoAccess` if a person must act, and `NotSent` if another try may help.
+        """
         asked = {
             "grant_type": "refresh_token",
             "client_id": self.client_id,

@@ -1,6 +1,7 @@
-"""Bulk work: reads whole lists, reads many records, makes many calls, with few requests and an outcome for each item.
+"""Bulk work on a portal: reads whole lists, reads many records by id, or makes many calls, with few requests.
 
-Writes are sent once, reads are retried. Never asks for confirmation.
+Each item gets an outcome of its own. Reads are repeated after a failure; a write that may have run is never repeated. Nothing here asks for
+confirmation.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sized
@@ -23,12 +24,12 @@ __all__ = ["BulkOptions", "GetOutcome", "ItemOutcome", "Progress", "Step", "Step
 async def list_all(
     client: BitrixClient, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[BulkOptions]
 ) -> AsyncGenerator[Any, None]:
-    """Yield every row of a list once, in order of id if the list can be walked by id, with a few batches in memory at a time.
+    """Yield every row of a list once, in order of id if possible. Only a few batches are in memory at a time.
 
-    `id_field` names the id by which a list that is not in `LISTS` can be walked. Other lists are read by offset: a row that moves to
-    another page meanwhile, because rows were removed or added, may come twice or be missed. Raises ValueError for params that walking
-    cannot honour (another order, `start`), `Refused`, `NotSent`, and `OutcomeUnknown` if rows might be missing or `deadline` passed. Close
-    it with `aclosing`.
+    A list in `LISTS`, or one whose id field is named in `id_field`, is read in ranges of ids. Any other list is read by offset: if rows are
+    added or removed meanwhile, a row may come twice or be missed. Raises ValueError for parameters that reading by id does not allow
+    (another order, `start`). Raises `Refused`, `NotSent`, and `OutcomeUnknown` if rows may be missing or `deadline` has passed. Close the
+    generator with `aclosing`.
     """
     ids = IdList(id_field, id_field) if id_field is not None else LISTS.get(method.lower())
     sender = Sender(client=client, **terms)
@@ -59,7 +60,10 @@ async def _stream_portions(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetOutcome:
-    """The result of reading one `id`: `row` if `found`; `missing` means the portal says there is no such record."""
+    """The result of reading the record with one `id`. `row` holds the record if `status` is "found".
+
+    "missing" means that the portal has no such record. The other statuses are those of `ItemOutcome`.
+    """
 
     id: int | str
     status: Literal["found", "missing", "refused", "unknown", "not_sent"]
@@ -69,13 +73,15 @@ class GetOutcome:
 
 
 async def call_all(client: BitrixClient, steps: Steps, **terms: Unpack[BulkOptions]) -> AsyncGenerator[ItemOutcome, None]:
-    """Yield one outcome per step, in the order of the steps; no step is sent again unless a limit proves it did not run.
+    """Make many calls in batches, and yield one outcome per step, in the order of the steps.
 
-    Outcomes are in order, execution is not: several batches of 50 are under way at once, and a step that a limit refused runs after later
-    ones. Steps that depend on order belong in calls one after another. After `deadline` or once `stop` is set nothing more is sent, nor to
-    a portal that loses three answers in a row or refuses the webhook. `steps` is read as needed; an error it raises comes after the
-    outcomes of what was sent. Raises no network errors. Close it with `aclosing`: leaving early or being cancelled ends what is under way,
-    and outcomes not yet yielded stay unknown.
+    A step is sent again only if a limit of the portal proves that it did not run. Several batches of 50 run at once, so the steps are not
+    executed in their order; steps that depend on each other need separate calls. Nothing more is sent after `deadline`, after `stop` is
+    set, or once the portal has lost three answers in a row or refuses the webhook.
+
+    `steps` is read only as needed. An error that it raises comes after the outcomes of the steps already sent. Network errors are not
+    raised but reported in outcomes. Close the generator with `aclosing`: this cancels running batches, and outcomes not yet yielded are
+    then unknown.
     """
     sender = Sender(client=client, **terms)
     async with aclosing(_stream_outcomes(sender, Job(sender, sender.write), steps)) as outcomes:
@@ -92,9 +98,10 @@ async def get_many(
     id_param: str = "id",
     **terms: Unpack[BulkOptions],
 ) -> AsyncGenerator[GetOutcome, None]:
-    """Yield one outcome per id, in the order of `ids`, 50 to a request; only for read methods, which may be repeated.
+    """Read many records by id, 50 to a request, and yield one outcome per id, in the order of `ids`.
 
-    `params` are added to every id (crm.item.get needs `entityTypeId`). Raises no network errors.
+    `method` must only read, since it may be repeated. `params` are added to the call for each id (crm.item.get needs `entityTypeId`).
+    Network errors are not raised but reported in outcomes.
     """
     wanted = list(ids)
     sender = Sender(client=client, **terms)
@@ -125,7 +132,10 @@ def _to_get_outcome(number: int | str, outcome: ItemOutcome) -> GetOutcome:
 
 
 def _extract_record(result: Any) -> Any:
-    """Return the record in an answer, unwrapped from `{"item": {…}}` or `{"task": {…}}`; `[]` for a missing task, which is no error."""
+    """Return the record in an answer. `{"item": {…}}` and `{"task": {…}}` give the inner object.
+
+    For a task that does not exist the portal answers `[]` without an error; this is returned as it is.
+    """
     if isinstance(result, Mapping) and len(result) == 1:
         (inner,) = result.values()
         return inner if isinstance(inner, Mapping) else result

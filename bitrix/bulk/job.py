@@ -1,6 +1,6 @@
-"""Sends steps in batches of 50 and reports for each what is proven: done, refused, unknown or not sent.
+"""Sends steps (calls) in batches of 50, and reports for each step what is proven: done, refused, unknown or not sent.
 
-Sends a step again only after a limit proved that it did not run.
+A step is sent again only after a limit of the portal has proved that it did not run.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -27,10 +27,10 @@ _SERVER_FAULTS = frozenset({"INTERNAL_SERVER_ERROR", "ERROR_UNEXPECTED_ANSWER"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemOutcome:
-    """The outcome of step number `index`.
+    """The outcome of the step with the number `index`.
 
-    `done`: the portal answered `result`. `refused`: it answered an error and changed nothing. `unknown`: sent, and the answer was lost or
-    does not mention it; look it up. `not_sent`: it was not executed and may be sent again.
+    `done`: the portal answered `result`. `refused`: the portal answered an error and changed nothing. `unknown`: the step was sent, but the
+    answer was lost or does not mention it, so its effect must be looked up. `not_sent`: the step was not executed and may be sent again.
     """
 
     index: int
@@ -55,9 +55,9 @@ class _Item:
 
 
 class Job:
-    """One run over many steps, with a limited number of batches under way at once.
+    """Sends the steps of one bulk run in batches, several at once.
 
-    The limit is one until the first answer, then the sender's `in_flight`, and one again after a lost answer.
+    Only one batch runs at a time until the first answer has come, and after a lost answer. Otherwise up to `in_flight` batches run at once.
     """
 
     def __init__(self, sender: Sender, send: Send) -> None:
@@ -112,7 +112,10 @@ class Job:
         return self._shut
 
     async def _send_once(self, items: Sequence[_Item]) -> tuple[list[ItemOutcome], BitrixError | None]:
-        """Send one batch; return the outcomes it settles, and the limit that left the other steps unexecuted, if any."""
+        """Send one batch; return (outcomes of the steps whose result is known, limit of the portal or None).
+
+        If a limit kept some steps from running, it is returned as an error, and these steps have no outcome yet.
+        """
         try:
             answer = await self._send("batch", {"halt": 0, "cmd": {item.command.key: item.text for item in items}})
         except NotSent as error:
@@ -131,7 +134,10 @@ class Job:
         return _read_outcomes(items, answer)
 
     def _note_loss(self) -> None:
-        """Count a lost answer and slow down: each further batch to a silent portal would have an unknown outcome too."""
+        """Count a lost answer, and let only one batch run at a time. After several losses in a row, stop sending.
+
+        If the portal does not answer, every further batch would get an unknown outcome, too.
+        """
         self._lost += 1
         self._allowed = 1
         if self._lost >= _LOST_IN_A_ROW:
@@ -159,7 +165,7 @@ def _to_item_outcome(item: _Item, outcome: CommandOutcome) -> ItemOutcome:
 
 
 def _prepare_item(index: int, key: str, step: Step) -> _Item | ItemOutcome:
-    """Convert a step to a command; one that a batch cannot hold becomes a `not_sent` outcome, and the others are still sent."""
+    """Return the step as a batch command. A step that cannot be in a batch gives a `not_sent` outcome; the other steps are still sent."""
     method, params = step
     command = Command(key, method, dict(params))
     why = ""

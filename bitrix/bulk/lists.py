@@ -1,4 +1,4 @@
-"""The list methods that can be walked by id, and the names of their id fields."""
+"""Names the list methods that can be read in ranges of ids, with their id fields, and extracts rows and ids from their answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class IdList:
-    """A list that can be walked by id. `query_field` is the id's name in filter and order, `row_field` its name in rows.
+    """The names of the id in a list that can be read in ranges of ids: `query_field` in filter and order, `row_field` in rows.
 
-    `result_key` is the name under which the rows are nested; `repeats`: a row may come several times in succession.
+    `result_key` is the key under which the answer holds the rows. `repeats` means that a row may come several times in succession.
     """
 
     query_field: str
@@ -42,7 +42,10 @@ LISTS: Mapping[str, IdList] = MappingProxyType(
 
 
 def extract_rows(result: object) -> list[Any]:
-    """Return the rows of a list answer, bare or under one key (`items`, `tasks`). Raises `OutcomeUnknown` if it holds no list."""
+    """Return the rows in the answer of a list method: the answer itself, or the only list in it (under `items` or `tasks`).
+
+    Raises `OutcomeUnknown` if the answer holds no list.
+    """
     if isinstance(result, dict):
         lists = [value for value in result.values() if isinstance(value, list)]
         result = lists[0] if len(lists) == 1 else None
@@ -52,7 +55,7 @@ def extract_rows(result: object) -> list[Any]:
 
 
 def extract_ids(rows: list[Any], told: str) -> list[int]:
-    """Return the ids of `rows`, found under the key `told`. Raises `OutcomeUnknown` if a row has none."""
+    """Return the ids of `rows`, which each row holds in the field `told`. Raises `OutcomeUnknown` if a row has none."""
     try:
         return [int(row[told]) for row in rows]
     except (TypeError, KeyError, ValueError):
@@ -60,5 +63,5 @@ def extract_ids(rows: list[Any], told: str) -> list[int]:
 
 
 def build_inconsistency_error(what: str) -> OutcomeUnknown:
-    """Build the error for a list that may be incomplete or out of order; asking again does not help."""
+    """Return the error for a list that may be incomplete or out of order; `what` describes the fault. Reading it again does not help."""
     return OutcomeUnknown(f"the portal's list {what}", transient=False)

@@ -1,7 +1,7 @@
-"""Reads lists by offset if their ids cannot be walked: whole lists with 50 pages to a batch, or the first rows. Only for reads.
+"""Reads lists by offset, for lists that cannot be read in ranges of ids: whole lists with 50 pages to a batch, or only the first rows.
 
-A list that shrinks while it is read, or whose pages do not match the portal's count, is an error. If one row is removed and one added
-meanwhile, the count stays the same, and a row that moved to a page already read is missed without an error.
+It is an error if a list becomes shorter while it is read, or if its pages do not match the count that the portal gives. One case goes
+unnoticed: if one row is removed and one is added, the count is the same, and a row that moved to an earlier page is missed.
 """
 
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
@@ -21,9 +21,9 @@ _BLANK_ANSWERS = 2
 
 
 async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -> AsyncGenerator[tuple[Rows, int | None], None]:
-    """Yield pairs of some rows of a list and the portal's count of all rows (None without one), in the order of the portal or the caller.
+    """Yield (rows, total) for each portion of a list, in the order of the list. `total` is the portal's count of all rows or None.
 
-    Raises what `Sender.read` raises, and `OutcomeUnknown` if the list shrinks or is shorter than its count.
+    Raises the errors of `Sender.read`, and `OutcomeUnknown` if the list becomes shorter or has fewer rows than the portal said.
     """
     first = await sender.read(method, {**params, "start": 0})
     rows = extract_rows(first.result)
@@ -51,7 +51,7 @@ async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -
 
 
 class _Reader:
-    """Sends batches of pages and repeats those that a limit refused."""
+    """Reads pages of one list in batches, and repeats pages that a limit of the portal refused."""
 
     def __init__(self, sender: Sender, method: str, params: Mapping[str, Any]) -> None:
         self._sender = sender
@@ -103,9 +103,10 @@ async def read_first_rows(
     max_rows: int,
     priority: Priority = Priority.INTERACTIVE,
 ) -> FirstRows:
-    """Return up to `max_rows` rows of a list method, by offset. Raises what `BitrixClient.call` raises, without a partial result.
+    """Return up to `max_rows` rows from the beginning of a list, read by offset.
 
-    Rows that move between pages while they are read may come twice or be missed: sort by an id that does not change.
+    Raises the errors of `BitrixClient.call`; there is no partial result then. Rows that move between pages meanwhile may come twice or be
+    missed, so the caller should sort by an id that does not change.
     """
     rows: list[Any] = []
     start = 0

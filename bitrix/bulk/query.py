@@ -1,4 +1,7 @@
-"""Builds the batch commands that walk one list by id with the caller's filter and fields; refuses what walking cannot honour."""
+"""Builds the batch commands that read one list in ranges of ids, with the caller's filter and fields.
+
+An order other than by id, and filters that do not fit, are refused.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,10 +16,10 @@ _OURS = frozenset({"filter", "order", "select", "start"})
 
 
 class IdQuery:
-    """One list, prepared to be walked by id.
+    """Builds the commands for reading one list in ranges of ids.
 
-    Raises ValueError for an order other than by id, a `start`, an OR at the top of the filter, or bounds of the id that are not numbers.
-    If `params` has a `select`, the id field is added to it.
+    Raises ValueError for an order other than by id, a `start`, an OR at the top of the filter, or bounds of the id that are not numbers. If
+    `params` has a `select`, the id field is added to it.
     """
 
     def __init__(self, method: str, params: Mapping[str, Any], ids: IdList) -> None:
@@ -40,9 +43,9 @@ class IdQuery:
         self._ends = {key: quote(f"$result[{key}]{box}[{PAGE - 1}][{ids.row_field}]", safe="") for key in _KEYS}
 
     def build_pages(self, after: int, upto: int | None, count: int) -> dict[str, str]:
-        """Return the commands by key for `count` pages of the rows with `after` < id <= `upto` (None: no upper bound).
+        """Return the commands, by key, for the first `count` pages of the rows with `after` < id <= `upto` (None: no upper bound).
 
-        Each page after the first refers to the last id of the page before it.
+        Each command after the first begins behind the last id of the page before it, by a reference to the result of that command.
         """
         cmd: dict[str, str] = {}
         start: int | str = after

@@ -1,6 +1,6 @@
-"""Shared by bulk reads and writes: a task pool, backoff after limits, progress.
+"""Tools that bulk reads and bulk writes share: options, pauses after limits, running tasks in parallel, progress.
 
-Knows nothing of lists or steps; leaves no task running.
+They know nothing of lists or steps, and leave no task running.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ OnProgress = Callable[["Progress"], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The progress of a bulk job: `done` rows or steps of `total`, if known; to be shown to people."""
+    """The progress of a bulk job, to be shown to people: `done` rows or steps of `total` (None: not known)."""
 
     done: int
     total: int | None = None
@@ -38,11 +38,11 @@ class Progress:
 
 
 class BulkOptions(TypedDict, total=False):
-    """The options of all bulk jobs; `Sender` has the defaults.
+    """The options of every bulk job. `Sender` has the defaults.
 
-    `in_flight`: the most batches under way at once. `deadline`: a time of the event loop's clock, as for `asyncio.timeout_at`. `stop`: once
-    set, nothing more is sent, and answers under way are awaited. `on_progress` is called after each portion and must not raise. `pause` is
-    called with seconds to wait after a limit refused something.
+    `in_flight` is the greatest number of batches that run at once. `deadline` is a time on the clock of the event loop, as for
+    `asyncio.timeout_at`. Once `stop` is set, nothing more is sent, and running requests are awaited. `on_progress` is called after each
+    portion and must not raise. `pause` is called with the seconds to wait after a limit of the portal has refused something.
     """
 
     priority: Priority
@@ -76,11 +76,14 @@ class Sender:
             self.on_progress(progress)
 
     def calculate_time_left(self) -> float | None:
-        """Return the seconds until the deadline; None without one."""
+        """Return the seconds until the deadline, at least 0; None if there is no deadline."""
         return None if self.deadline is None else max(0.0, self.deadline - asyncio.get_running_loop().time())
 
     async def read(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """Make a read, repeated while a limit refuses it. Raises what `BitrixClient.call` raises, and `OutcomeUnknown` at the deadline."""
+        """Make a call that only reads, and repeat it while a limit of the portal refuses it.
+
+        Raises the errors of `BitrixClient.call`, and `OutcomeUnknown` when the deadline has passed.
+        """
         patience = Backoff(self)
         while not self.stop.is_set():
             try:
@@ -96,13 +99,13 @@ class Sender:
         raise NotSent("stopped before it was sent")
 
     async def write(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """Make a call once; the deadline limits the sending, never the wait for its answer."""
+        """Make a call that may change something. The deadline limits the time until it is sent, but not the wait for its answer."""
         return await self.client.call(method, params, priority=self.priority, send_within=self.calculate_time_left())
 
 
 @dataclass(slots=True)
 class Backoff:
-    """Increasing pauses between requests after a limit, within the deadline."""
+    """Pauses between requests after a limit of the portal has refused something. Each pause is longer than the last, up to 15 seconds."""
 
     sender: Sender
     _pauses: int = 0
@@ -159,10 +162,11 @@ class TaskPool:
 
 
 async def yield_in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: Callable[[], int]) -> AsyncGenerator[T, None]:
-    """Yield the results of `works` in order, with up to `allowed()` of them running and as many finished ones waiting.
+    """Run coroutines in parallel and yield their results in order.
 
-    An error that the generator `works` raises comes after the results of the coroutines started before. Close this generator (`aclosing`)
-    to leave nothing running.
+    Up to `allowed()` coroutines run at once, and up to the same number of results wait to be yielded. An error raised by the generator
+    `works` itself comes after the results of the coroutines already started. Close this generator with `aclosing`, so that no task keeps
+    running.
     """
     line: deque[asyncio.Task[T]] = deque()
     problem: Exception | None = None

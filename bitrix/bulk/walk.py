@@ -1,8 +1,8 @@
-"""Reads a list by id in batches, without offsets: every row in order and once. Only for reads.
+"""Reads a list in ranges of ids, in batches and without offsets, so that every row comes once and in order. Only for reads.
 
-The first batch reads pages from the lowest id up and the one page with the greatest ids; the range between is cut into windows of ids, and
-several windows are read at once. A later command of a batch begins where the page before it ended; the effect of that after a short page is
-undocumented, so nothing after a short page is used, and every id is checked.
+The first batch reads pages from the lowest id upwards, and the one page with the highest ids. The ids in between are divided into windows
+(ranges of ids), and several windows are read at once. In a batch, each page begins behind the last id of the page before it. It is not
+documented what happens behind a page with fewer than 50 rows, so nothing behind such a page is used, and every id is checked.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _PROBES = 3
 
 @dataclass(slots=True)
 class _WindowRows:
-    """The rows of one window in order, and the part of it that they do not cover."""
+    """The rows of one window in order. `rest` is the part of the window that was not read, None if it was read to its end."""
 
     rows: Rows
     rest: Gap | None
@@ -37,7 +37,7 @@ class _WindowRows:
 
 @dataclass(slots=True)
 class _Window:
-    """A window that is being read."""
+    """A range of ids, with the task that reads its rows. `seen` tells whether the result was already evaluated."""
 
     gap: Gap
     task: asyncio.Task[_WindowRows]
@@ -45,10 +45,11 @@ class _Window:
 
 
 async def walk_by_id(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, None]:
-    """Yield the rows of a list in portions, with ascending ids.
+    """Yield the rows of a list in portions, in ascending order of id.
 
-    Raises what `Sender.read` raises, and `OutcomeUnknown` if the list is inconsistent. Rows added above the greatest id after the start are
-    not read. Bulk work begins with a full batch, interactive work with one page: most lists that a person waits for are short.
+    Raises the errors of `Sender.read`, and `OutcomeUnknown` if the list is inconsistent. Rows that are added above the highest id after the
+    start are not read. Bulk work begins with a full batch. Interactive work begins with one page, since most lists that a person waits for
+    are short.
     """
     reader = _Reader(sender, query)
     rows, tail, gap, density = await reader.begin(_SMALL_START if sender.priority is Priority.INTERACTIVE else MAX_COMMANDS - 1)
@@ -72,7 +73,10 @@ async def walk_by_id(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, Non
 
 
 class _WindowQueue:
-    """The parts not yet yielded, lowest ids first: windows (being read, or read and waiting), and gaps that nobody reads yet."""
+    """The ranges of ids whose rows were not yielded yet, lowest ids first.
+
+    A range is a window, which is being read or was read, or a gap, whose reading has not begun.
+    """
 
     def __init__(self, gap: Gap, density: Density, reader: "_Reader", crew: TaskPool, in_flight: int) -> None:
         self.parts: deque[Gap | _Window] = deque([gap])
@@ -82,9 +86,9 @@ class _WindowQueue:
         self._in_flight = in_flight
 
     def fill(self) -> None:
-        """Start reading windows of the lowest gaps.
+        """Start reading the lowest gaps, as far as the limits on running and waiting windows allow.
 
-        The number of windows waiting to be yielded is limited too, but a gap in first place is always started.
+        A gap in first place is always started, since all later rows have to wait for it.
         """
         allowed = self._in_flight if self._density.is_reliable else 1
         place = 0
@@ -103,7 +107,7 @@ class _WindowQueue:
             place += 1
 
     def split(self) -> None:
-        """Update the density from finished windows, and put a gap behind each for the ids that it did not cover."""
+        """Update the density from windows that were read, and insert a gap behind each for the ids that it did not cover."""
         parts: deque[Gap | _Window] = deque()
         for part in self.parts:
             rest = None
@@ -135,14 +139,20 @@ class _Reader:
         self._query = query
 
     async def begin(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density]:
-        """Return the lowest rows, the highest rows, the gap between them if there is one, and the density of the ids."""
+        """Read both ends of the list; return (lowest rows, highest rows, gap between them or None, density of the ids).
+
+        `pages` is the number of pages to read from the lowest id upwards.
+        """
         for _ in range(_PROBES):
             if (found := await self._probe_ends(pages)) is not None:
                 return found
         raise build_inconsistency_error("ends before its greatest id")
 
     async def _probe_ends(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density] | None:
-        """Return what `begin` returns; None if the pages from below end before the greatest ids, because rows may have been deleted."""
+        """Return the same as `begin`; None if the pages from the lowest id end before the highest ids.
+
+        This happens if rows are deleted meanwhile, so the caller tries again.
+        """
         query = self._query
         cmd = {"top": query.build_last_page()} | query.build_pages(query.floor, query.ceiling, pages)
         patience = Backoff(self._sender)
@@ -163,7 +173,7 @@ class _Reader:
         return rows, tail, gap, density
 
     async def read(self, gap: Gap, pages: int) -> _WindowRows:
-        """Read one window with one batch; return its rows and the part of it that they do not cover."""
+        """Read one window with one batch of `pages` pages. Return its rows and the part of the window that they do not cover."""
         patience = Backoff(self._sender)
         while True:
             outcomes = await self._send(self._query.build_pages(gap.low, gap.high, pages))
@@ -178,7 +188,10 @@ class _Reader:
         return read_answer([Command(key, "", {}) for key in cmd], answer, halt=True)
 
     def _join_pages(self, outcomes: Sequence[CommandOutcome], low: int, high: int | None) -> tuple[Rows, int, bool, CommandOutcome | None]:
-        """Join pages up to the first that is short or missing. Returns rows, last id, whether the list ended, and the missing outcome."""
+        """Join the pages of a batch up to the first that is short or missing; return (rows, last id, ended, missing page or None).
+
+        `ended` is True if a page with fewer than 50 rows shows that nothing follows. `low` and `high` are the bounds of the ids.
+        """
         rows: Rows = []
         last = low
         for outcome in outcomes:
@@ -198,7 +211,10 @@ class _Reader:
         return rows, last, False, None
 
     async def _wait(self, outcome: CommandOutcome, patience: Backoff) -> None:
-        """Pause after a limit, or a few times after a missing outcome. Raises an error that waiting does not help."""
+        """Pause before a missing page is read again: after a limit of the portal, or a few times if the answer did not mention the page.
+
+        Raises an error if waiting does not help.
+        """
         if outcome.status == "error" and outcome.error not in LIMITS:
             raise Refused(outcome.error, outcome.description)
         limited = outcome.status == "error"
@@ -206,7 +222,7 @@ class _Reader:
             raise OutcomeUnknown(outcome.description or "a page of the list is not in the answer", code=outcome.error)
 
     def measure_recent(self, rows: Rows) -> tuple[int, Gap]:
-        """Return the number of the last rows, at most 1,000, and the range of ids in which they lie."""
+        """Return (number of rows, range of ids in which they lie) for the last rows, at most 1,000 of them."""
         recent = rows[-_RECENT:]
         ids = extract_ids([recent[0], recent[-1]], self._query.ids.row_field) if recent else [1, 0]
         return len(recent), Gap(ids[0] - 1, ids[1])
@@ -220,7 +236,10 @@ def _extract_page(outcome: CommandOutcome) -> Rows:
 
 
 def _drop_repeats(rows: Rows, ids: Sequence[int], last: int, names: IdList) -> Rows:
-    """Return `rows` without the repeats that this list may have. Raises `OutcomeUnknown` if ids do not ascend from `last`."""
+    """Return `rows` without rows that the list repeats, where `names` allows this.
+
+    Raises `OutcomeUnknown` if the ids do not ascend. `last` is the last id before these rows.
+    """
     kept: Rows = []
     for row, number in zip(rows, ids, strict=True):
         if number > last:

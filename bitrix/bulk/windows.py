@@ -1,4 +1,4 @@
-"""Decides which ids to ask for next: cuts a range of ids into windows of one batch each. Pure; sends nothing."""
+"""Divides a range of ids into windows, each small enough for one batch. It only computes and sends nothing."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _NEXT_TO_NOTHING = ROWS // 10
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The ids above `low` up to `high`, which have not been read yet."""
+    """A range of ids (`low` < id <= `high`) whose rows have not been read yet."""
 
     low: int
     high: int
@@ -26,7 +26,7 @@ class Gap:
 
 @dataclass(slots=True)
 class Density:
-    """The recent number of rows per id, which says how wide a window may be."""
+    """The number of rows per id in the part of a list that was read last. It determines how wide the next window may be."""
 
     rows: float = 0.0
     span: float = 0.0
@@ -34,20 +34,23 @@ class Density:
     is_empty: bool = False
 
     def record(self, rows: int, gap: Gap) -> None:
-        """Note that `gap` was read to its end and held `rows` rows; earlier observations count half."""
+        """Update the density: all ids of `gap` were read and gave `rows` rows. Earlier observations count half."""
         self.rows = self.rows / 2 + rows
         self.span = self.span / 2 + len(gap)
         self.measured = self.measured or rows >= _MEASURED
         self.is_empty = rows < _NEXT_TO_NOTHING
 
     def reset(self, rows: int, gap: Gap) -> None:
-        """Note that the last `rows` rows lie in `gap`, and forget earlier observations, because the density has changed."""
+        """Replace the density: the last `rows` rows have their ids in `gap`.
+
+        Earlier observations are forgotten, because the density has changed.
+        """
         self.rows, self.span, self.is_empty = float(rows), float(len(gap)), False
         self.measured = rows >= _MEASURED
 
     @property
     def value(self) -> float:
-        """Rows per id, between 0 and 1, because ids are integers."""
+        """The number of rows per id, between 0 and 1; 1 if nothing was read yet."""
         return min(1.0, self.rows / self.span) if self.span else 1.0
 
     @property
@@ -56,10 +59,11 @@ class Density:
         return self.measured or self.value >= _DENSE
 
     def split_window(self, gap: Gap) -> Gap:
-        """Return the first part of `gap` that one batch should just hold.
+        """Return the first part of `gap`, as wide as one batch can probably read.
 
-        A window a little too narrow costs part of a request, one a little too wide costs a whole one: so the expected number of rows is one
-        and a half standard deviations below a full batch. If the last window was almost empty, return the whole gap: one batch may hold it.
+        A window that is a little too narrow wastes part of a request, one that is a little too wide needs a second request. So the expected
+        number of rows is one and a half standard deviations below a full batch. If the last window was almost empty, the whole gap is
+        returned.
         """
         density = self.value
         if self.is_empty or density == 0.0:
@@ -69,7 +73,7 @@ class Density:
         return Gap(gap.low, min(gap.high, gap.low + width))
 
     def count_pages(self, gap: Gap) -> int:
-        """Return the number of pages to ask for: as many as `gap` is likely to hold, and a last short one."""
+        """Return how many pages to ask for: as many as `gap` probably has, and one more that shows its end."""
         expected = ROWS if self.is_empty else len(gap) * self.value
         likely = math.ceil((expected + 3.0 * math.sqrt(expected + 1.0)) / PAGE) + 1
         return max(1, min(MAX_COMMANDS, likely, math.ceil(len(gap) / PAGE)))

@@ -1,6 +1,6 @@
-"""What is known of each Bitrix24 method, read from data/catalogue/*.yaml; nothing is guessed from a method's name.
+"""Describes the methods of Bitrix24 as read from data/catalogue/*.yaml. Nothing is guessed from the name of a method.
 
-It describes the portal and decides nothing. An unlisted method is simply absent.
+The catalogue decides nothing. A method that is not listed is unknown to it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,10 @@ file may use it."""
 
 
 class Method(BaseModel):
-    """One method of the portal. `classes` lists all that apply (R read, W write, D destructive, C configuration, M money, N outward)."""
+    """The description of one method of the portal.
+
+    `classes` lists all that apply: R (read), W (write), D (destructive), C (configuration), M (money), N (outward message).
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
@@ -88,10 +91,10 @@ class Method(BaseModel):
 
 
 class Catalogue:
-    """The listed methods, looked up case-insensitively."""
+    """All listed methods, found by name without regard to case, and the kinds of records (`entities`)."""
 
     def __init__(self, methods: Iterable[Method], entities: Mapping[str, "Entity"]) -> None:
-        """Keep `methods`. Raises ValueError if a name is listed twice."""
+        """Keep the methods and the kinds of records. Raises ValueError if a method is listed twice."""
         self.entities = dict(entities)
         self._methods: dict[str, Method] = {}
         for method in methods:
@@ -162,7 +165,10 @@ class FieldInfo(BaseModel):
 
 
 def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Catalogue:
-    """Read every YAML file of `folder`, then the `extra` rows of the policy. Raises ValueError, naming file and row, for an invalid row."""
+    """Return the catalogue read from every YAML file of `folder`, followed by the `extra` rows of the policy.
+
+    Raises ValueError for an invalid row; the error names the file and the row.
+    """
     methods: list[Method] = []
     entities: dict[str, Entity] = {}
     for path in sorted(folder.glob("*.yaml")):
@@ -175,7 +181,10 @@ def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Cat
 
 @cache
 def _read(name: str, content: str) -> tuple[tuple[Method, ...], Mapping[str, Entity]]:
-    """Parse one file; cached per text within a process, because all files together take a fifth of a second."""
+    """Parse one file and return (methods, kinds of records by name).
+
+    The result is cached by text, because parsing all files takes a fifth of a second.
+    """
     found = yaml.load(content, Loader=_LOADER) or {}  # noqa: S506 - a safe loader, in C
     entities = {kind: _validate_row(Entity, {"name": kind, **row}, name) for kind, row in (found.get("entities") or {}).items()}
     scope = {"scope": found["scope"]} if "scope" in found else {}
@@ -185,9 +194,10 @@ def _read(name: str, content: str) -> tuple[tuple[Method, ...], Mapping[str, Ent
 
 
 def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]], where: str) -> Iterable[dict[str, Any]]:
-    """Expand an entry to one row per name of `names`; "$name" in `critical` and `params` becomes the named set of the file.
+    """Return one row for each method in an entry of a file; an entry can describe several methods in `names`.
 
-    A read may always be repeated, so only rows that change something state whether they are idempotent.
+    In the columns `critical` and `params`, "$name" stands for a list in the section `sets` of the file. A method that only reads may always
+    be repeated, so it counts as idempotent unless its row says otherwise. `where` is the file's name, for errors.
     """
     shared = {key: value for key, value in entry.items() if key != "names"}
     if shared.get("classes") == ["R"]:

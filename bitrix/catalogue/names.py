@@ -1,7 +1,7 @@
-"""Names of fields and methods: maps between the portal's classic (UPPER_CASE) and universal crm.item.* (camelCase) field names. Pure.
+"""Converts the names of fields between the portal's two spellings: classic (UPPER_CASE) and universal (camelCase, in crm.item.*).
 
-The rule is a change of case; the table holds the exceptions, and custom fields have their own rule. A method name has one accepted spelling
-on the wire; all others are refused.
+Most names differ only in case. A table lists the exceptions, and custom fields have a rule of their own. The module also checks names of
+methods: one spelling is accepted, all others are refused.
 """
 
 import re
@@ -19,7 +19,7 @@ _RECORDS: Final = frozenset({*CRM.values(), "item"})
 
 @dataclass(frozen=True, kw_only=True)
 class _Pair:
-    """The two names of one field; the pair applies to the kinds of records in `kinds`, or to all if that is empty."""
+    """The classic and the universal name of one field. They apply to the kinds of records in `kinds` (empty: all kinds)."""
 
     classic: str
     universal: str
@@ -52,7 +52,7 @@ _BEFORE_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def to_universal(name: str, entity: str = "") -> str:
-    """Return a classic name as crm.item.* spells it; a universal name stays unchanged."""
+    """Return the universal name (camelCase, as in crm.item.*) of a field with a classic name. A universal name is returned unchanged."""
     if not is_classic(name):
         return name
     kind = _normalize_kind(entity)
@@ -67,7 +67,7 @@ def to_universal(name: str, entity: str = "") -> str:
 
 
 def to_classic(name: str, entity: str = "") -> str:
-    """Return a universal name as the classic family spells it; a classic name stays unchanged."""
+    """Return the classic name (UPPER_CASE) of a field with a universal name. A classic name is returned unchanged."""
     if is_classic(name):
         return name
     own = _custom_to_classic(name)
@@ -78,7 +78,7 @@ def to_classic(name: str, entity: str = "") -> str:
 
 
 def is_classic(name: str) -> bool:
-    """Whether a name is in the classic spelling."""
+    """Return whether a field's name is in the classic spelling (UPPER_CASE)."""
     return name == name.upper()
 
 
@@ -89,9 +89,10 @@ def is_custom_field(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def to_field_key(name: str, entity: str = "") -> str:
-    """Return one key for every spelling of a field: ASSIGNED_BY_ID, assignedById and assigned_by_id have the same.
+    """Return a key that is equal for all spellings of a field, such as ASSIGNED_BY_ID, assignedById and assigned_by_id.
 
-    Custom fields that differ in underscores alone share a key, so a key may compare names but never choose between two.
+    Names of custom fields that differ only in underscores have the same key. So a key may be used to compare names, but not to choose
+    between two of them.
     """
     key = _flatten(name)
     found = next((pair for pair in _list_pairs(_normalize_kind(entity)) if _flatten(pair.universal) == key), None)
@@ -99,7 +100,7 @@ def to_field_key(name: str, entity: str = "") -> str:
 
 
 def list_origin_fields(*, in_items: bool) -> tuple[str, str]:
-    """Return the names of the two fields that mark a record's external origin, in crm.item.* spelling if `in_items`, else classic."""
+    """Return the names of the two fields that say from which external system a record came: universal if `in_items`, else classic."""
     return ("originatorId", "originId") if in_items else ("ORIGINATOR_ID", "ORIGIN_ID")
 
 
@@ -113,15 +114,15 @@ def _normalize_kind(entity: str) -> str:
 
 @lru_cache(maxsize=64)
 def _list_pairs(kind: str) -> tuple[_Pair, ...]:
-    """Return the exceptions that apply to records of `kind`: first those for that kind, then those for all."""
+    """Return the exceptional names that apply to records of `kind`: those for this kind only, then those for all kinds."""
     own = tuple(pair for pair in _PAIRS if kind in pair.kinds)
     return own + tuple(pair for pair in _PAIRS if not pair.kinds)
 
 
 def _custom_to_universal(rest: str) -> str:
-    """Convert 3_DIGIT to ufCrm3Digit, 3_1747309727 to ufCrm3_1747309727.
+    """Return the universal name of a custom field: 3_DIGIT gives ufCrm3Digit, and 3_1747309727 gives ufCrm3_1747309727.
 
-    Names that could not be converted back only change their prefix.
+    `rest` is the classic name without UF_CRM_. If the result could not be converted back, only the prefix is changed.
     """
     words = _OWN_WORDS.fullmatch(rest)
     if words is not None:
@@ -146,5 +147,5 @@ _MAX_LENGTH = 100
 
 
 def is_method_name(name: str) -> bool:
-    """Whether `name` is dotted words of Latin letters, digits and underscores, without a format suffix."""
+    """Return whether `name` consists of words (Latin letters, digits, underscores) joined by dots, without a suffix such as ".json"."""
     return len(name) <= _MAX_LENGTH and _NAME.fullmatch(name) is not None and not name.lower().endswith(_SUFFIXES)

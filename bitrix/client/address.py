@@ -1,6 +1,6 @@
-"""The portal's current address: the one in the settings, or the one it was renamed to since.
+"""Keeps the current address of the portal, which changes if the portal was renamed.
 
-Follows a cloud portal only to another name of the same cloud. Sends nothing itself.
+A redirect is followed only from one name to another in the vendor's cloud. The module sends nothing itself.
 """
 
 import logging
@@ -31,27 +31,27 @@ _MOVED = frozenset({301, 302, 307, 308})
 class PortalMoved(NotSent):
     """The portal answers under another name now, and did not read the call.
 
-    Internal to the client, which sends the call to the new name; callers never see it.
+    Only the client uses this error: it sends the call to the new name, so callers never get the error.
     """
 
 
 class PortalAddress:
-    """The address that calls are posted to; changes, for this process only, when the portal says that it was renamed."""
+    """The address to which calls are posted. It changes, in this process only, when the portal redirects to its new name."""
 
     def __init__(self, root: SecretStr, *, setting: str) -> None:
-        """Start with `root`; the warning about a rename names `setting` as the place for the new address."""
+        """Start with the address `root`. `setting` is the name of the setting for it, mentioned in the warning about a rename."""
         url = httpx.URL(root.get_secret_value())
         self._origin, self._path = f"{url.scheme}://{url.netloc.decode()}", SecretStr(url.path)
         self._setting = setting
 
     def build_url(self, method: str) -> httpx.URL:
-        """Return the URL of a call of `method`; secret."""
+        """Return the URL for a call of `method`. It is secret, because a webhook's URL contains its code."""
         return httpx.URL(f"{self._origin}{self._path.get_secret_value()}/{method}")
 
     def accept_redirect(self, asked: httpx.URL, status: int, location: str) -> bool:
-        """Whether this answer to `asked` redirects to the portal's new name; if so, later URLs use that name.
+        """Return whether the answer to the URL `asked` redirects to the portal's new name. If so, use this name for later URLs.
 
-        The portal redirects instead of executing the call, so the same POST may be sent to the new name, even a write.
+        A portal that redirects has not executed the call. So the same call may be sent to the new name, even a write.
         """
         new = find_new_address(asked, location) if status in _MOVED else None
         if new is None:
@@ -70,9 +70,9 @@ class PortalAddress:
 
 
 def find_new_address(asked: httpx.URL, location: str) -> httpx.URL | None:
-    """Return the address in `location` if it is `asked` under another name of the same cloud, else None; never raises.
+    """Return the URL in `location` if it is the URL `asked` under another name of the vendor's cloud, else None. Raises nothing.
 
-    On loopback another port counts as another name.
+    On this machine (loopback), another port counts as another name.
     """
     try:
         new = httpx.URL(location)

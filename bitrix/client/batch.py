@@ -1,6 +1,7 @@
-"""The v2 batch: parses it into commands, builds it in one spelling, and reads its answer per command.
+"""The batch method of the REST API v2: parses a batch into commands, builds one from commands, and reads the outcome of each command.
 
-Refuses nested batches and everything that PHP and this program could read differently; decides nothing about rights or confirmations.
+Nested batches are refused, and so is everything that PHP could read differently from this program. Rights and confirmations are decided
+elsewhere.
 """
 
 import re
@@ -58,9 +59,10 @@ class CommandOutcome:
 
 
 def parse_commands(cmd: Any) -> tuple[Command, ...]:
-    """Parse `params.cmd`, a map or a list of "method?query", in order. Raises `BatchError` (S004-24, -27).
+    """Return the commands of a batch in order. `cmd` is a map or a list of texts like "method?query". Raises `BatchError` (S004-24, -27).
 
-    Numeric keys, which PHP would answer as lists, get a letter in front (`c00`), and references such as `$result[0]` are changed to match.
+    For numeric keys PHP would answer with a list. Such a key gets a letter in front (`c00`), and references to it (`$result[0]`) are
+    changed, too.
     """
     entries = _list_entries(cmd)
     if not entries:
@@ -78,7 +80,7 @@ def parse_commands(cmd: Any) -> tuple[Command, ...]:
 
 
 def build_cmd(commands: Sequence[Command]) -> dict[str, str]:
-    """Build the `cmd` map to send; its order is the order of execution. Raises `BatchError` for what cannot be encoded."""
+    """Return the `cmd` map of a batch with these commands, to be executed in this order. Raises `BatchError` if one cannot be encoded."""
     cmd: dict[str, str] = {}
     for command in commands:
         if command.key in cmd:
@@ -103,9 +105,10 @@ def find_references(value: Any) -> list[str]:
 
 
 def read_answer(commands: Sequence[Command], answer: Answer, *, halt: bool = False) -> tuple[CommandOutcome, ...]:
-    """Return one outcome per command, in the order of the commands; HTTP 200 proves nothing about any of them.
+    """Return one outcome per command of a batch, in the order of the commands. HTTP 200 for the batch says nothing about a single command.
 
-    A command that the answer does not mention was not run if the batch halted at an error before it, else it is unknown.
+    A command that the answer does not mention gets the status `unknown`. It gets `not_run` if the batch was sent with `halt` and an earlier
+    command failed.
     """
     body = answer.result if isinstance(answer.result, Mapping) else {}
     names = ("result", "result_error", "result_total", "result_next")
@@ -156,7 +159,7 @@ def _parse_command(key: str, text: str, renamed: Mapping[str, str]) -> Command:
 
 
 def _rename_references(value: Any, renamed: Mapping[str, str]) -> Any:
-    """Change references to renamed commands to their new keys."""
+    """Return `value` with every reference to a command that got a new key changed to this key. `renamed` gives the new keys by old key."""
     if isinstance(value, str):
         return _NUMBERED.sub(lambda found: found[1] + renamed.get(str(int(found[2])), found[2]), value)
     if isinstance(value, dict):
@@ -172,7 +175,7 @@ def _list_decodings(text: str) -> list[str]:
 
 
 def _to_mapping(value: Any) -> Mapping[str, Any]:
-    """Return a map of PHP, which writes it as a list if it is empty or has the keys 0, 1, 2 and so on."""
+    """Return a map from the portal's answer as a dict. PHP writes a map as a list if it is empty or has the keys 0, 1, 2 and so on."""
     if isinstance(value, Mapping):
         return value
     return {str(index): item for index, item in enumerate(value)} if isinstance(value, list) else {}

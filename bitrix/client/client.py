@@ -1,6 +1,7 @@
-"""The client of one portal: sends a call and reports what is proven about it.
+"""The client of one portal. It sends calls, and reports what is proven about each: done, refused, not sent or unknown.
 
-Repeats only what is safe to repeat, follows only a renamed portal, and reveals no address. Knows nothing of confirmations.
+It repeats only what is safe to repeat, and follows a redirect only to a renamed portal. Its errors and logs contain no secret address. It
+knows nothing of confirmations.
 """
 
 import asyncio
@@ -61,7 +62,7 @@ _NEVER_SENT = (
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One prepared call. `deadline` is the time on the limiter's clock by which its last send must have begun."""
+    """One prepared call. `deadline` is the time on the limiter's clock before which its last try must begin."""
 
     method: str
     body: bytes = field(repr=False)  # when signed, it holds the token
@@ -76,10 +77,10 @@ def _utc_now() -> datetime:
 
 
 class BitrixClient:
-    """Calls methods of one portal with one `Auth` (S004-40, S004-41, S004-X8).
+    """Calls methods of one portal, authenticated by an `Auth` (S004-40, S004-41, S004-X8).
 
-    The address of an incoming webhook may be given instead; raises ValueError if it is invalid, see `Webhook`. Close it with `aclose` or
-    use it as a context manager; the `Auth` is closed with it.
+    The address of an incoming webhook may be given instead of an `Auth`; raises ValueError if it is invalid (see `Webhook`). Close the
+    client with `aclose` or use it as a context manager. This also closes the `Auth`.
     """
 
     def __init__(  # noqa: PLR0913 - each has a usual value, and says one thing about how this portal is called
@@ -95,7 +96,10 @@ class BitrixClient:
         headers: Callable[[], Mapping[str, str]] = dict,
         heard: Callable[[BitrixError | None], None] = lambda _: None,
     ) -> None:
-        """`headers` returns headers to add to each request; `heard` is called after each with its error or None, and must not raise."""
+        """Prepare the HTTP client. Nothing is sent yet.
+
+        `headers` returns headers to add to each request. `heard` is called after each request with its error or None, and must not raise.
+        """
         self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
         self._home = PortalAddress(self._auth.root, setting=self._auth.setting)
         self.now = now
@@ -118,7 +122,7 @@ class BitrixClient:
 
     @property
     def portal(self) -> str:
-        """Host and port of the portal in lower case; not secret, and the same after the portal was renamed."""
+        """Host and port of the portal in lower case, according to the settings. Not secret; it stays the same if the portal is renamed."""
         return self._auth.portal
 
     @property
@@ -140,11 +144,12 @@ class BitrixClient:
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
     ) -> Answer:
-        """POST one call and return its answer. Raises `NotSent`, `Refused` or `OutcomeUnknown`, never another error.
+        """Send one call and return its answer. Raises only `NotSent`, `Refused` or `OutcomeUnknown`.
 
-        A write (`repeatable=False`) is sent again only after proof that nothing was executed; a read up to three times. `send_within`
-        limits the seconds until the last send begins. A cancelled call has an unknown outcome. If the time budget of a method is used up,
-        bulk work waits until it is free; an interactive call raises `NotSent` at once, with `free_at`.
+        A write (`repeatable=False`) is sent again only if it is proven that nothing was executed. A read is repeated after other failures,
+        too. A call is tried at most three times, but more often if a limit of the portal refuses it. `send_within` is the time in seconds
+        before which the last try must begin. If the call is cancelled, its outcome is unknown. If the time budget of the method is used up,
+        bulk work waits until it is free; an interactive call raises `NotSent` at once, with the time in `free_at`.
         """
         body = _encode_body(method, params)
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)
@@ -173,9 +178,9 @@ class BitrixClient:
         return f"<BitrixClient {self.portal}>"
 
     async def _try_once(self, request: _Request) -> Answer:
-        """Send with a valid credential.
+        """Send the call with a valid credential.
 
-        An expired token proves that nothing was executed, so even a write is sent again, once with a new one.
+        If the portal calls the token expired, it has executed nothing. So even a write is sent once more with a new token.
         """
         grant = await self._wait_until(self._auth.fetch_grant(), request.deadline)
         new = not self.is_application
@@ -282,7 +287,10 @@ class BitrixClient:
 
 
 def _encode_body(method: str, params: Mapping[str, Any]) -> bytes:
-    """Encode the request body. Keys keep their order: it is the order of commands in `cmd` and of sorting in `order`."""
+    """Return the request body as JSON. Its keys keep their order, because this is the order of the commands in `cmd` and of sorting.
+
+    Raises `NotSent` for a wrong method name or for parameters that are not plain JSON.
+    """
     if not is_method_name(method):
         raise NotSent("the method name is not one plain dotted name")
     if "auth" in params:  # a second `auth` would win over the one that `Grant.sign` puts first
@@ -322,7 +330,10 @@ def _find_error(state: RetryCallState) -> BaseException | None:
 
 
 def _to_fate(error: BitrixError) -> SendResult:
-    """Return what the portal's request counter did with a failed send: REFUSED for its own refusal, PASSED for any other HTTP answer."""
+    """Return what the portal's request counter did with a failed request.
+
+    REFUSED: the counter refused it. PASSED: the portal gave any other HTTP answer. UNHEARD: there was no answer.
+    """
     if isinstance(error, NotSent) and error.code == RATE_LIMIT:
         return SendResult.REFUSED
     return SendResult.UNHEARD if error.status is None else SendResult.PASSED

@@ -1,6 +1,6 @@
-"""Query strings of batch commands, parsed as the portal's PHP parses them and written in one way only.
+"""Parses query strings of batch commands as the portal's PHP does, and builds them in one fixed spelling.
 
-Where PHP silently drops or repairs a name, `parse` refuses: what was evaluated must be what the portal would see.
+Where PHP silently drops or changes a name, `parse` refuses the text. So the gate decides about the same parameters that the portal sees.
 """
 
 import math
@@ -22,16 +22,16 @@ _APPEND = ""
 
 
 class _Array(dict[str, Any]):
-    """A PHP array: keys in order of arrival; it becomes a list at the end if they are 0, 1, 2 and so on."""
+    """An array of PHP while it is being filled, in the order of its keys. If the keys are 0, 1, 2 and so on, it becomes a list."""
 
     next_index = 0
 
 
 def parse(query: str) -> dict[str, Any]:
-    """Parse `query` into nested dicts, lists and strings. Raises `QueryError` where PHP would guess.
+    """Return the parameters in `query` as nested dicts, lists and strings. Raises `QueryError` where PHP would guess.
 
-    As in PHP, `+` is a space, `;` separates nothing, the last duplicate wins, `[]` appends, dots and spaces of a top-level name become `_`,
-    keys 0, 1, 2, … make a list. Refused: broken brackets, NUL, text that is not UTF-8, deep nesting.
+    The rules are those of PHP: `+` is a space, only `&` separates, the last of several equal names wins, `[]` appends, dots and spaces in a
+    top-level name become `_`, the keys 0, 1, 2, … make a list. Refused are broken brackets, NUL, text that is not UTF-8, and deep nesting.
     """
     if len(query) > MAX_LENGTH:
         raise QueryError(f"longer than {MAX_LENGTH} characters")
@@ -46,7 +46,7 @@ def parse(query: str) -> dict[str, Any]:
 
 
 def build(params: Mapping[str, Any]) -> str:
-    """Build the canonical query string of `params`. Raises `QueryError` for what a query string cannot represent.
+    """Return `params` as a query string in the one fixed spelling. Raises `QueryError` for values that a query string cannot represent.
 
     True and False become 1 and 0, None becomes an empty value, an empty list or map becomes `name[]=`.
     """

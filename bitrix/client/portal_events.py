@@ -1,6 +1,7 @@
-"""Events that the portal posts: parses the form with strict limits and compares its token in constant time. Pure; stores nothing.
+"""Parses events that the portal posts to the bot, with strict limits, and checks their token. Stores nothing.
 
-The token is the only proof of origin, there is no signature. An event carries only the id of a record: its values are read afterwards.
+The token is the only proof that an event comes from the portal, since events are not signed. An event carries only the id of a record; the
+values of the record are read afterwards.
 """
 
 import hmac
@@ -48,7 +49,7 @@ RECORDS: Final[dict[str, tuple[str, Action]]] = {
 class EventError(ValueError):
     """The posted content is not an event of a portal.
 
-    For operators: `why` says what is wrong and contains nothing of what was posted.
+    The message is for operators. `why` says what is wrong and contains nothing of the posted content.
     """
 
     def __init__(self, why: str) -> None:
@@ -58,7 +59,7 @@ class EventError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class PortalEvent:
-    """One posted event, without the access tokens that an application's event carries."""
+    """One event that the portal posted. The access tokens that are posted to an application are left out."""
 
     event: str
     handler_id: str = ""
@@ -76,12 +77,12 @@ class PortalEvent:
 
     @property
     def target(self) -> str:
-        """The record that the event is about, such as "deal:481"; "" if it is about no known record."""
+        """The name of the record that the event is about, such as "deal:481"; "" if it is about no known kind of record."""
         return f"{self.entity}:{self.record_id}" if self.entity and self.record_id else ""
 
     @property
     def identity(self) -> str:
-        """A text that is equal for all deliveries of one event, because a portal may deliver an event more than once."""
+        """A text that is the same for every delivery of one event. A portal may deliver an event more than once."""
         about = self.target or ",".join(f"{name}={value}" for name, value in sorted(self.fields.items()))
         return f"{self.member_id}:{self.event}:{about}:{self.ts}"
 
@@ -125,7 +126,10 @@ def is_authentic(event: PortalEvent, tokens: Iterable[SecretStr]) -> bool:
 
 
 def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
-    """Return the kind of record; for a smart process with its type number from the fields ("item:177"), "" if that is missing."""
+    """Return the kind of the record in an event, such as "deal".
+
+    For an item of a smart process the type number is added from the fields ("item:177"); "" if this number is missing.
+    """
     if entity != _DYNAMIC:
         return entity
     number = _parse_number(fields.get("ENTITY_TYPE_ID", ""))
@@ -133,7 +137,10 @@ def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
 
 
 def _extract_fields(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return FIELDS of a CRM event, FIELDS_AFTER or else FIELDS_BEFORE of a task event; {} if they are missing or the word "undefined"."""
+    """Return the fields of the record in an event: FIELDS of a CRM event, else FIELDS_AFTER or FIELDS_BEFORE of a task event.
+
+    The result is {} if they are missing, or if the portal posted the word "undefined" in their place.
+    """
     maps = (_to_map(data.get(name)) for name in ("FIELDS", "FIELDS_AFTER", "FIELDS_BEFORE"))
     found = next((given for given in maps if given), {})
     plain = [(str(name)[:_MAX_VALUE], value[:_MAX_VALUE]) for name, value in found.items() if isinstance(value, str)]

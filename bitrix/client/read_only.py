@@ -13,7 +13,7 @@ BATCH = "batch"
 
 
 class PortalCaller(Protocol):
-    """The methods of a portal client that readers use."""
+    """The interface of a portal client for code that reads from the portal."""
 
     @property
     def portal(self) -> str:

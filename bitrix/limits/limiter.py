@@ -1,4 +1,7 @@
-"""Decides who may send to the portal and when; holds the client's only clock. Knows nothing of HTTP."""
+"""Decides when a request may be sent, so that the portal's request limit is not exceeded. It holds the client's only clock.
+
+It sends nothing itself and knows nothing of HTTP.
+"""
 
 import asyncio
 import contextlib
@@ -21,14 +24,14 @@ REPORT_EVERY = 0.5
 
 
 class Priority(enum.IntEnum):
-    """Who goes first if sends must wait; equal priorities go in order of arrival."""
+    """Says which of several waiting requests is sent first. Requests of equal priority are sent in order of arrival."""
 
     INTERACTIVE = 0
     BULK = 1
 
 
 class SendResult(enum.Enum):
-    """What the portal's counter did with one send, as far as is known."""
+    """Tells how the portal's request counter treated one request: it passed, it was refused, or there was no answer (UNHEARD)."""
 
     PASSED = enum.auto()
     REFUSED = enum.auto()
@@ -39,11 +42,11 @@ _Ticket = tuple[Priority, int]
 
 
 class Limiter:
-    """Lets sends through one by one so that the portal's counter stays below its threshold.
+    """Lets requests through one by one, so that the portal's request counter stays below its threshold.
 
-    One limiter serves every client of a portal and source address within a process; `shared` is the counter shared with other processes. An
-    interactive send far below the threshold goes at once and is added to the shared counter within half a second; any other send is added
-    to it first. Each `acquire` is followed by one `settle`.
+    One limiter serves all clients of a portal in a process. `shared` is a copy of the counter that all processes share. An interactive
+    request far below the threshold goes at once and is added to `shared` within half a second. Any other request is added to `shared`
+    first. After each `acquire` the caller must call `settle` once.
     """
 
     def __init__(
@@ -56,7 +59,10 @@ class Limiter:
         sleep: Sleep = asyncio.sleep,
         waited: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """`waited` is called with the seconds of each wait. Raises ValueError for a rate or burst that allows no sends."""
+        """Set up the limits of the portal's plan: `rate` is the requests per second, `burst` the threshold of the counter.
+
+        `waited` is called with the seconds that each request had to wait. Raises ValueError if the limits allow no requests.
+        """
         self.clock = clock
         self.sleep = sleep
         self._waited = waited
@@ -74,11 +80,11 @@ class Limiter:
 
     @classmethod
     def create_unlimited(cls, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> Self:
-        """Create a limiter that never makes anyone wait."""
+        """Return a limiter that lets every request through at once."""
         return cls(burst=math.inf, clock=clock, sleep=sleep)
 
     async def acquire(self, priority: Priority = Priority.INTERACTIVE) -> None:
-        """Return when one request may be sent, and count it; a cancelled wait sends nothing and blocks nobody."""
+        """Wait until one request may be sent, and count it. If the wait is cancelled, nothing is counted and nobody else is held up."""
         ticket, asked_at = (priority, next(self._numbers)), self.clock()
         heapq.heappush(self._queue, ticket)
         self._called[ticket] = asyncio.Event()
@@ -91,7 +97,7 @@ class Limiter:
             self._leave(ticket)
 
     def settle(self, fate: SendResult) -> None:
-        """Record the result of one send; after a refusal the counter is taken as full, with the refused request in it."""
+        """Record what became of one request. If the portal refused it, the counter is assumed to be full."""
         self._in_flight -= 1
         if fate is not SendResult.UNHEARD:
             self._heard_at = self.clock()
@@ -102,7 +108,7 @@ class Limiter:
         self._call_next()
 
     async def aclose(self) -> None:
-        """Report the remaining sends to the other processes, and end."""
+        """Add the requests not yet reported to the shared counter, and end the background task."""
         if self._telling is not None:
             self._telling.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -111,7 +117,10 @@ class Limiter:
             await self._shared.add(self._plan, self._take_unreported())
 
     async def _try(self, ticket: _Ticket) -> float | None:
-        """Return 0 if the ticket's request may be sent now, the seconds until the next try, or None if `_call_next` will wake it."""
+        """Return 0 if the request of this ticket may be sent now, or the seconds until it should try again.
+
+        None means that it must wait until `_call_next` wakes it. `ticket` is its place in the queue: (priority, number).
+        """
         if self._queue[0] != ticket or self._must_probe(ticket[0]):
             return None
         self._drain()
@@ -124,7 +133,10 @@ class Limiter:
         return delay
 
     def _must_probe(self, priority: Priority) -> bool:
-        """Whether a send must wait because another one probes the counter: after a long silence bulk work sends one request alone first."""
+        """Return whether a bulk request must wait for the answer to the request that is being sent.
+
+        After a long time without answers the counter's state is not known, so bulk work sends a single request first.
+        """
         silent = self.clock() - self._heard_at >= self._plan.seconds_to_drain
         return priority is Priority.BULK and self._plan.is_limited and silent and self._in_flight > 0
 

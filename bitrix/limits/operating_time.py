@@ -1,4 +1,4 @@
-"""How much of its time budget each method has used, according to the portal's answers. Sends nothing, refuses nothing."""
+"""Tracks how much of its time budget each method has used, according to the portal's answers. It sends nothing and refuses nothing."""
 
 import math
 import time
@@ -22,7 +22,7 @@ OUTER = ""
 
 
 def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
-    """Return the methods that one call runs: under OUTER its own, and for a batch each command's method under its key."""
+    """Return the methods that one call runs, by key: its own method under `OUTER`, and for a batch that of each command."""
     found = {OUTER: method.lower()}
     if method.lower() == "batch":
         found |= {
@@ -33,27 +33,34 @@ def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Budget:
-    """What the portal last said about one method: the seconds spent, and when they are free again on this process's monotonic clock."""
+    """What the portal last said about the time budget of one method: the seconds used, and the time at which they are free again.
+
+    `free_at` is a time on the monotonic clock of this process.
+    """
 
     spent: float
     free_at: float
 
 
 class OperatingTime:
-    """The time budgets of one webhook; the portal keeps one for each method and webhook.
+    """The time budgets of all methods for one webhook. The portal keeps a separate budget for each method and webhook.
 
-    A method that the portal has not mentioned has no limit here. With `limit` 0 only the portal's refusals count.
+    `limit` is the budget in seconds; with 0 a method is stopped only when the portal refuses it. A method of which the portal has said
+    nothing may run.
     """
 
     def __init__(self, limit: float, *, clock: Callable[[], float] = time.monotonic, now: Callable[[], datetime]) -> None:
-        """`clock` measures waits, `now` is the wall clock."""
+        """Start with no budgets. `clock` is the monotonic clock that measures waits, `now` the wall clock."""
         self._limit = limit - MARGIN if limit > 0 else math.inf
         self._clock = clock
         self._now = now
         self._budgets: dict[str, _Budget] = {}
 
     def record_answer(self, methods: Mapping[str, str], answer: Answer) -> None:
-        """Update the budgets from an answer, for a batch also from what it says of each command."""
+        """Update the budgets from an answer of the portal. `methods` are the methods of the call by key.
+
+        The answer to a batch says for each command how much time its method has used.
+        """
         self._record_budget(methods[OUTER], answer.time)
         if len(methods) > 1 and isinstance(answer.result, Mapping):
             times, errors = (_to_mapping(answer.result.get(name)) for name in ("result_time", "result_error"))
@@ -64,7 +71,10 @@ class OperatingTime:
                     self.suspend(method, parse_reset_time(error))
 
     def suspend(self, method: str, until: datetime | None) -> None:
-        """Record that the portal refused the method, until `until` if it named a time."""
+        """Record that the portal refused the method because its time budget is used up.
+
+        `until` is the time at which the method may run again, None if the portal gave no time.
+        """
         now = self._clock()
         known = self._budgets.get(method.lower())
         if until is not None:
@@ -99,7 +109,7 @@ class OperatingTime:
 
 
 def _to_mapping(value: object) -> Mapping[str, Any]:
-    """Return a map of PHP, which writes it as a list if it is empty or has the keys 0, 1, 2 and so on."""
+    """Return a map from the portal's answer as a dict. PHP writes a map as a list if it is empty or has the keys 0, 1, 2 and so on."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
     return {str(index): item for index, item in enumerate(value)} if isinstance(value, list | tuple) else {}

@@ -1,4 +1,4 @@
-"""The arithmetic of the leaky bucket in a portal's plan. Pure; knows no clock and no HTTP."""
+"""Computes the portal's request counter, a leaky bucket, according to the portal's plan. It knows no clock and sends nothing."""
 
 import math
 import re
@@ -14,9 +14,9 @@ _OWN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)/(\d{1,5})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A leaky bucket: the counter drains at `rate` per second; a request that would lift it above `burst` is refused.
+    """The request limit of a portal: a counter that each request raises by one and that falls by `rate` per second.
 
-    Raises ValueError for a plan that allows no sends.
+    A request that would raise it above `burst` is refused. Raises ValueError for a plan that allows no requests.
     """
 
     rate: float = 2.0
@@ -34,12 +34,12 @@ class Plan:
 
     @property
     def ceiling(self) -> float:
-        """How high this program lets the counter go."""
+        """The highest counter that this program allows, a little below the portal's threshold."""
         return max(1.0, self.burst - SPARE)
 
     @property
     def seconds_to_drain(self) -> float:
-        """Seconds until a full counter is empty; older knowledge of the counter says nothing about it now."""
+        """The seconds until a full counter is empty. A counter that was read longer ago says nothing about the present one."""
         return self.burst / self.rate
 
     def drain(self, level: float, seconds: float) -> float:
@@ -47,12 +47,16 @@ class Plan:
         return max(0.0, level - max(0.0, seconds) * self.rate)
 
     def apply_traffic(self, level: float, sent: int, refused: int) -> float:
-        """Return the counter after `sent` requests, `refused` of which the portal refused: it was full, and they may have counted too."""
+        """Return the counter after `sent` requests, of which the portal refused `refused`.
+
+        A refusal shows that the counter was full, and refused requests may count, too. So the counter is raised to the ceiling, and then by
+        `refused`.
+        """
         level += sent
         return max(level, self.ceiling) + refused if refused and self.is_limited else level
 
     def wait(self, level: float) -> float:
-        """Return the seconds until one more request fits."""
+        """Return the seconds until the counter has room for one more request; 0 if it has room now."""
         over = level + 1 - self.ceiling
         return over / self.rate if over > 1e-9 else 0.0  # noqa: PLR2004 - the noise of adding fractions
 
@@ -61,7 +65,7 @@ PLANS = {"standard": Plan(), "enterprise": Plan(5.0, 250.0), "off": Plan(burst=m
 
 
 def parse_plan(text: str) -> Plan:
-    """Return the plan called `text`, or the one it writes as rate/burst, such as 10/300. Raises ValueError for anything else."""
+    """Return the plan with the name `text`, or one from a text like 10/300 (rate/burst). Raises ValueError for any other text."""
     if text in PLANS:
         return PLANS[text]
     own = _OWN.fullmatch(text)

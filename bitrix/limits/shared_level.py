@@ -1,6 +1,7 @@
-"""The portal's counter as shared by all processes: one stored value, changed by compare-and-set.
+"""A copy of the portal's request counter that all processes share: one value in a store, changed by compare-and-set.
 
-It is only for pacing: if the store fails, calls go on and a log line says so. Does not know what the store is.
+It only helps to stay below the limit. If the store fails, calls go on, and the failure is logged. The module does not know what the store
+is.
 """
 
 import logging
@@ -23,18 +24,21 @@ _OVER = 20.0
 
 
 class LevelStore(Protocol):
-    """What the shared store must offer; either method may raise anything."""
+    """The store for the shared counter. Its methods may raise any error."""
 
     async def get_value(self, key: str) -> str | None:
         """Return the value stored under `key`, or None if there is none."""
 
     async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set the value and return True if it is `expected` now (None: not set yet); return False if another process was faster."""
+        """Store `value` under `key` and return True if the stored value equals `expected` (None: nothing is stored).
+
+        Return False if another process has changed the value meanwhile.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What one process sent since its last report to the others."""
+    """The numbers of requests that one process has sent, and that the portal has refused, since its last report to the other processes."""
 
     sent: int = 0
     refused: int = 0
@@ -42,7 +46,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The counter now, and the seconds to wait before the next try; 0 means that the send was counted and may go."""
+    """The shared counter (`level`), and the seconds to wait before the next try. If `wait` is 0, the request was counted and may go."""
 
     level: float
     wait: float
@@ -56,7 +60,7 @@ class SharedLevel:
     """The counter of one portal in the shared store; safe to use from many tasks and processes."""
 
     def __init__(self, store: LevelStore, portal: str, *, now: Callable[[], datetime] = _utc_now) -> None:
-        """`now` is the wall clock, because processes share no other."""
+        """Keep the store. `now` is the wall clock, because processes share no other clock."""
         self._store = store
         self._key = f"bitrix.level.{portal}"
         self._now = now
@@ -64,12 +68,12 @@ class SharedLevel:
         self._failing = False
 
     async def add(self, plan: Plan, traffic: Traffic) -> float | None:
-        """Add `traffic` to the shared counter and return it; None if the store failed."""
+        """Add the requests in `traffic` to the shared counter, and return the counter; None if the store failed."""
         place = await self._try_move(plan, traffic, places=0)
         return place.level if place else None
 
     async def take(self, plan: Plan, traffic: Traffic) -> Place | None:
-        """Add `traffic` to the shared counter, then count one more send if it fits; None if the store failed."""
+        """Add the requests in `traffic` to the shared counter, then one more request if it fits. Return None if the store failed."""
         return await self._try_move(plan, traffic, places=1)
 
     async def _try_move(self, plan: Plan, traffic: Traffic, *, places: int) -> Place | None:
@@ -101,7 +105,10 @@ class SharedLevel:
         return None
 
     def _drain(self, plan: Plan, row: str | None) -> tuple[float, datetime, bool]:
-        """Return the counter now, its time, and whether the row is invalid or dated too far ahead and must be rewritten."""
+        """Return (present counter, time of this value, whether the row must be rewritten).
+
+        A row must be rewritten if it is invalid or dated too far in the future. `row` is the stored text, None if there is none.
+        """
         now = self._now()
         if row is None:
             return 0.0, now, False
@@ -116,7 +123,7 @@ class SharedLevel:
 
 
 def _parse_row(row: str) -> tuple[float, datetime] | None:
-    """Parse the stored counter and its time; None if the row is invalid."""
+    """Return (counter, time) from the stored text; None if the text is invalid."""
     level, _, moment = row.partition(" ")
     try:
         stored = float(level), datetime.fromisoformat(moment)

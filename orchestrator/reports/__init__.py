@@ -1,1 +1,1 @@
-"""Reports for operators: read-only projections of the journal that send nothing. Only erasing and restoring change stored data."""
+"""Reports for operators, computed from the journal. They send nothing, and only `erasure` and `restore` change stored data."""

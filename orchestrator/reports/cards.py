@@ -1,8 +1,10 @@
-"""Reads confirmation cards across sessions, page by page or one by its id, and finds the session of a card. Reads only.
+"""Reads confirmation cards of many sessions, as a page or as one card by its id. Changes nothing.
 
-One request reads at most `SESSIONS` sessions; if there are more, its page is short and the next page continues after the last session read.
-The session of a waiting card is found by the timer that expires the card, that of any other card in the journal: its records are not
-decrypted, and each is read once per process.
+One request for a page reads at most `SESSIONS` sessions. If there are more, the page is short, and the next page continues after the last
+session that was read.
+
+The session of a waiting card is known from the timer that will expire the card. The session of any other card is searched for in the
+journal. This search decrypts no record and reads each record only once per process.
 """
 
 import asyncio
@@ -46,7 +48,7 @@ class FoundCard:
 
     @property
     def place(self) -> CardPosition:
-        """The sort key of the card in lists, which is also the cursor of the page after it."""
+        """The sort key of the card in lists. It also serves as the cursor for requesting the cards that follow this one."""
         return self.session, self.entry.requested_at, self.entry.confirmation_id
 
 
@@ -59,10 +61,11 @@ class Page:
 
 
 async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, state: str, after: CardPosition | None, limit: int) -> Page:
-    """Return a page of the cards in `state` that `viewer` may see; raises StoreError.
+    """Return a page of at most `limit` cards that have the status `state` and that `viewer` may see. Raises StoreError.
 
-    Cards are ordered by session, and within a session oldest request first. `session` limits the page to one session ("": all), `after` is
-    the cursor of the page (None: the first page).
+    Cards are ordered by session, and within a session by the time of the request, oldest first. With the state `ANY_STATE`, cards of every
+    status are returned. A `session` limits the page to this session ("": all sessions). `after` is the cursor from the previous page (None
+    for the first page).
     """
     start = after[0] if after else ""
     homes = [session] if session else await _list_sessions(store, viewer, state)
@@ -93,7 +96,10 @@ async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[
 
 
 def list_card_timers(store: Store) -> list[Timer]:
-    """Return the timers of all waiting cards: each waiting card has one, whose due time ends the wait for an answer."""
+    """Return the timer of each waiting card. When this timer is due, the card expires.
+
+    Only the 10,000 timers of all kinds that are due first are looked at.
+    """
     return [timer for timer in store.list_due_timers(_FAR, _TIMERS) if timer.kind == confirmations.TIMER]
 
 
@@ -113,17 +119,17 @@ _CARD: Final = re.compile(r'"confirmation_id":"([^"]+)"')
 
 
 class CardSessions:
-    """Finds the session of a card. One instance per process; raises StoreError."""
+    """Finds the session that a card belongs to. One instance serves a whole process, and its methods raise StoreError."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Keep the store; the first search reads from it."""
+        """Keep the store. Nothing is read until the first search."""
         self._store = store
         self._read: dict[str, int] = {}
         self._homes: dict[str, str] = {}
         self._order = asyncio.Lock()
 
     async def find_session(self, confirmation_id: str) -> str:
-        """Return the card's session, or "" for an unknown card."""
+        """Return the name of the session that the card belongs to; "" for an unknown card."""
         if confirmation_id not in self._homes and (found := await self._store.read(_find_waiting_session, confirmation_id)):
             return found
         if confirmation_id not in self._homes:
@@ -157,9 +163,10 @@ def _list_heads(store: Store) -> list[tuple[str, int]]:
 
 
 def _find_requested_cards(store: Store, stream: str, after: int) -> tuple[dict[str, None], int]:
-    """Return the ids of the cards requested after sequence number `after`, and the last number on the page that was read.
+    """Read one page of the stream and return (ids of the cards requested in it, sequence number of its last record).
 
-    That number is 0 if no record follows `after`. The ids are the keys of a mapping, which keeps their order.
+    The page begins after the sequence number `after`. The returned number is 0 if the page is empty. The ids are the keys of a dict, which
+    keeps them in the order of the records; its values are None.
     """
     page = store.read_encrypted(stream, after, PAGE)
     texts = (data for _, kind, data in page if kind == "ConfirmationRequested")

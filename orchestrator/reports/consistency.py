@@ -1,8 +1,9 @@
-"""Checks that each effect went through allowed states only, and that the effects table agrees with the journal's events. Changes nothing.
+"""Checks that the status of each effect (a proposed or executed call) changed only in allowed ways. Changes nothing.
 
-Allowed: requested → approved | denied | expired | superseded; approved → started | refused | superseded, or unknown after a backup was
-restored; started → succeeded | refused | unknown; unknown → succeeded | refused. A read leaves no event but its answer; when the model
-denies a card that never existed, the denial is the only event.
+It also checks that the effects table agrees with the events in the journal. Allowed changes of status are: requested → approved | denied |
+expired | superseded; approved → started | refused | superseded, or unknown after a backup was restored; started → succeeded | refused |
+unknown; unknown → succeeded | refused. A call that only reads leaves no event except its answer. If the model withdraws a card that never
+existed, the ConfirmationDenied event is the only one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +53,7 @@ _SAME_OUTCOME: Final = ("effect_id", "method", "call_class", "total", "sums", "c
 
 @dataclass(kw_only=True)
 class _EffectHistory:
-    """What the events read so far say about one effect (one proposed or executed call)."""
+    """What the events read so far tell about one effect (a proposed or executed call). `EffectChecker` keeps one instance per effect."""
 
     status: str = "absent"
     ts: str = ""
@@ -82,7 +83,7 @@ class EffectChecker:
         return len(self._stories)
 
     def add_event(self, event: StoredEvent) -> None:
-        """Check the next event of the stream."""
+        """Check the next event of the stream and keep what is wrong with it for `list_findings`."""
         said = parse_event(event)
         if isinstance(said, PlanRecorded):
             self._modes[f"{said.turn_id}/{said.iteration}"] = said.mode
@@ -139,7 +140,7 @@ class EffectChecker:
 
 
 def _move(said: EffectEvent, event: StoredEvent, story: _EffectHistory) -> None:
-    """Update the history of an effect with its next event."""
+    """Update the recorded history of an effect, above all its status, with the effect's next event."""
     status = _MOVES[type(said)][1]
     match said:
         case ConfirmationRequested():
@@ -164,9 +165,10 @@ def _move(said: EffectEvent, event: StoredEvent, story: _EffectHistory) -> None:
 
 
 def _is_apart(said: EffectEvent, stories: Mapping[str, _EffectHistory]) -> bool:
-    """Return whether the event belongs to no effect.
+    """Return whether the event belongs to no effect, so that it needs no check.
 
-    That is so for the answer to a read, which is not recorded as an effect, and for the model's denial of a card that never existed.
+    There are two such events: the answer to a call that only reads, since such a call is not recorded as an effect, and the model's
+    withdrawal of a card that never existed.
     """
     if isinstance(said, ConfirmationDenied):
         return said.confirmation_id.startswith("none-")
@@ -208,7 +210,10 @@ def _compare_call(stored: JsonObject, said: JsonObject, fingerprint: str | None)
 
 
 def _is_different(name: str, row: JsonObject | None, said: JsonObject) -> bool:
-    """Return whether the row and the event both have the field `name` and its two values differ; an empty value equals a missing one."""
+    """Return whether the field `name` has different values in the table row and in the event.
+
+    The result is False if one of the two lacks the field. None and an empty value count as equal.
+    """
     if row is None or name not in said or name not in row:
         return False
     return (row[name] or None) != (said[name] or None)

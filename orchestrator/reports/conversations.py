@@ -24,7 +24,7 @@ _BOT: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """One line of the table of conversations."""
+    """An overview of one conversation, shown as one row in the list of conversations. `last` is the time of the last event."""
 
     session: str
     events: int
@@ -35,7 +35,7 @@ class Conversation:
 
 
 def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
-    """List every stream with its size, last activity, people, waiting cards and calls of unknown outcome."""
+    """Yield an overview of every stream in the journal: event count, last activity, people, waiting cards, calls of unknown outcome."""
     for stream, seq, _ in sorted(store.list_heads()):
         state, _ = load_state(store, stream)
         last = store.read_events(stream, after=seq - 1, limit=1)
@@ -54,7 +54,10 @@ def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
 
 
 def read_conversation(store: Store, stream: str, *, last: int = 0, types: Collection[str] = ()) -> Iterable[StoredEvent]:
-    """Return the events of a stream that have one of `types` (empty: every type): the last `last` of them (0: all)."""
+    """Return the last `last` events of a stream (0: all events), oldest first.
+
+    If `types` is not empty, only events of these types are counted and returned.
+    """
     after = max(0, store.read_head(stream)[0] - last) if last and not types else 0
     wanted = (event for event in read_stream(store, stream, after=after) if not types or event.type in types)
     return deque(wanted, maxlen=last) if last else wanted
@@ -69,20 +72,20 @@ class EventLine:
     words: str
 
     def to_json(self) -> dict[str, object]:
-        """Return the event with all its data, for machines."""
+        """Return the event with all its data, `who` and `words` as a JSON object."""
         return {**as_record(self.event), "who": self.who, "words": self.words}
 
 
 def render_event(event: StoredEvent, voice: Narrator) -> EventLine:
-    """Return one event with its actor and a sentence."""
+    """Return the event together with the name of its actor and a sentence about it."""
     voice.remember_names(event)
     return EventLine(event=event, who=_find_actor(event, voice), words=describe_event(event, voice))
 
 
 def _find_actor(event: StoredEvent, voice: Narrator) -> str:
-    """Return who caused the event: "the model", "the bot" or a person's name.
+    """Return who caused the event: "the model", "the bot", or a person such as "Anna (tg:7)".
 
-    The event's field `actor` says only on whose behalf it happened.
+    The event's own field `actor` is not enough, because it names the person on whose behalf the model or the bot acted.
     """
     if event.type in _MODEL:
         return "the model"
@@ -94,12 +97,15 @@ StreamPositions = dict[str, int]
 
 
 def read_positions(store: Store, streams: Collection[str] = ()) -> StreamPositions:
-    """Return the last sequence number of these streams, or of all streams if none are given."""
+    """Return the sequence number of the last event of each of these streams (empty: of all streams), by stream."""
     return {stream: seq for stream, seq, _ in store.list_heads() if not streams or stream in streams}
 
 
 def read_last_events(store: Store, ends: Mapping[str, int], count: int) -> list[StoredEvent]:
-    """Return the last `count` events of these streams taken together; `ends` holds each stream's last sequence number to consider."""
+    """Return the newest `count` events of several streams, merged in order of time.
+
+    `ends` gives for each stream the sequence number of the last event to consider; later events are ignored.
+    """
     if count <= 0:
         return []
     newest: list[StoredEvent] = []
@@ -110,9 +116,10 @@ def read_last_events(store: Store, ends: Mapping[str, int], count: int) -> list[
 
 
 def watch_events(store: Store, shown: StreamPositions, wait: Callable[[], bool], streams: Collection[str] = ()) -> Iterator[StoredEvent]:
-    """Yield the events after the positions `shown`, and update `shown` with each event.
+    """Yield the events after the positions `shown`, then each new event when it is stored. Update `shown` with each event.
 
-    Between two reads of the journal `wait` is called, which pauses; the loop ends when `wait` returns False.
+    Between two reads of the journal the function calls `wait`, which pauses. It ends when `wait` returns False. `streams` limits it to
+    these streams (empty: all).
     """
     while True:
         yield from _read_new(store, shown, streams)

@@ -94,7 +94,7 @@ _OUTCOMES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class EventFilter:
-    """Which events to export: one of `types` (empty: all), at or after `since` and before `until` (ISO text, "" = no limit)."""
+    """Selects the events to export: those of `types` (empty: all), at or after `since` and before `until` (ISO text, "" = no limit)."""
 
     types: Sequence[str] = ()
     since: str = ""
@@ -102,7 +102,7 @@ class EventFilter:
 
 
 class _Facts(View):
-    """The data of an event that a CEF line has fields for; "" for data that the event's type does not have."""
+    """The fields of an event's data that a CEF line shows; "" for fields that this type of event does not have."""
 
     requested_by: str = ""
     approved_by: str = ""
@@ -119,31 +119,37 @@ class _Facts(View):
 
 
 def export_events(store: Store, wanted: EventFilter, line: FormatLine) -> Iterator[str]:
-    """Yield one line per event, formatted by `line`, nearly in order of time; events are not kept in memory."""
+    """Yield one line per event that `wanted` selects, formatted by `line`.
+
+    The events come nearly in order of time. They are not kept in memory.
+    """
     for event in scan_events(store, wanted.types):
         if wanted.since <= event.ts and (not wanted.until or event.ts < wanted.until):
             yield line(event)
 
 
 def format_json_line(event: StoredEvent) -> str:
-    """Format the whole event as JSON. Secrets are hidden, so the `hash` in it, which covers the stored text, does not match the line."""
+    """Return the whole event as one line of JSON, with secrets hidden.
+
+    Its `hash` is that of the stored record. It does not match the line if a secret was hidden.
+    """
     return orjson.dumps(as_record(event)).decode()
 
 
 def format_redacted_json_line(event: StoredEvent) -> str:
-    """Format the event as JSON without texts of people and without CRM values: only ids, methods, codes, counts and times."""
+    """Return the event as one line of JSON without text of people and without CRM values: only ids, methods, codes, counts and times."""
     left_out = list_personal_fields(event.type)
     data = {name: value for name, value in hide_secrets(event.data).items() if name not in left_out}
     return orjson.dumps({**as_record(event), "data": data, "redacted": True}).decode()
 
 
 def list_personal_fields(type_name: str) -> frozenset[str]:
-    """Return the names of the fields that may hold text of people, as the event's class marks them."""
+    """Return the names of the fields that may hold text of people, according to the event class called `type_name`."""
     return frozenset(type_names[type_name].blanks)
 
 
 def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
-    """Return a function that formats an event as CEF with names and a sentence."""
+    """Return a function that formats an event as a CEF line, with the names of people and a sentence about the event."""
 
     def line(event: StoredEvent) -> str:
         voice.remember_names(event)
@@ -159,7 +165,7 @@ def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
 
 
 def build_redacted_cef_formatter(version: str) -> FormatLine:
-    """Return a function that formats an event as CEF without names and sentences."""
+    """Return a function that formats an event as a CEF line without names of people and without a sentence."""
     return lambda event: _format_cef(event, _Facts.model_validate(event.data), version, {})
 
 
@@ -185,7 +191,7 @@ def _format_cef(event: StoredEvent, facts: _Facts, version: str, words: Mapping[
 
 
 def _build_custom_fields(event: StoredEvent, facts: _Facts) -> dict[str, object]:
-    """Return CEF's custom fields (cs1 with its label cs1Label, and so on), which hold the values that CEF defines no key for."""
+    """Return CEF's custom fields (cs1 with its label cs1Label, and so on), used for values that have no field of their own in CEF."""
     texts = (
         ("cs1", "session", to_session_name(event.stream)),
         ("cs2", "turn", facts.turn_id),
@@ -213,9 +219,10 @@ def _escape_header(text: str) -> str:
 
 
 def _escape_value(value: object) -> str:
-    """Escape a CEF value.
+    """Return `value` as text that is escaped for a CEF line.
 
-    Backslash and equals sign are escaped, a line break becomes two characters, other control characters become their codes.
+    Backslash and equals sign get a backslash in front. A line break becomes a backslash and "n". Other control characters become their
+    hexadecimal codes.
     """
     text = str(value).replace("\\", "\\\\").replace("=", "\\=").replace("\r\n", "\n").replace("\n", "\\n").replace("\r", "\\r")
     return _UNSAFE.sub(lambda found: f"\\\\x{ord(found[0]):02x}", text)

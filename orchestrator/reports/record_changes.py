@@ -16,7 +16,10 @@ CLOSED: Final = "CLOSED"
 
 @dataclass(frozen=True, kw_only=True)
 class WatchedFields:
-    """The fields of one kind of record whose change is reported, in that order, and the fields that name the author of a change."""
+    """The fields of one kind of record whose changes are reported, and the names of its owner, author and stage fields.
+
+    `fields` lists them in the order in which changes are reported.
+    """
 
     fields: tuple[str, ...]
     owner: str
@@ -58,7 +61,7 @@ class Change:
 
 
 def parse_kind(target: str) -> str:
-    """Return the kind of a record named like "deal:481": for "item:177:5" it is "item"."""
+    """Return the kind of the record called `target`: "deal" for "deal:481", "item" for "item:177:5"."""
     return target.partition(":")[0]
 
 
@@ -68,16 +71,20 @@ def find_watched_fields(target: str) -> WatchedFields | None:
 
 
 def extract_values(entity: str, record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the record's values in the watched fields as text; its fields may be spelled as STAGE_ID or as stageId."""
+    """Return the values of the record's watched fields as text, by field name (STAGE_ID).
+
+    `entity` gives the kind of record. The fields of `record` may be spelled STAGE_ID or stageId.
+    """
     watched = KINDS[parse_kind(entity)]
     found = {name: fields.find_value(record, name, entity) for name in watched.fields}
     return {name: _to_text(value) for name, value in found.items()}
 
 
 def compare_values(entity: Entity, before: Values | None, now: Values) -> tuple[Change, ...]:
-    """Return the watched fields that differ between two snapshots; if `before` is None, the present stage and sum.
+    """Return the watched fields whose values differ between two snapshots of a record.
 
-    A changed currency counts as a changed sum. If the stage has changed, a change of CLOSED is not reported.
+    If `before` is None, the current stage and sum are returned as changes. A change of currency is returned as a change of the sum. A deal
+    that enters a final stage changes its field CLOSED, too; this is left out if the stage is reported.
     """
     watched = KINDS[entity.name]
     told = [name for name in watched.fields if name != CURRENCY]
@@ -97,7 +104,7 @@ def read_employee_id(entity: str, record: Mapping[str, Any], name: str) -> int:
 
 
 def list_owners(target: str, *looks: Values | None) -> Iterator[int]:
-    """Yield the users who are or were responsible for the record according to the snapshots, each once."""
+    """Yield the ids of the employees who are or were responsible for the record, each once. `looks` are snapshots of the record."""
     watched = find_watched_fields(target)
     found = [look.get(watched.owner, "") for look in looks if look is not None] if watched else []
     yield from (int(owner) for owner in dict.fromkeys(found) if owner.isascii() and owner.isdecimal() and int(owner))

@@ -1,6 +1,7 @@
-"""Replays a conversation: computes its state as of a record or a time, the change made by each event, and differences between two states.
+"""Replays a conversation: computes its state at an earlier record or time, what each event changed, and how two states differ.
 
-It computes states from the first record of the journal on, and imports no performer and no client, so it cannot reach the portal.
+Every state is computed from the first record of the stream on. The module imports no performer (which executes calls) and no client, so it
+cannot reach the portal.
 """
 
 import difflib
@@ -20,7 +21,7 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedState:
-    """The state after the record with number `seq` and time `ts`; these are 0 and "" for the state before the first record."""
+    """The state of a stream after its record number `seq`, stored at time `ts`. Before the first record these are 0 and ""."""
 
     stream: str
     seq: int
@@ -47,9 +48,9 @@ class Step:
 
 
 def replay_state(store: Store, stream: str, until: Moment) -> ReplayedState:
-    """Return the state after the record number or at the time `until`.
+    """Return the state of the stream after the record with number `until`, or at the time `until`.
 
-    For a time, every event before the first one with a later time is included.
+    For a time, the events are applied in order up to the first one that is later.
     """
     state, seq, ts = fold.create_state(), 0, ""
     for event in read_events_until(store, stream, until):
@@ -59,7 +60,7 @@ def replay_state(store: Store, stream: str, until: Moment) -> ReplayedState:
 
 
 def replay_steps(store: Store, stream: str, until: Moment) -> Iterator[Step]:
-    """Yield every event up to a record number or a time, with the changes it made."""
+    """Yield each event of the stream up to the record number or time `until`, with the changes that it made to the state."""
     state = fold.create_state()
     before = _copy_state(state)
     for event in read_events_until(store, stream, until):
@@ -70,7 +71,7 @@ def replay_steps(store: Store, stream: str, until: Moment) -> Iterator[Step]:
 
 
 def read_events_until(store: Store, stream: str, until: Moment) -> Iterator[StoredEvent]:
-    """Yield the events of the stream up to a record number or a time."""
+    """Yield the events of the stream up to the record number or time `until`, inclusive."""
     moment = "" if isinstance(until, int) else format_iso(until)
     for event in read_stream(store, stream):
         if event.seq > until if isinstance(until, int) else event.ts > moment:
@@ -100,7 +101,10 @@ def _compare_mappings(before: JsonObject, after: JsonObject, path: str) -> Itera
 
 
 def _compare_lists(before: Sequence[object], after: Sequence[object], path: str) -> Iterator[Change]:
-    """Yield the items added to or removed from a list, but not those whose position alone changed because of that."""
+    """Yield the differences between two lists: items added, removed or replaced.
+
+    An item that only moved because others were added or removed is no difference.
+    """
     old, new = ([orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in items] for items in (before, after))
     for tag, low, high, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "replace" and high - low == end - start:
@@ -112,5 +116,5 @@ def _compare_lists(before: Sequence[object], after: Sequence[object], path: str)
 
 
 def _copy_state(state: SessionState) -> object:
-    """Return a copy of the state as plain data, which applying further events to `state` does not change."""
+    """Return a copy of the state as plain JSON data. It stays the same when further events are applied to `state`."""
     return orjson.loads(orjson.dumps(state.to_stored()))

@@ -1,7 +1,7 @@
-"""Makes a restored database safe to start on: calls that may have run after the backup was made are never repeated automatically.
+"""Prepares a restored database, so that calls which may have run after the backup was made are never repeated automatically.
 
-Calls that the backup holds as approved or started get the status "unknown", and the bot looks in the portal whether they ran. Cards stay,
-and each is checked before its call may run. Waiting inbox rows are set aside and not processed.
+Calls that are approved or started in the backup get the status "unknown", and the bot looks in the portal whether they ran. Waiting cards
+stay, and each is checked before its call may run. Inputs that wait in the inbox are set aside and never processed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class UncertainCall:
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreReport:
-    """What was done to a restored database, and what operators should look at."""
+    """The result of preparing a restored database: what was changed, and what operators should look at."""
 
     cards: Sequence[str]
     unknown: Sequence[UncertainCall]
@@ -58,7 +58,8 @@ def prepare_restored(
 ) -> RestoreReport:
     """Prepare a restored database before any process may start on it. Raises StoreError.
 
-    `gone` are the people who were erased, before or after the backup was made; those that the backup brought back are erased again.
+    `gone` are the people who were erased before or after the backup was made. If the backup brought data of such a person back, the person
+    is erased again.
     """
     store, now = loading.build_store(), clock.now()
     at = format_iso(now)
@@ -109,7 +110,7 @@ def _build_uncertain_call(row: EffectRow, session: str, call: Mapping[str, Any])
 
 
 def _find_revived(store: SqlStore, gone: Sequence[ErasedPerson]) -> list[str]:
-    """Return the erased people whose encryption key the backup has brought back, so that their data is readable again."""
+    """Return the keys ("tg:7") of erased people whose encryption key is in the backup, so that their data can be read again."""
     live = {row.key_id: row.person for row in store.open_erasure().list_keys() if not row.erased_at}
     return sorted({live[one.key_id] for one in gone if one.key_id in live})
 

@@ -38,7 +38,7 @@ DayCounts = Mapping[str, int]
 
 @dataclass
 class Counts:
-    """The numbers of turns, messages, calls, decisions and tokens in the journal, not counting events before `since` (ISO time, UTC)."""
+    """The numbers of turns, messages, calls, decisions and tokens since the time `since` (ISO, UTC; "": all)."""
 
     since: str
     events: int = 0
@@ -66,7 +66,7 @@ class Counts:
 
     @property
     def median_waits(self) -> Mapping[str, float]:
-        """The median time in seconds that cards waited for their decision, by decision."""
+        """The median time in seconds from the request of a card to its decision, by kind of decision."""
         return {status: round(median(waits), 3) for status, waits in self.waits.items()}
 
 
@@ -80,7 +80,10 @@ class Backlog(NamedTuple):
 
 
 def count_journal(store: Store, since: datetime | None = None) -> Counts:
-    """Count the events at or after `since` (None: all). Open cards, unknown calls and sizes are always those of the whole journal."""
+    """Return the counts of the events at or after `since` (None: all).
+
+    Open cards, calls of unknown outcome and sizes are always those of the whole journal.
+    """
     counts = Counts(since=format_iso(since) if since else "")
     for event in scan_events(store):
         _measure_size(counts, event)
@@ -101,7 +104,10 @@ def _measure_size(counts: Counts, event: StoredEvent) -> None:
 
 
 def _track_open(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
-    """Update the waiting cards and the unknown calls with this event; if it counts, also the time that its decision took."""
+    """Update the open cards and the calls of unknown outcome in `counts` with this event.
+
+    If the event decides a card and `counted` is True, the time that the card had waited is added to `counts`.
+    """
     match parse_event(event):
         case ConfirmationRequested() | ConfirmationReopened() as card:
             counts.open_cards[card.confirmation_id] = event.ts
@@ -187,7 +193,7 @@ _COUNTERS: Final = {
 
 
 def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> JsonObject:
-    """Return the counts, and the backlog of inbox and outbox at `now`, as JSON data; in each group the largest count comes first."""
+    """Return the counts and the present backlog of inbox and outbox as JSON data. Most groups begin with the largest count."""
     largest = dict(zip(("bytes", "stream", "seq", "type"), counts.largest, strict=True))
     return {
         "since": counts.since,
@@ -250,7 +256,7 @@ def measure_inbox(store: Store, now: datetime) -> Backlog:
 def measure_outbox(store: Store, counts: Counts, now: datetime) -> Backlog:
     """Return how many messages to people are due, and the age of the oldest in seconds (None if there is none).
 
-    Only messages of channels with at least one session in the journal are counted.
+    Only messages of channels with at least one session in the journal are counted, and at most 1,000 of each channel.
     """
     channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
     rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]

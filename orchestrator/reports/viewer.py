@@ -1,7 +1,7 @@
-"""Decides which cards and conversations a caller of the HTTP API may see and decide; the gate checks everything again.
+"""Decides which cards and conversations a caller of the HTTP API may see and decide. The gate checks every decision again.
 
-A caller sees its own sessions. A lead (head of sales) or administrator also sees the cards and calls of people whose records it may see;
-an administrator also sees the conversations of those people. Everything else is treated as not existing.
+A caller sees their own sessions. A lead (head of sales) or administrator also sees the cards and calls of people whose records they may
+see. An administrator also sees the conversations of those people. Everything else is answered as if it did not exist.
 """
 
 from collections.abc import Mapping
@@ -41,14 +41,18 @@ class Viewer:
         return session.partition(":")[0] in TALK_CHANNELS and self._may_see(entry.before or {}, by)
 
     def may_see_call(self, session: str, *, before: Mapping[str, Any], by: str, user: int | None) -> bool:
-        """Return whether the caller may know of a call that the person with key `by` (employee `user`, None: not known) requested."""
+        """Return whether the caller may see a call.
+
+        `before` holds the values of its records before the call. The call was requested by the person with key `by`, who is the employee
+        `user` (None: not known).
+        """
         return self.is_own(session) or by == self.actor.key or self._may_see(before, self.find_user(by) if user is None else user)
 
     def may_see_session(self, session: str) -> bool:
         """Return whether the caller may read the conversation.
 
-        The owner of the session may, and an administrator who may see the owner's records. A lead (head of sales) may not, since what
-        people say in conversations is private.
+        This is so for the person whose conversation it is, and for an administrator who may see that person's records. A lead (head of
+        sales) may not read it, because conversations are private.
         """
         if self.is_own(session):
             return True
@@ -59,11 +63,11 @@ class Viewer:
 
     @property
     def is_lead(self) -> bool:
-        """Whether the caller may see any cards and calls of other people, by their role or by one that was delegated to them."""
+        """Whether the caller is a lead (head of sales) or administrator, by their own role or by one delegated to them."""
         return self._acting.role in _DECIDING_ROLES
 
     def find_objection(self, entry: Entry, *, approve: bool) -> Notice | None:
-        """Return the reason why the caller may not approve or deny the card; None if they may."""
+        """Return the reason why the caller may not approve (or, without `approve`, deny) the card; None if they may."""
         own = self.actor.key == entry.requested_by
         actor = self.actor if own else self._acting
         decision = Decision(confirmation_id=str(entry.confirmation_id), nonce="", approve=approve, actor=actor, via="http")
@@ -83,10 +87,10 @@ class Viewer:
 
 
 def calculate_fingerprint(entry: Entry, *, tap: int = 1) -> str:
-    """Return a hash that proves which card a caller has seen, to be sent back with the decision.
+    """Return a hash of the card as the caller sees it. The caller sends it back with the decision, which proves what they saw.
 
-    It covers the exact call, the values it changes and the card; some cards must be approved by two taps, and `tap` (1 or 2) is covered,
-    too.
+    The hash covers the card, the exact call and the values that it changes. It also covers `tap` (1 or 2), because some cards are approved
+    with two taps.
     """
     nonce = calculate_second_nonce(entry.nonce) if tap > 1 else entry.nonce
     seen = [entry.confirmation_id, nonce, entry.fingerprint, hash_text(dumps(entry.before or {}))]
@@ -94,7 +98,7 @@ def calculate_fingerprint(entry: Entry, *, tap: int = 1) -> str:
 
 
 def find_tap(entry: Entry, presented: str) -> int:
-    """Return the number of the tap (1 or 2) whose fingerprint was presented; 0 if the fingerprint is not of this card."""
+    """Return the number of the tap (1 or 2) that the fingerprint `presented` belongs to; 0 if it is no fingerprint of this card."""
     if not entry.has("nonce"):
         return 0
     taps = range(1, int(entry.taps or 1) + 1)
@@ -104,7 +108,7 @@ def find_tap(entry: Entry, presented: str) -> int:
 
 
 def find_nonce(entry: Entry, presented: str, *, approve: bool) -> str:
-    """Return the nonce that the gate expects with a decision for the presented fingerprint; "" if the fingerprint is not of this card."""
+    """Return the one-time code (nonce) that the gate expects with this decision; "" if `presented` is no fingerprint of the card."""
     tap = find_tap(entry, presented)
     if not tap:
         return ""

@@ -72,7 +72,8 @@ class Audit:
     async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str) -> None:
         """Record a person's decision about a card.
 
-        `outcome` is the result of its call, if it ran; `notice` is the code of the message that the person got, "" for none.
+        `outcome` is the result of the card's call, None if the call did not run. `notice` is the code of the message that the person got,
+        "" for none.
         """
         await self._write(
             actor.key,
@@ -89,7 +90,7 @@ class Audit:
         )
 
     async def record_failure(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
-        """Record a failure that operations staff should know of."""
+        """Record a failure, described by `what`, that operations staff should know of."""
         await self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
     def wait(self, seconds: float = 5.0) -> None:
@@ -97,9 +98,10 @@ class Audit:
         self._thread.submit(lambda: None).result(seconds)
 
     async def _write(self, user: str, record: JsonObject) -> None:
-        """Queue a record for the writer thread, which masks and writes it, so that the person does not wait for that.
+        """Queue a record for the writer thread, so that the person does not wait until it is masked and written.
 
-        The record is serialized at once, because the state goes on changing. Waits only when `BACKLOG` records are queued.
+        The record is serialized at once, because the state in it may change later. If `BACKLOG` records are queued, the call waits for one
+        of them.
         """
         trace = {"trace_id": get_trace_id()} if get_trace_id() else {}
         frozen = orjson.dumps({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record}, default=str)
@@ -110,7 +112,10 @@ class Audit:
         self._unwritten.append(self._thread.submit(copy_context().run, self._write_masked, user, frozen))
 
     def _write_masked(self, user: str, frozen: bytes) -> None:
-        """Write the record with its secrets masked; a record without secrets, as most are, is written as it is."""
+        """Write the record to the log with its secrets masked.
+
+        Most records contain no secret and are written unchanged, which is faster.
+        """
         if is_free_of_secrets(frozen.decode()):
             self._log.write(user, frozen)
         else:
@@ -118,7 +123,7 @@ class Audit:
 
 
 def trim_state(agent: AgentState) -> JsonObject:
-    """Return the agent state as operations staff need it: cards without previews and button nonces, and only the latest entries."""
+    """Return the agent state for audit records: only its latest entries, and the cards in it without previews and nonces."""
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
     confirmations = [entry.without(*left_out).to_stored() for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]]
     return {**agent.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}

@@ -1,6 +1,6 @@
-"""Typed commands such as /status, answered by fixed code in every safety mode; the model is not asked.
+"""Handles typed commands such as /status with fixed code and without the model, in every safety mode.
 
-Of the commands here only /new changes anything. Features have further commands of their own.
+Of the commands here only /new changes anything. Features register further commands of their own.
 """
 
 from collections.abc import Awaitable, Callable
@@ -40,9 +40,9 @@ def list_commands(actor: Actor, session: str) -> tuple[str, ...]:
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle one typed command, or a card button that stands for one.
+    """Handle one typed command, or a click on a card button that works like a command.
 
-    An unknown command is answered with the list of those that exist.
+    An unknown command is answered with the list of known commands.
     """
     said = Command.model_validate(row.body)
     feature = tools.features.commands.get(said.name)
@@ -63,9 +63,9 @@ async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, session: Session, tools: Tools) -> None:
-    """Handle the two card buttons that decide nothing.
+    """Handle a click on one of the two card buttons that decide nothing.
 
-    "check" looks again at a call with unknown outcome, "details" shows the exact call.
+    "check" looks in the portal whether a call of unknown outcome was executed. "details" shows the exact call.
     """
     entry = session.state.cards.get(said.confirmation_id)
     rows: list[OutboxRow] = []

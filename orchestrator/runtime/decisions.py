@@ -1,6 +1,6 @@
 """Applies a person's decision about a card, and closes expired cards.
 
-Decisions are handled in the express lane, so they are not held up by a running turn of the same chat.
+Decisions are handled in the express lane (a second queue of the session), so they do not wait for a running turn of the same chat.
 """
 
 import contextlib
@@ -35,9 +35,9 @@ The API itself answers it: the chat of the card shows what changed, and nothing 
 
 
 async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Apply one decision about a card: a button click, a typed answer or a decision over the API.
+    """Apply one decision about a card: a button click, a typed reason for a denial, or a decision over the HTTP API.
 
-    The card is edited, and the click is answered exactly once.
+    The card is edited to show the result, and a button click is answered exactly once.
     """
     actor = await _admit_decider(row, session, tools)
     if actor is None:
@@ -67,7 +67,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Close a card whose time is over, and edit it to say so."""
+    """Close a card that nobody decided in time, and edit the card to say so."""
     confirmation_id = CardTimerDue.model_validate(row.body).confirmation_id
     entry = session.state.cards.get(confirmation_id)
     timer = confirmations.drop_timer(entry or Card(confirmation_id=confirmation_id), session)
@@ -85,7 +85,7 @@ async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _ButtonClick:
-    """A decision about a card, and in which chat it is answered."""
+    """A person's decision about a card, with the chat in which it is answered. The decision may also come from the HTTP API."""
 
     decision: Decision
     toast: str
@@ -101,15 +101,18 @@ class _ButtonClick:
 
 
 def _find_reply_chat(row: InboxRow, session: Session) -> str:
-    """Return the chat in which the person is answered: for a lead who got a copy of the card their own chat, else the card's chat."""
+    """Return the chat in which the deciding person is answered.
+
+    A lead (head of sales) who got a copy of the card is answered in their own chat, anybody else in the card's chat.
+    """
     entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id) or NO_CARD
     return row.actor_key if row.actor_key in (entry.told or ()) else session.key
 
 
 def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
-    """Return the message that tells a lead, in their own chat, that their click or reason could not be handled; empty for other people.
+    """Return the message that tells a lead (head of sales) in their own chat that their click or reason could not be handled.
 
-    The requester gets a separate message.
+    The list is empty if the input came from anybody else. The requester of the card gets a separate message.
     """
     entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
     if entry is None or (door := _find_reply_chat(row, session)) == session.key:
@@ -119,9 +122,9 @@ def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
 
 
 async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the person who decides, with their present rights, or None if the person has lost access.
+    """Return the person who decides, with their present rights; None if they have lost access.
 
-    That person is told so in the chat in which they clicked.
+    In that case they are told so in the chat where they clicked, and the input is finished.
     """
     door = _find_reply_chat(row, session)
     said = CardDecision.model_validate(row.body)
@@ -138,7 +141,7 @@ async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor
 
 
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
-    """Run a call that was approved before the process stopped and that never started, and tell the result."""
+    """Run a call that was approved but not started before the process stopped, and send the result to the chat."""
     decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
     if decided.reopened and decided.notice is not None:
         told = outbox.build_reply_row(session.key, build_reply(decided.notice), session.now)
@@ -160,9 +163,9 @@ def _is_void(decided: DecisionResult) -> bool:
 
 
 def _build_refusals(decided: DecisionResult, press: _ButtonClick, session: Session, row: InboxRow) -> list[DecisionRefused]:
-    """Return the journal event of a decision over the API that had no effect; otherwise an empty list.
+    """Return the journal event that says why a decision over the HTTP API had no effect; an empty list for any other decision.
 
-    The event is the answer that the API gives, and the record of who tried.
+    The API answers its caller with this event. It also records who tried to decide.
     """
     entry = session.state.cards.get(press.decision.confirmation_id) or NO_CARD
     if not press.quiet or not _is_void(decided) or decided.notice is None or _is_same(press.decision, entry):
@@ -171,7 +174,10 @@ def _build_refusals(decided: DecisionResult, press: _ButtonClick, session: Sessi
 
 
 def _is_same(decision: Decision, entry: Card) -> bool:
-    """Whether the card was already decided by this very decision, which arrived twice or whose process died while handling it."""
+    """Return whether the card was already decided by this same decision.
+
+    This happens if the decision arrived twice, or if a process crashed while handling it.
+    """
     return bool((entry.approved_by if decision.approve else entry.denied_by) == decision.actor.key)
 
 
@@ -189,7 +195,10 @@ def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRe
 
 
 def _build_announcement(entry: Card, press: _ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return the messages stored in the commit of the decision itself, before the call runs."""
+    """Return the messages to store together with the decision, before the call runs.
+
+    They are the card with its new status and the short answer (toast) to the button click.
+    """
     now, decision = session.now, press.decision
     status = "approved" if decision.approve else "denied"
     said = {"reason": decision.reason} if decision.reason and not decision.approve else {}
@@ -203,7 +212,7 @@ def _build_announcement(entry: Card, press: _ButtonClick, session: Session) -> l
 
 
 def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: Session, tools: Tools) -> list[OutboxRow]:
-    """Return the card as it is after the decision, and a message to the person if the decision had no effect."""
+    """Return the messages that follow a decision: the card in its new state, and a message to the person if the decision had no effect."""
     rows: list[OutboxRow] = []
     now, decision = session.now, press.decision
     entry = session.state.cards.get(decision.confirmation_id)
@@ -227,9 +236,9 @@ def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: S
 
 
 def _find_successor(confirmation_id: str, session: Session) -> str:
-    """Return the id of the open card that replaced this one because its record or the rules changed; "" if there is none.
+    """Return the id of the waiting card that replaced this card because its record or the rules had changed; "" if there is none.
 
-    A crash may have kept that card from being shown.
+    The new card may not have been shown yet because of a crash.
     """
     entries = session.state.cards
     wanted = build_effect_id(f"{entries[confirmation_id].effect_id}/again")
@@ -237,9 +246,9 @@ def _find_successor(confirmation_id: str, session: Session) -> str:
 
 
 def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return the message that tells the requester what the lead decided, because an edited card alone sends no notification.
+    """Return the message that tells the requester what the lead (head of sales) decided; editing the card alone causes no notification.
 
-    Empty if no lead was asked or the requester decided.
+    The list is empty if no lead was asked, or if the requester decided.
     """
     entry = session.state.cards.get(press.decision.confirmation_id)
     if not press.leads_notified or entry is None or press.decision.actor.key == entry.requested_by:
@@ -269,7 +278,7 @@ def _build_lead_approved_row(entry: Card, who: str, outcome: Outcome, session: S
 
 
 def _build_expiry_rows(entry: Card, session: Session) -> list[OutboxRow]:
-    """Return the messages that tell the requester and the leads that nobody decided in time."""
+    """Return the messages that tell the requester and the leads that nobody decided in time; an empty list if no lead was asked."""
     if not entry.told:
         return []
     about = {"who": ", ".join(entry.told_names or ()), "what": find_title(entry)}
@@ -284,9 +293,9 @@ def find_title(entry: Card) -> str:
 
 
 def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:
-    """Return the card of a call that has run, with its undo button where undo is possible.
+    """Return the card of a call that has run. It has an undo button if the call can be undone.
 
-    If the call was an undo, the card of the call that it undid is returned too.
+    If the call was an undo itself, the card of the undone call is returned, too. `at` is the chat in which the decision was made.
     """
     entries = session.state.cards
     original = undo_policy.find_original(entries[confirmation_id], entries)

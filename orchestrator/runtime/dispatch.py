@@ -18,7 +18,7 @@ MAX_ATTEMPTS = 3
 
 
 async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle one input to its end; an input of unknown kind is quarantined (set aside for good). Errors of the handler are passed on."""
+    """Handle one input completely. An input of unknown kind is quarantined (set aside for good). Raises the errors of the handler."""
     match row.kind:
         case "message":
             whole = await merge_inputs.merge_fragments(row, session, tools.store)
@@ -46,7 +46,7 @@ def _find_handler(row: InboxRow, tools: Tools) -> Handler | None:
 async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> None:
     """Quarantine an input that cannot be handled (set it aside for good), after telling the person.
 
-    The person is told first: a crash in between repeats that message under the same key, but it is never left out.
+    If a crash happens between the two, the person is told again; the message has the same key, so it replaces the first one.
     """
     store = tools.store
     if Address.parse(session.key).channel not in TALK_CHANNELS:  # nobody reads such sessions
@@ -65,9 +65,9 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
 
 
 async def _quarantine_system_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Log the failure of an input that no person sent.
+    """Log that an input which no person sent could not be handled.
 
-    If it is a timer's, the timer is set again, because a timer whose input is quarantined never fires again.
+    If the input came from a timer, set the timer again. Otherwise the timer would never fire any more.
     """
     log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
     if row.kind != TimerDue.KIND:

@@ -1,4 +1,4 @@
-"""What a feature registers with the runtime, and the tools that its handlers are given. To add a feature, see CONTRIBUTING.md."""
+"""Defines what a feature registers with the runtime (`Feature`) and the services that its handlers get (`Tools`). See CONTRIBUTING.md."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ A draft may be dropped.
 
 @dataclass(frozen=True, kw_only=True)
 class Feature:
-    """What one feature registers, or what all features register together; a part that is not used is empty."""
+    """The handlers and tasks that one feature registers, or those of all features together. Fields that are not used are empty."""
 
     inbox: Mapping[str, Handler] = field(default_factory=dict)
     """Handlers of the feature's own inputs, by the kind of the inbox row."""
@@ -105,15 +105,15 @@ class Stoppable(Protocol):
 
     @property
     def actor(self) -> Actor:
-        """The person who requested it."""
+        """The person who requested the work."""
 
     def stop(self) -> None:
-        """Ask the work to stop soon; a call that was already sent is awaited."""
+        """Ask the work to stop soon. If a call was already sent, the work first waits for its answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tools:
-    """The services that turns and decisions use; built once by bootstrap."""
+    """The services that handlers of inputs use. One instance is built per process by `bot/bootstrap.py`."""
 
     store: AsyncStore
     gate: Gate

@@ -19,10 +19,10 @@ SYSTEM: Final = {"key": "system", "name": "system"}
 
 
 async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """Return the message as an input of another kind if it answers a question of the bot; None for any other message.
+    """Return the answer to a question of the bot as an input of its own kind; None if the message is no such answer.
 
-    A new value for a field of a card must reply to the very message that asked for it. The reason for a denial is the next message of the
-    lead (head of sales) in the chat in which they were asked. Raises StoreError.
+    A new value for a field of a card counts if the message is a reply to the bot's question for it. The reason for a denial is the next
+    message of the lead (head of sales) in the chat where they were asked. Raises StoreError.
     """
     said = parse_input(row)
     if not isinstance(said, TextMessage) or said.origin != "typed" or not said.text or said.pieces is not None:
@@ -40,7 +40,10 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
 
 
 def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | None:
-    """Return the event that drops a request which arrived before its person's /stop and had not begun; None for any other request."""
+    """Return the event that drops the request in `row`; None if the request is to be handled.
+
+    A request is dropped if its person sent /stop after it arrived and before its turn began.
+    """
     if not is_cancelled(row, session) or session.state.turn_id == row.id:
         return None
     at = find_stop_time(session.state, row.actor_key)
@@ -48,7 +51,10 @@ def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | Non
 
 
 def is_cancelled(row: InboxRow, session: Session) -> bool:
-    """Whether the person sent /stop after this request arrived, or somebody allowed to stop it did so while it ran."""
+    """Return whether the request in `row` was cancelled.
+
+    It was if its person sent /stop after it arrived, or if its running turn was stopped.
+    """
     turn = session.state.turn
     if turn is not None and turn.turn_id == row.id and turn.stopped:
         return True
@@ -56,15 +62,15 @@ def is_cancelled(row: InboxRow, session: Session) -> bool:
 
 
 def wake_workers(store: AsyncStore) -> None:
-    """Wake the worker for an input that a handler stored in another lane; nothing else tells the worker of such inputs."""
+    """Wake the worker, so that it handles an input that was stored for another session or lane. Nothing else tells the worker of it."""
     for listener in store.listeners:
         listener()
 
 
 def build_cross_session_row(kind: str, row: InboxRow, home: str, body: JsonObject, session: Session) -> InboxRow:
-    """Return an inbox row of `kind` for the session `home`, caused by `row`.
+    """Return an inbox row of `kind` with which the input `row` of one session causes work in another session, `home`.
 
-    It is stored only once per `row` and session. The caller must wake the workers once it is stored.
+    It is stored only once for the same `row`, `kind` and `home`. The caller must wake the workers after storing it.
     """
     return InboxRow(
         id=generate_id(),
@@ -79,9 +85,9 @@ def build_cross_session_row(kind: str, row: InboxRow, home: str, body: JsonObjec
 
 
 def _restate(row: InboxRow, said: Input) -> InboxRow:
-    """Return the same message as an input of another kind.
+    """Return an inbox row for the same message, with the input `said` in place of the original one.
 
-    Its id is derived from that of the message, so building it again after a crash gives the same input.
+    The new id is computed from the original id, so building the row again after a crash gives the same row.
     """
     return InboxRow(
         id=uuid5(UUID_NAMESPACE, f"{row.id}/{said.KIND}").hex,
@@ -96,9 +102,9 @@ def _restate(row: InboxRow, said: Input) -> InboxRow:
 
 
 def build_system_row(kind: str, session: str, source: str, now: datetime, *, body: JsonObject | None = None) -> InboxRow:
-    """Return an inbox row that no person sent, for `session`; it is stored only once per `source`.
+    """Return an inbox row for `session` that no person sent. It is stored only once for each `source`.
 
-    It goes into the express lane, so it does not wait for people's requests.
+    It goes into the express lane (a second queue of the session), so it does not wait for the requests of people.
     """
     return InboxRow(
         id=generate_id(),

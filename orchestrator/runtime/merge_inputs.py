@@ -1,7 +1,7 @@
-"""Merges messages that were sent separately but form one request; interprets none of them.
+"""Merges messages that were sent separately but form one request. It does not interpret their text.
 
-These are the parts of a paste cut by the messenger, forwards with the person's comment, and short messages in quick succession. Quoted text
-stays apart from the person's own words: it must never act as an instruction.
+There are three cases: parts of a long paste that the messenger cut, forwarded messages with the person's comment, and short messages in
+quick succession. Quoted text is kept apart from the person's own words, because it must never act as an instruction.
 """
 
 import asyncio
@@ -47,9 +47,10 @@ class _Piece(NamedTuple):
 
 
 async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """Return the input merged with the messages that belong to it, in the place of the first; None if nothing is left to handle.
+    """Return the input merged with the messages that continue it; None if nothing is left to handle.
 
-    A turn that has already begun is left as it is, and so is an input that was merged before a crash.
+    The merged input keeps the id of the first message. If the turn of the input has already begun, or if the input was merged before a
+    crash, it is returned unchanged.
     """
     asked = await recognize_answer(row, session, store)
     if asked is not None:
@@ -77,22 +78,23 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
 
 
 def _read_piece(row: InboxRow) -> _Piece | None:
-    """Return the message if the person wrote or forwarded it; None for a button, a choice or a voice message."""
+    """Return the row with its message, if the person typed or forwarded it; None for a button, a choice or a voice message."""
     said = parse_neighbour(row)
     return _Piece(row, said) if isinstance(said, TextMessage) and said.origin == "typed" else None
 
 
 def _find_fault(length: int) -> Notice | None:
-    """Return the message why a text of `length` characters cannot be handled (too long, or no text at all); None if it can."""
+    """Return the message that says why a text of `length` characters cannot be handled: too long, or empty; None if it can."""
     if length > MAX_PASTE:
         return Notice(code="too-long", args={"length": length, "limit": MAX_PASTE})
     return None if length else Notice(code="only-text")
 
 
 async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore) -> list[_Piece]:
-    """Return the first message with those that continue it.
+    """Return the first message and the messages that continue it.
 
-    One that was taken up on arrival waits only for a forward that may still be on its way.
+    If `first` has only just arrived, nothing can be queued behind it. Then the function waits only if `first` may be the comment on a
+    forwarded message that has not arrived yet.
     """
     if _find_pause([first]) or session.now - first.row.received_at >= FRESH:
         return await _wait_for_fragments(first, store)
@@ -104,12 +106,12 @@ async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore)
 
 
 def _may_be_comment(said: TextMessage) -> bool:
-    """Whether this message may be a comment that a forward will follow; never so where the messenger gives no sending times."""
+    """Return whether the message may be a comment that comes before a forwarded one; False if the messenger gives no sending times."""
     return bool(said.text) and not said.quoted and said.at is not None
 
 
 async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
-    """Return the messages that have arrived and belong together, waiting a moment for the next one where more are likely."""
+    """Return the messages that have arrived and form one request. While more are likely to come, wait a moment for the next."""
     pieces = await _read_fragments(first, store)
     while pause := _find_pause(pieces):
         await asyncio.sleep(pause)
@@ -131,7 +133,7 @@ def _find_pause(pieces: Sequence[_Piece]) -> float:
 
 
 async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
-    """Return the first message and those that the same person sent right after it, as far as they belong together."""
+    """Return the first message with the next messages in the inbox, as long as they come from the same person and continue it."""
     pieces, length = [first], _count_chars(first)
     for row in await store.list_waiting_inbox(first.row.session, first.row.lane):
         if row.id == first.row.id:
@@ -147,7 +149,7 @@ async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
 
 
 def _is_continuation(pieces: Sequence[_Piece], after: _Piece) -> bool:
-    """Whether `after` continues the last of `pieces`."""
+    """Return whether the message `after` continues the last message of `pieces`."""
     last = pieces[-1]
     if not _is_at_once(last, after):
         return False
@@ -164,7 +166,10 @@ def _is_continuation(pieces: Sequence[_Piece], after: _Piece) -> bool:
 
 
 def _is_joined_forward(pieces: Sequence[_Piece], after: _Piece) -> bool:
-    """Whether `after` is another forward, or the single comment before or after the forwards; needs the sending times of both."""
+    """Return whether `after` is one more forwarded message, or the only comment on the forwarded messages in `pieces`.
+
+    The result is False if the messenger gives no sending times.
+    """
     if _measure_gap(pieces[-1], after) is None:
         return False
     return _is_of_others(after) or not any(piece.said.text for piece in pieces)
@@ -176,7 +181,7 @@ def _measure_gap(piece: _Piece, after: _Piece) -> int | None:
 
 
 def _is_of_others(piece: _Piece) -> bool:
-    """Whether the message holds only text of somebody else, as a forward does."""
+    """Return whether the message holds only text of somebody else, as a forwarded message does."""
     return not piece.said.text and bool(piece.said.quoted)
 
 
@@ -185,9 +190,9 @@ def _is_cut(piece: _Piece) -> bool:
 
 
 def _is_at_once(piece: _Piece, after: _Piece) -> bool:
-    """Whether two messages were sent at about the same time.
+    """Return whether two messages were sent at about the same time.
 
-    The messenger's clock counts where it is given, because a bot that was offline receives everything together.
+    If the messenger gives no sending times, the times of arrival count. These are less exact: a bot that was offline receives all at once.
     """
     seconds = _measure_gap(piece, after)
     return (
@@ -200,7 +205,7 @@ def _count_chars(piece: _Piece) -> int:
 
 
 def _join(pieces: Sequence[_Piece]) -> _Piece:
-    """Return one input made of all `pieces`, in the place of the first."""
+    """Return all `pieces` merged into one message, which keeps the id of the first."""
     first = pieces[0]
     text, quoted = _split_cut_paste(pieces) if _is_cut(first) and not _is_mixed(pieces) else _split_own_and_quoted(pieces)
     kept = first.said.model_dump(include={"at", "message_id"}, exclude_unset=True)
@@ -214,7 +219,10 @@ def _is_mixed(pieces: Sequence[_Piece]) -> bool:
 
 
 def _split_cut_paste(pieces: Sequence[_Piece]) -> tuple[str, str]:
-    """Split a cut paste into the person's short first line, if there is one, and the pasted text, which counts as quoted."""
+    """Return (the person's own words, the pasted text) of a long paste that the messenger cut.
+
+    A short first line that ends with a colon counts as the person's own words. Without one, they are "".
+    """
     everything = "\n".join(piece.said.text or piece.said.quoted for piece in pieces)
     line, _, rest = everything.partition("\n")
     own = bool(pieces[0].said.text) and len(line) <= LEAD_IN and line.rstrip().endswith(":")
@@ -222,7 +230,7 @@ def _split_cut_paste(pieces: Sequence[_Piece]) -> tuple[str, str]:
 
 
 def _split_own_and_quoted(pieces: Sequence[_Piece]) -> tuple[str, str]:
-    """Split `pieces` into the person's own words and quoted text; a cut part counts as a paste whoever sent it."""
+    """Return (the person's own words, the quoted text) of all `pieces`. A message that the messenger cut counts as quoted."""
     own = [piece.said.text for piece in pieces if not _is_cut(piece)]
     others = [piece.said.quoted or (piece.said.text if _is_cut(piece) else "") for piece in pieces]
     return "\n".join(filter(None, own)), "\n\n".join(filter(None, others))

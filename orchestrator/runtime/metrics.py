@@ -1,7 +1,7 @@
-"""Counts the work of this process (turns, calls, cards) from the events it commits.
+"""Counts the work of this process (turns, calls, cards) from the events that its sessions commit.
 
-Holds no text of people and depends on no metrics library. A name that comes from a model, a provider or a portal never becomes a label:
-only codes defined in this code base do.
+It keeps no text of people and depends on no metrics library. Names that come from a model or a portal never become labels of metrics; only
+codes defined in this code base do.
 """
 
 from typing import Final, Protocol
@@ -27,32 +27,39 @@ GATE_REFUSALS: Final = frozenset({"frozen", "frozen-card", "denied-by-model"})
 
 
 class Meter(Protocol):
-    """Receives the counts. Its methods are called in the event loop: they must not block, and exceptions are only logged."""
+    """Receives the counts of this process and stores them as metrics.
+
+    Its methods are called in the event loop, so an implementation must not block. An exception in them is only logged.
+    """
 
     def count_turn(self, result: str) -> None:
-        """Count a finished turn by its result."""
+        """Count a finished turn; `result` is the reason for its end, such as "failed"."""
 
     def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
-        """Count one iteration with a model answer; `model` is the provider's own name and may be any text."""
+        """Count an answer of the model, with its duration and the tokens of prompt and completion.
+
+        `model` is the name that the provider gives, so it may be any text.
+        """
 
     def count_model_failure(self) -> None:
-        """Count one iteration without a usable model answer."""
+        """Count an iteration in which the model gave no usable answer."""
 
     def count_call(self, call_class: str, outcome: str) -> None:
-        """Count one call of the portal by outcome.
+        """Count one call of the portal by its class (a word such as "delete") and its outcome.
 
-        The outcome is succeeded, refused or unknown, or what a later read of the portal found about an unknown one.
+        The outcome is "succeeded", "refused" or "unknown". When the bot later looks in the portal for the result of an unknown call, this
+        is counted as one more call, with an outcome such as "found_done".
         """
 
     def count_refusal(self, code: str) -> None:
-        """Count a step that the gate refused."""
+        """Count a step that the gate refused; `code` says why."""
 
     def count_confirmation(self, became: str) -> None:
-        """Count a card that was requested, approved, denied, expired or superseded."""
+        """Count a card whose state `became` "requested", "approved", "denied", "expired" or "superseded"."""
 
 
 def count_commit(commit: Commit, meter: Meter) -> None:
-    """Pass the events of the commit, and of the earlier steps stored with it, to `meter`."""
+    """Pass the events of a commit to `meter`, together with those of buffered steps that are stored with it."""
     for step in (*commit.earlier, commit):
         for event in step.events:
             _count(event, meter)
@@ -99,7 +106,7 @@ def _count_card(event: Event, meter: Meter) -> None:
 
 
 def to_class_word(call_class: str) -> str:
-    """Return the gravest class of a call as a word from `CLASSES`, "other" for unknown letters."""
+    """Return the gravest class in `call_class` ("DW") as a word from `CLASSES` ("delete"); "other" for unknown letters."""
     return next((word for letter, word in CLASSES.items() if letter in call_class), OTHER)
 
 

@@ -1,7 +1,7 @@
-"""Builds rows for the outbox: replies, cards, toasts. Pure; `bot` renders them.
+"""Builds rows of the outbox (messages to people): replies, cards, toasts. It only builds values; `bot` renders and sends the messages.
 
-A card keeps one key, so it is edited in place. For channels without delivery, such as the HTTP API, the messages become journal events,
-which clients fetch.
+All messages about one card have the same key, so the card is edited in place. For channels to which nothing is sent, such as the HTTP API,
+messages become journal events, which clients fetch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,46 +17,46 @@ from state.journal.store import OutboxRow
 
 
 def build_reply_row(session: str, reply: Reply, now: datetime, *, key: str = "") -> OutboxRow:
-    """Return the outbox row of a reply in the chat; with a `key` it replaces the earlier message with that key."""
+    """Return the outbox row of a reply in the chat. With a `key`, it replaces the earlier message that has this key."""
     return build_row(session, "reply", reply.model_dump(mode="json"), now, key)
 
 
 def build_card_row(session: str, entry: Card, now: datetime, *, stage: int = 1) -> OutboxRow:
-    """Return the outbox row of a card in its present state; `stage` 2 asks for the second tap."""
+    """Return the outbox row that shows a card in its present state. `stage` 2 asks for the second of two taps."""
     body = entry.without("params", "before", "provenance").to_stored() | {"stage": stage}
     return build_row(session, "card", body, now, f"card:{entry.confirmation_id}")
 
 
 def build_details_row(session: str, entry: Card, now: datetime) -> OutboxRow:
-    """Return the outbox row that describes the call of a card in full, in words."""
+    """Return the outbox row of a message that describes the call of a card completely and in words."""
     return build_row(session, "details", entry.without("params", "before", "provenance", "nonce").to_stored(), now, "")
 
 
 def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:
-    """Return the outbox row of a message whose text is shown unchanged, as code."""
+    """Return the outbox row of a message whose text is shown unchanged, in the format for code."""
     return build_row(session, "code", {"text": text}, now, "")
 
 
 def build_news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
-    """Return the outbox row of news: a change in the portal that the person did not make. It is not part of their conversation.
+    """Return the outbox row of news: a message about a change in the portal that the person did not make.
 
-    With `quiet` in the body it arrives without a sound.
+    News is not part of the person's conversation with the bot. If `body` contains `quiet`, the message arrives without a sound.
     """
     return build_row(session, "news", body, now, "")
 
 
 def build_file_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
-    """Return the outbox row of a list sent as a file, whose rows were computed by code.
+    """Return the outbox row of a message with a list as a file. The rows of the list come from the program, not from the model.
 
-    The body is {columns, rows} and optionally {name, format: "xlsx" or "csv", links, caption: a notice}.
+    `body` is {columns, rows} and optionally {name, format: "xlsx" or "csv", links, caption: a notice}.
     """
     return build_row(session, "file", body, now, key)
 
 
 def build_toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
-    """Return the outbox row of the short answer (toast) to one button click.
+    """Return the outbox row of a toast: the short answer to the button click with the id `callback_id`.
 
-    It has its own ordering key, so it does not wait for other messages of the chat.
+    A toast is ordered apart from the other messages of the chat, so it does not wait for them.
     """
     return build_row(f"{session}:toast", "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
 
@@ -76,9 +76,10 @@ RELAYED: Final = "retold"
 
 
 def split_pulled_rows(rows: Sequence[OutboxRow], session: str, cause: str) -> tuple[list[AnswerGiven], Sequence[OutboxRow]]:
-    """Split the outbox rows of a commit into journal events and rows to deliver.
+    """Split the outbox rows of a commit into (journal events, rows to deliver).
 
-    The messages to a session that fetches its answers become events; all others are delivered.
+    If clients fetch the answers of this session, as over the HTTP API, the messages to it become AnswerGiven events. `cause` is the id of
+    the input that is answered. All other messages are delivered.
     """
     if not Address.parse(session).is_pulled:
         return [], rows

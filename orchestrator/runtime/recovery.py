@@ -1,4 +1,4 @@
-"""Restores a session that is opened after a crash: unknown outcomes are looked up in the portal and told, approved calls are resumed."""
+"""Restores a session that is opened after a crash: looks up unknown outcomes in the portal, and resumes approved calls."""
 
 import logging
 from collections.abc import Callable
@@ -23,9 +23,9 @@ RECHECK = TIMER
 
 
 async def recover(session: Session, tools: Tools) -> None:
-    """Recover the session before any of its inputs is handled. Sends no write that may already have been sent.
+    """Restore the session before any of its inputs is handled. A write that may already have been sent is never sent again.
 
-    The worker calls it each time it opens a session.
+    The worker calls this each time it opens a session.
     """
     for found in await tools.gate.recover(session, announce=_build_announcer(session, tools)):
         await _tell_unclear(found, session, tools)
@@ -39,9 +39,9 @@ async def recover(session: Session, tools: Tools) -> None:
 
 
 async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools) -> Timer | None:
-    """Look in the portal whether a call of unknown outcome happened, once the portal must have finished it.
+    """Look in the portal whether a call of unknown outcome was executed, but only when the portal must have finished it.
 
-    Returns a timer for a later look if it is still too early, otherwise None.
+    Return a timer for a later look if it is too early, otherwise None.
     """
     row = await session.find_effect(effect_id)
     if row is not None and row.status == "unknown" and (left := calculate_wait(row, session)):
@@ -52,7 +52,10 @@ async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools)
 
 
 async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
-    """Look now whether a call happened if its outcome is still unknown, because a person asked for it; the person is told the result."""
+    """Look in the portal at once whether a call of unknown outcome was executed, and tell the person the result.
+
+    Nothing is done if the outcome is known.
+    """
     row = await session.find_effect(effect_id)
     if row is None or row.status != "unknown":
         return
@@ -61,15 +64,16 @@ async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
 
 
 async def _tell_unclear(found: RecoveredEffect, session: Session, tools: Tools) -> None:
-    """Tell the person if the outcome is still unclear; a clear verdict was already told in the commit that stored it."""
+    """Tell the person that the outcome is still unclear. Any other result was already told in the commit that stored it."""
     if found.reconciled.verdict == "unclear":
         await session.commit(actor="system", outbox=_build_announcer(session, tools)(found))
 
 
 def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffect], list[OutboxRow]]:
-    """Return a function that builds the messages about a call whose answer was lost; the gate calls it with its finding.
+    """Return a function that builds the messages about the call in its argument, whose outcome was looked up in the portal.
 
-    The messages are a sentence, the card in its new state, and for an undo the card of the call that it undid.
+    The messages are a sentence and, if there is one, the card in its new state. For an undo, the card of the undone call follows. The gate
+    calls the function.
     """
 
     def rows(found: RecoveredEffect) -> list[OutboxRow]:
@@ -94,7 +98,7 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
 def _find_undo_offer(found: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
     """Return the effect id if the call turned out to have succeeded and can be undone; otherwise an empty tuple.
 
-    It is for calls without a card, for which no other message offers undo.
+    The result is used only for calls without a card. With a card, the undo button is on the card.
     """
     deps, done = tools.gate.deps, replace(found.row, status="succeeded", updated_at=now)
     offered = found.reconciled.verdict == "done" and undo_policy.is_undo_offered(
@@ -113,5 +117,5 @@ def _build_verdict_notice(found: RecoveredEffect) -> Notice:
 
 
 def _is_partly_known(seen: Reconciled) -> bool:
-    """Whether the portal shows the outcome of some commands of a batch, while the batch as a whole is unclear."""
+    """Return whether the outcome of a batch is unclear as a whole, while the portal shows the outcome of some of its commands."""
     return seen.verdict == "unclear" and any(report.status != "unknown" for report in seen.commands)

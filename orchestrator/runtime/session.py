@@ -1,7 +1,7 @@
-"""One session under its lease: its state, the only way to append to its journal, and read-only views for the front ends.
+"""One open session: its state and the only way to append to its journal. The process holds the session's lease while it is open.
 
-Tasks of one process (a turn and a decision) commit one after the other; between processes the lease decides, and the database refuses a
-commit under a lost lease (by its epoch, a number that grows with each holder). docs/adr/0014-cost-of-a-turn.md says which steps are
+Tasks of one process (a turn and a decision) commit one after the other. Of several processes only the holder of the lease may commit: each
+holder has a higher epoch number, and the database refuses commits with an old one. docs/adr/0014-cost-of-a-turn.md says which steps are
 committed at once and which are buffered until the next commit.
 """
 
@@ -56,7 +56,7 @@ INLINE_RESULT = 2048
 
 
 class Session:
-    """One open session, created by `open_session`. It implements the `Ledger` that the gate uses."""
+    """One open session of a conversation, created by `open_session`. The gate uses it as its `Ledger`."""
 
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
         """Set up the session with a state that was loaded; call `open_session` instead."""
@@ -94,11 +94,11 @@ class Session:
         return self._clock.now()
 
     def mark(self) -> str:
-        """Return a mark for `measure_since` that stays valid when the system clock is set."""
+        """Return the present moment as a text for `measure_since`. Unlike a time, it stays correct when the system clock is changed."""
         return self._clock.mark()
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """Return the time since `mark`; None if it cannot be measured."""
+        """Return the time that has passed since `mark`; None if it cannot be measured."""
         return self._clock.measure_since(mark)
 
     @property
@@ -121,10 +121,10 @@ class Session:
         inbox_done: Sequence[str] = (),
         inbox_new: Sequence[InboxRow] = (),
     ) -> None:
-        """Append the events, with all buffered steps, in one transaction; then apply them to the state.
+        """Store the events and all buffered steps in one transaction, then apply the events to the state.
 
-        Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error nothing of this step is kept. Earlier buffered steps stay
-        buffered, or are stored by themselves if only this step conflicts.
+        Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error nothing of this step is stored. Earlier buffered steps stay
+        buffered; if only this step conflicts, they are stored without it.
         """
         named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
         step = self._prepare_step(replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new))
@@ -140,10 +140,10 @@ class Session:
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Apply the events to the state at once; store them with the next commit or after `BUFFER_SECONDS`.
+        """Apply the events to the state at once, but store them only with the next commit or after `BUFFER_SECONDS`.
 
-        Raises EffectConflict and then keeps nothing. Only for steps that a crash may undo: a commit or a `flush` must come before any
-        external effect that follows from them (a call, an answer).
+        A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). Raises
+        EffectConflict, and then keeps nothing.
         """
         named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
         step = self._prepare_step(replace(named, outbox=outbox, timers=timers))
@@ -160,17 +160,17 @@ class Session:
             await self._store_waiting()
 
     async def flush_plan(self) -> None:
-        """Store the buffered steps before a read of the portal, unless they are only results of earlier reads.
+        """Store the buffered steps before a read of the portal, unless all of them are results of earlier reads.
 
-        Losing those in a crash does no harm, since reads can be repeated.
+        Such results may be lost in a crash without harm, because the reads can be repeated.
         """
         if self._unreported_conflict is not None or not all(_is_reads_only(step) for step in self._buffered):
             await self._store_waiting()
 
     def _prepare_step(self, step: Commit) -> Commit:
-        """Return the step in the form in which it is stored.
+        """Return the step as it will be stored.
 
-        Events are encoded, large results are moved to the blob table, and messages become events if the session fetches its answers.
+        Events are encoded and large results moved to the blob table. Messages become events if clients fetch the answers of this session.
         """
         blobs: dict[str, str] = {}
         cause = get_trace_id() or next(iter(step.inbox_done), "")
@@ -179,7 +179,7 @@ class Session:
         return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=delivered, blobs=blobs)
 
     async def _check_effects(self, step: Commit) -> None:
-        """Check the effects of `step` against their expected statuses and keep their new rows. Raises EffectConflict on a mismatch."""
+        """Check that each effect of `step` has an expected status, and remember its new row. Raises EffectConflict if one has not."""
         changed: dict[str, EffectRow | None] = {}
         for change in step.effects:
             row = changed.get(change.effect_id) or await self.find_effect(change.effect_id)
@@ -189,10 +189,7 @@ class Session:
         self._effects |= changed
 
     async def _store_and_fold(self, step: Commit) -> None:
-        """Store the step and apply it to the state: both or neither, even if the caller is cancelled.
-
-        So the state never misses a stored event.
-        """
+        """Store the step with the buffered ones and apply it to the state: both or neither, even if the caller is cancelled."""
 
         def fold() -> None:
             self._buffered = []
@@ -215,9 +212,9 @@ class Session:
                     await run_to_end(self._store_one_by_one())
 
     async def _store_one_by_one(self) -> None:
-        """Store each buffered step by itself.
+        """Store each buffered step in a transaction of its own.
 
-        Steps that conflict are dropped, the state is loaded again, and EffectConflict is raised.
+        Steps with a conflict are dropped. In that case the state is loaded again, and EffectConflict is raised.
         """
         conflict: EffectConflict | None = None
         while self._buffered:
@@ -233,7 +230,7 @@ class Session:
             raise conflict
 
     async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[], None]) -> None:
-        """Write the steps in one transaction, then call `then`, even if the caller is cancelled."""
+        """Store the steps in one transaction, then call `then`. Both happen even if the caller is cancelled meanwhile."""
         if self._store_timer is not None:  # even if this fails: nothing may be stored behind a caller who then discards the session
             self._store_timer.cancel()
             self._store_timer = None
@@ -253,9 +250,9 @@ class Session:
         await self._store.commit_then(replace(steps[-1], earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
 
     def _keep_own_effects(self, steps: Sequence[Commit]) -> None:
-        """Keep the rows of unfinished effects that this session stored itself, so that they need no lookup.
+        """Keep the rows of unfinished effects that this session stored, so that `find_effect` needs no query for them.
 
-        That is safe: nobody else may change them while the lease is held, and no step under a lost lease is stored.
+        This is safe, because nobody else can change these rows while this process holds the lease.
         """
         rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
         last = steps[-1]
@@ -273,9 +270,9 @@ class Session:
         self._seq += len(step.encoded_events)
 
     def _store_soon(self) -> None:
-        """Start a task that stores the buffered steps; called by the timer.
+        """Start a task that stores the buffered steps. The timer set by `buffer` calls this.
 
-        After an error the next commit tries again, and its caller gets the error or the conflict.
+        After an error, the next commit tries again, and its caller gets the error.
         """
         self._store_timer = None
         task = asyncio.ensure_future(self._store_waiting())
@@ -292,7 +289,7 @@ class Session:
             log.warning("what was noted is not stored yet: %s", error, extra={"action": "note_not_stored", "session": self.key})
 
     def _raise_dropped_conflict(self) -> None:
-        """Raise the EffectConflict of a dropped step that no caller has received yet."""
+        """Raise the EffectConflict of a buffered step that was dropped in the background, if no caller has got it yet."""
         dropped, self._unreported_conflict = self._unreported_conflict, None
         if dropped is not None:
             raise dropped
@@ -324,9 +321,9 @@ class Session:
         return await self._store.list_effects(self.stream, status)
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
-        """Return the calls of all sessions that changed `record` ("deal:481"), oldest first.
+        """Return the calls of all sessions that changed `record` ("deal:481") or were meant to, oldest first.
 
-        All that were journaled `within` this time are returned, and possibly some earlier ones.
+        All calls of the last `within` are included; some earlier calls may be, too.
         """
         return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT))
 
@@ -347,7 +344,7 @@ class Session:
             await self._store.release(self._lease)
 
     async def discard(self) -> None:
-        """Release the lease without storing the buffered steps, because the state may differ from the journal."""
+        """Release the lease without storing the buffered steps. Used when the state in memory may differ from the journal."""
         if self._store_timer is not None:
             self._store_timer.cancel()
         await self._store.release(self._lease)
@@ -364,9 +361,9 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
 
 
 def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
-    """Return the newest calls about `record` whose event id is greater than `after`, oldest first.
+    """Return the newest calls about `record` with an event id greater than `after`, oldest first.
 
-    Event ids are made by the machine's own clock, so they order by time. A row that fails its checksum is left out.
+    Event ids begin with the time, so comparing them compares times. A row that fails its checksum is left out.
     """
     youngest = [one.effect_id for one in store.list_last_index_entries(record, "call", MAX_CALLS) if one.event_id > after]
     rows = []

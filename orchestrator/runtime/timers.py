@@ -17,9 +17,9 @@ RETRY_AFTER = timedelta(hours=1)
 
 
 async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
-    """Return one inbox row for each due timer.
+    """Return one inbox row for each timer that is due.
 
-    The same timer gives its row the same `source`, so the row is stored only once.
+    A timer gives the row the same `source` each time, so the row is stored only once.
     """
     return [_build_row(timer, now) for timer in await store.list_due_timers(now)]
 
@@ -57,11 +57,11 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 def build_timer_deletion(row: InboxRow, session: Session) -> Timer:
-    """Return the timer row that deletes the timer of this input; without it the timer would stay due for ever."""
+    """Return the timer change that deletes the timer behind this input. A timer that is not deleted would stay due for ever."""
     return Timer(id=TimerDue.model_validate(row.body).timer, due_at=session.now, session=session.key, kind="", delete=True)
 
 
 def reschedule(row: InboxRow, session: Session) -> Timer:
-    """Return the same timer, due after `RETRY_AFTER`: it is for a recurring task whose input has failed too often."""
+    """Return the timer behind this input, set again for `RETRY_AFTER` later. Used when the handling of the input has failed too often."""
     due, body = TimerDue.model_validate(row.body), {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
     return Timer(id=due.timer, due_at=session.now + RETRY_AFTER, session=session.key, kind=due.kind, body=body)

@@ -1,7 +1,8 @@
-"""One turn: records the person's message, runs the engine, records the end and answers. Start reading here.
+"""Runs one turn: records the person's message, runs the engine, stores the end and the answer. Start reading the code here.
 
-A turn is an inbox row of the lane "turn". All messages of a turn are part of the commit that ends it, so the answer and its events are
-stored together or not at all. A crashed turn runs again from its beginning; recorded model answers and effect slots prevent any repetition.
+A turn begins with an inbox row of the lane "turn". The commit that ends the turn contains all its messages, so the answer and the events
+are stored together or not at all. After a crash the turn runs again from its beginning. Nothing is done twice, because the recorded answers
+of the model are used again and each effect has an id made of its place in the turn (its slot).
 """
 
 import asyncio
@@ -38,9 +39,9 @@ ANNOUNCED_FOR = timedelta(minutes=10)
 
 
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle one request to its end: run its turn and answer it.
+    """Handle one request completely: run its turn and answer the person.
 
-    Raises StoreError if the journal cannot be written; nothing further is done then.
+    Raises StoreError if the journal cannot be written; the turn then stops.
     """
     async with tools.turns:
         left_out = build_dropped_event(row, session)  # a /stop may have come while the request waited for a free place
@@ -52,7 +53,7 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
 
 @dataclass
 class _StartingTurn:
-    """A turn whose engine does not run yet; it notes a /stop that comes this early."""
+    """Stands for a turn whose engine does not run yet, and remembers a /stop that comes before it does."""
 
     actor: Actor
     stopped: bool = False
@@ -135,7 +136,7 @@ async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | 
 def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:
     """Return the message that tells a person in `chat` that they have no access any more.
 
-    A button click in a group is answered only by a toast, which others do not see and which ends the button's waiting state.
+    A click on a button in a group is answered only with a toast, which the other members do not see.
     """
     gone = Notice(code="no-access-any-more")
     callback = Click.model_validate(row.body).callback_id
@@ -145,7 +146,10 @@ def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list
 
 
 def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> TurnInput | None:
-    """Return what the person asks for in this turn; None if the input answers a question that is no longer open."""
+    """Return the request that this turn is about; None if the input answers a question that is no longer open.
+
+    If the person chose an answer to a question, this is the request that led to the question. `said` is the content of the input.
+    """
     if isinstance(said, ChoiceMade):
         question = session.state.question
         if not question or question.question_id != said.answers or not 0 <= said.option < len(question.options):
@@ -160,9 +164,10 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
 
 
 def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:
-    """Return the person's own words and the text of others, whether the door told them apart or the person pasted them in.
+    """Return (the person's own words, text of other people) of a message.
 
-    The request of a button is written by code. What a message announces («клиент пишет:») may come as the next message.
+    Other people's text is what the front end marked as quoted, what the person pasted in, and a whole message that the person announced in
+    the message before («клиент пишет:»). The text of a button is written by the program and is not split.
     """
     if said.origin == "button" or not said.text:
         return said.text, said.quoted
@@ -180,7 +185,7 @@ def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
-    """Whether the person may answer the question: only the one who was asked.
+    """Return whether the actor may answer the question: only the person who was asked may.
 
     In a group anybody can click, but the answer continues the request of the person who was asked.
     """
@@ -200,9 +205,9 @@ def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[
 
 
 async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, *, toasts: Sequence[OutboxRow] = ()) -> RecordedTurn:
-    """Record the input once, and return what is recorded of the turn already.
+    """Record the person's message, and return what an earlier run of this turn recorded before a crash.
 
-    That is nothing for a new turn; for a resumed turn it is what the crashed process recorded.
+    For a new turn that is nothing. For a resumed turn the message is not recorded again.
     """
     current = session.state.turn
     if current and current.turn_id == turn.turn_id:
@@ -230,13 +235,13 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
 
 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:
-    """Whether a /stop arrived while no process was running and still waits: its lane may be handled after this one."""
+    """Return whether a /stop of the actor waits in the inbox. It is in another lane and may be handled only after this turn."""
     waiting = await tools.store.list_waiting_inbox(session.key, "express")
     return any(isinstance(said := parse_neighbour(row), Command) and said.name == "stop" and row.actor_key == actor.key for row in waiting)
 
 
 def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
-    """Return the answered question again, in the same message, without its buttons and with the chosen answer."""
+    """Return the message with the bot's question again, now with the chosen answer and without buttons; an empty list without a choice."""
     if turn.choice is None:
         return []
     question = turn.choice.question
@@ -246,9 +251,9 @@ def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRo
 
 
 async def _run_engine(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
-    """Run the engine and return its end, or the end that fits its failure.
+    """Run the engine and return the end of the turn. If the engine fails, return an end with a message that fits the failure.
 
-    Only StoreError, and the cancellation by a shutdown, are raised.
+    Only StoreError is raised, and CancelledError at a shutdown.
     """
     task = asyncio.ensure_future(engine.run(context))
     context.set_cancel_callback(task.cancel)
@@ -282,9 +287,9 @@ async def _run_engine(engine: Engine, context: Context, tools: Tools, session: S
 
 
 async def _issue_budget_warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
-    """Return the warning that most of the month's budget is used, with its event; None if there is nothing to warn of.
+    """Return (warning that most of the month's budget is used, its event); None if no warning is due.
 
-    Buffered steps are stored first, so that the answers of this turn are counted.
+    Buffered steps are stored first, so that the model's answers of this turn count.
     """
     if not context.iterations or await tools.model_budget.describe_usage(actor, session.now) is None:
         return None
@@ -293,7 +298,7 @@ async def _issue_budget_warning(context: Context, actor: Actor, session: Session
 
 
 async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow, *, told: Sequence[Event] = ()) -> None:
-    """Store the end of the turn, the answer, the cards and the finished input in one commit."""
+    """Store the end of the turn, the answer, the cards and the end of the input in one commit. `told` are further events to store."""
     event = TurnFinished(
         turn_id=turn.turn_id,
         reason=end.reason,
@@ -311,7 +316,7 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
 
 
 def _list_withdrawn_cards(session: Session) -> list[str]:
-    """Return the ids of the cards that the model withdrew in this turn: they are shown again without their buttons."""
+    """Return the ids of the cards that the model withdrew in this turn. They have to be shown again, without buttons."""
     begun = session.state.turn.started if session.state.turn else ""
     entries = session.state.cards.values()
     denied = (entry for entry in entries if entry.status == "denied" and entry.via == "model" and entry.has("nonce"))

@@ -1,4 +1,4 @@
-"""The object that engines receive for one turn of one session, with access to the journal, the gate and the model."""
+"""Defines `Context`, the object through which an engine works on one turn. It gives access to the journal, the gate and the model."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ Partial = Callable[[str | Notice], Awaitable[None]]
 
 
 class Model(Protocol):
-    """What a turn needs of a client of the language model."""
+    """The interface of a client of the language model, as turns use it."""
 
     async def stream_chat(self, payload: dict[str, object], on_delta: Callable[[str], Awaitable[None]] | None) -> ModelAnswer:
         """Return one answer with text, token counts, model name and seconds; `on_delta` is called with each part of the text."""
@@ -46,17 +46,17 @@ class ModelBudget(Protocol):
         """Return the message why this person may not use the model any more, None if they may. Raises StoreError."""
 
     async def issue_warning(self, actor: Actor, now: datetime, /) -> tuple[Notice, Event] | None:
-        """Return the warning that little of the budget is left, and the event that marks it as given; None if none is due.
+        """Return (warning that little of the budget is left, event that records the warning); None if no warning is due. Raises StoreError.
 
-        It is given once. Raises StoreError.
+        A person gets the warning only once in a month.
         """
 
     async def describe_usage(self, actor: Actor, now: datetime, /) -> Notice | None:
-        """Return the message how much of the budget is used, None for a person without a limit. Raises StoreError."""
+        """Return the message that says how much of the budget is used; None for a person without a limit. Raises StoreError."""
 
 
 class UnlimitedBudget:
-    """A budget without limits."""
+    """The default `ModelBudget`, which has no limits."""
 
     async def find_refusal(self, _actor: Actor, _now: datetime, /) -> Notice | None:
         """Return None: the model is always asked."""
@@ -76,7 +76,7 @@ UNLIMITED = UnlimitedBudget()
 
 @dataclass(kw_only=True)
 class Iteration:
-    """What the audit log records of one iteration: one answer of the model and the calls it led to (S004-43 … S004-47)."""
+    """The audit data of one iteration: one answer of the model and the calls it led to (S004-43 … S004-47)."""
 
     number: int
     blocks: JsonObject = field(default_factory=dict)
@@ -100,7 +100,10 @@ class TurnServices:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedTurn:
-    """What an earlier, crashed process recorded of this turn: answers and plans by iteration, refused steps by slot."""
+    """The part of a turn that was recorded before a crash; empty for a new turn.
+
+    It holds answers and plans by iteration, and refused steps by slot (place in the plan).
+    """
 
     is_fresh: bool = False
     """Whether the turn begins now, so that nothing is stored for any of its slots (places in its plan)."""
@@ -111,9 +114,9 @@ class RecordedTurn:
 
 
 class Context:
-    """One turn, as its engine sees it.
+    """One turn as its engine sees it: the person's request, and the means to ask the model and to submit effects.
 
-    `iterations` collects the audit records, `results` the outcomes of the turn's calls.
+    `iterations` collects the audit records, and `results` the results of the submitted effects.
     """
 
     def __init__(
@@ -126,7 +129,7 @@ class Context:
         reach: TurnServices,
         recorded: RecordedTurn,
     ) -> None:
-        """Set up the turn; `recorded` is empty unless the turn is resumed after a crash."""
+        """Set up the turn. `recorded` is empty unless the turn was begun before a crash."""
         self.turn = turn
         self.actor = actor
         self.mode: Mode = mode
@@ -175,14 +178,14 @@ class Context:
         return self._gate.halt_on_block
 
     async def show_partial(self, text: str) -> None:
-        """Show the person, as a draft, the visible part of the answer received so far."""
+        """Show the person a draft: the part of the answer that has arrived so far."""
         await self._show_partial(text)
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
-        """Return the model's answer for this iteration: the recorded one, or a new one.
+        """Return the model's answer for this iteration: the recorded one if there is one, otherwise a new one.
 
-        A new answer is stored before any external effect of it. Raises ModelClientError, and OverBudget, before asking, for a person who
-        may not use the model any more.
+        A new answer is stored before anything external follows from it. Raises ModelClientError if the model fails. Raises OverBudget,
+        without asking the model, if the person may not use it any more.
         """
         entry = Iteration(number=request.iteration)
         self.iterations.append(entry)
@@ -225,10 +228,10 @@ class Context:
         return await self._queries[name](**args)
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
-        """Submit the effect to the gate, record it for the audit and return its result.
+        """Submit the effect to the gate, and return its result: the outcome of the call, or a card that waits for a person (`Pending`).
 
-        A call that has begun is awaited even if the turn is stopped. A long read shows its progress, and ends early when nobody waits for
-        it any more.
+        The call is also added to the audit data. If the person stops the turn, a call that was already sent is still awaited, and a long
+        read ends early. A long read shows its progress.
         """
         watch = ReadProgress(self._show_count)
         with attach_progress(watch):
@@ -257,14 +260,14 @@ class Context:
         return result
 
     def _list_earlier_effects(self, slot: str) -> list[str]:
-        """Return the ids of the turn's effects before that slot, in their order, except those that are known to have changed nothing."""
+        """Return the ids of the turn's effects before `slot` in order, without those that certainly changed nothing."""
         before = takewhile(lambda one: one != slot, self.proposed_steps)
         return [build_effect_id(one) for one in before if _may_have_changed(self.outcomes.get(one))]
 
     def _skip_effect_lookup(self, slot: str) -> None:
-        """Tell the session that this slot has no stored effect, which saves a lookup in a turn that begins now.
+        """Tell the session that no effect is stored for this slot if the turn is new, which saves a query.
 
-        If there is one after all, storing the new effect fails, so nothing runs twice.
+        Should there be one, storing the new effect fails, so nothing runs twice.
         """
         if self.recorded.is_fresh and slot not in self._submitted_slots and slot.startswith(f"{self.turn.turn_id}/"):
             self._session.mark_effect_absent(build_effect_id(slot))
@@ -285,7 +288,7 @@ class Context:
         return PlanRecorded.from_data(plan) if plan else None
 
     async def record(self, event: Event) -> None:
-        """Append an event to the journal; it is stored before any external effect that follows it."""
+        """Append an event to the journal. It is stored before anything external follows from it, not necessarily at once."""
         if isinstance(event, PlanRecorded):
             self._add_proposed_steps(event.steps)
         await self._session.buffer(event, actor=self.actor.key)
@@ -294,16 +297,16 @@ class Context:
         self.proposed_steps |= {step.slot: step for step in map(PlanStep.from_stored, steps)}
 
     async def find_effect(self, slot: str) -> EffectRow | None:
-        """Return the stored effect of that slot (place in the plan), or None."""
+        """Return the stored effect of this slot (place in the plan); None if there is none."""
         return await self._session.find_effect(build_effect_id(slot))
 
     async def describe_change(self, slot: str) -> ProposalLabel | None:
-        """Return the label by which sentences name the change proposed in that slot; None if it changes nothing."""
+        """Return a label for the change proposed in this slot, for use in sentences to the person; None if the step changes nothing."""
         step = self.proposed_steps[slot]
         return await self._gate.describe_effect(Effect(method=step.method, params=step.params, slot=slot), self.actor)
 
     def record_iteration(self, iteration: int, blocks: JsonObject) -> None:
-        """Keep the parsed parts of the model's answer in an iteration for the audit record."""
+        """Keep the parsed parts of the model's answer in this iteration for the audit log."""
         if not self.iterations or self.iterations[-1].number != iteration:
             self.iterations.append(Iteration(number=iteration))
         self.iterations[-1].blocks = blocks
@@ -332,5 +335,5 @@ def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
 
 
 def _format_step_state(result: Outcome | Pending) -> str:
-    """Return the state of a step as shown to the person during the turn: "waiting", "done", "refused" and so on."""
+    """Return the word for a step's state that the person sees during the turn: "waiting", "done", "refused", "unknown"."""
     return "waiting" if isinstance(result, Pending) else {"succeeded": "done"}.get(result.status, result.status)

@@ -1,7 +1,7 @@
-"""The orchestrator: stores inputs, handles those of a session in order, and lets decisions and /stop overtake requests.
+"""Stores inputs and handles those of each session in order. Decisions and /stop overtake requests, because they have a lane of their own.
 
-One loop looks for sessions with new inbox rows; one task handles the rows of each (session, lane), called its drain. The lease keeps other
-processes out.
+One loop looks for sessions with new inbox rows. A task, called the drain, handles the rows of one lane of one session. The lease of the
+session keeps other processes from handling it, too.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ TellTrouble = Callable[[str, Notice], Awaitable[None]]
 
 
 class _ClaimedRow(NamedTuple):
-    """A row that this process claimed when it received it, for the drain task that starts with it."""
+    """An inbox row that this process reserved for itself when receiving it. The next drain task of its lane handles it first."""
 
     row: InboxRow
     session: Session
@@ -49,10 +49,10 @@ class _ClaimedRow(NamedTuple):
 
 
 class Orchestrator:
-    """Runs all sessions of this process. `run` works until it is cancelled; front ends call `receive`."""
+    """Handles the inputs of all sessions in this process. `run` works until it is cancelled; front ends pass inputs to `receive`."""
 
     def __init__(self, tools: Tools, clock: Clock, *, trouble: TellTrouble, owner: str | None = None) -> None:
-        """Set up; `owner` names this process in leases."""
+        """Set up the orchestrator. `owner` is the name of this process in leases; `trouble` tells people that nothing can be stored."""
         self.tools = tools
         self._clock = clock
         self._trouble = trouble
@@ -85,7 +85,7 @@ class Orchestrator:
         """
 
     async def start_feature(self, kind: str) -> str:
-        """Store the input with which the feature registered under `kind` begins, and return the key of its session.
+        """Store the first input of the feature that registered `kind`, and return the key of the session for it.
 
         Raises StoreError, and KeyError for an unknown kind.
         """
@@ -94,7 +94,7 @@ class Orchestrator:
         return row.session
 
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
-        """Store inputs durably, then start to handle them; return for each whether it is new (False: it was stored before).
+        """Store inputs durably, then start to handle them. Return for each input whether it is new (False: it was stored before).
 
         Raises StoreError.
         """
@@ -118,7 +118,10 @@ class Orchestrator:
         return stored.fresh
 
     def _is_free(self, lane: LaneKey) -> bool:
-        """Whether this process may claim a new row of the lane: it holds the session, and no other row of the lane is being handled."""
+        """Return whether this process may claim a new row of the lane for itself.
+
+        It may if it holds the session and handles no other row of the lane.
+        """
         return (
             not self._ending
             and lane[0] in self._sessions
@@ -143,7 +146,7 @@ class Orchestrator:
             await self._close()
 
     async def _poll(self) -> None:
-        """Poll the database for work that `receive` does not start: due timers, inputs of other processes, other sessions, retries."""
+        """Check the database in a loop for work that did not come through `receive`: due timers, inputs stored by others, retries."""
         while True:
             self._wake.clear()
             await self._scan()
@@ -153,7 +156,7 @@ class Orchestrator:
                     await self._wake.wait()
 
     async def _close(self) -> None:
-        """Return the claimed rows that were not begun and release the leases; an error in one session does not affect the next."""
+        """Return claimed rows that were not handled to the inbox, and close all sessions. An error in one does not affect the others."""
         while self._claimed:
             _, claimed = self._claimed.popitem()
             await self._return_row(claimed.row)
@@ -167,7 +170,7 @@ class Orchestrator:
                 log.warning("a session was not closed: %s", error, extra={"action": "session_not_closed"})
 
     async def is_idle(self) -> bool:
-        """Whether no input waits and none is being handled."""
+        """Return whether no input waits and none is being handled."""
         return not self._lanes and not await self.tools.store.list_ready_sessions()
 
     async def _scan(self) -> None:
@@ -198,9 +201,9 @@ class Orchestrator:
         return forget
 
     async def finish_running(self, within: float) -> bool:
-        """Start nothing new and let running work finish within `within` seconds; return whether all of it did.
+        """Start no further work, and wait at most `within` seconds for running work. Return whether all of it has finished.
 
-        New inputs are then only stored.
+        New inputs are still stored, but not handled.
         """
         self._ending = True
         if self._lanes:
@@ -208,9 +211,9 @@ class Orchestrator:
         return not self._lanes
 
     def _start_passed_over(self, lanes: Iterable[LaneKey]) -> None:
-        """Start those of `lanes` that `_start` skipped because they were busy.
+        """Start drains for those of `lanes` that `_start` skipped because they were busy.
 
-        Their row may have come after the running drain last looked.
+        The busy drain may have looked for rows for the last time before the new row came.
         """
         late = self._passed_over.intersection(lanes)
         self._passed_over -= late
@@ -250,9 +253,9 @@ class Orchestrator:
                 await self._return_row(unbegun.row)
 
     async def _take_next(self, session: Session, lane: Lane) -> tuple[InboxRow | None, bool]:
-        """Return the next row of the lane (None if there is none), and whether no other row can follow it.
+        """Return (next row of the lane or None, whether it is certainly the last one).
 
-        The row is the one already claimed, or the oldest waiting.
+        The next row is the one that was claimed, or else the oldest waiting row.
         """
         claimed = self._claimed.pop((session.key, lane), None)
         if claimed is not None and claimed.session is session:
@@ -262,7 +265,7 @@ class Orchestrator:
         return await self.tools.store.take_inbox(session.key, lane), False
 
     async def _tell_trouble(self, key: str) -> None:
-        """Tell the person that nothing can be stored; once per failure of the store, not at each retry."""
+        """Tell the person that nothing can be stored, but not again at each retry."""
         if key not in self._troubled:
             self._troubled.add(key)
             await self._trouble(key, Notice(code="store-trouble"))
@@ -321,7 +324,7 @@ class Orchestrator:
                     await session.close()
 
     async def _run_periodic_tasks(self, looks: Sequence[PeriodicTask], every: float) -> None:
-        """Run the tasks one after the other, every `every` seconds; one that fails is run again in the next round."""
+        """Run the tasks one after the other, then again after a pause of `every` seconds. A failed task runs again the next time."""
         while looks:
             for look in looks:
                 try:

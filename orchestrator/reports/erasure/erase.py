@@ -1,4 +1,4 @@
-"""Erases the stored data of one person, then searches database and files for texts of theirs. Unlike most reports, it changes stored data.
+"""Erases the stored data of one person, then searches the database and the files for the person's texts. This report changes data.
 
 The person's encryption keys, rows and audit log are deleted. Records of the journal stay unchanged, so its hash chain stays valid; without
 the keys the personal data in them is unreadable (docs/erasure.md).
@@ -46,7 +46,7 @@ _THE_KEY = "(the key itself)"
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureFiles:
-    """The folder of the audit logs, and the database's own files if it is a SQLite file (else none)."""
+    """The files to erase and to search: the folder of the audit logs, and the database's own files (empty if it is not SQLite)."""
 
     logs: Path
     files: tuple[Path, ...] = ()
@@ -54,7 +54,7 @@ class ErasureFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class PersonSurvey:
-    """What is stored of a person before the erasure; `obstacles` are the reasons not to erase now."""
+    """Everything that is stored of a person before the erasure. `obstacles` are reasons not to erase now, such as an open card."""
 
     person: str
     names: tuple[str, ...]
@@ -99,7 +99,7 @@ class ErasureResult:
 
 
 def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], str]) -> dict[str, set[str]]:
-    """Return the key of everybody of whom something is or was stored, with all names known for them.
+    """Return all known names of every person of whom something is or was stored, by the person's key ("tg:7").
 
     `name_of` returns the name that the access file has for a key.
     """
@@ -112,7 +112,10 @@ def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], s
 
 
 def find_candidates(people: Mapping[str, Collection[str]], who: str) -> list[str]:
-    """Return the keys of people that `who` may mean: a key ("tg:7"), a Telegram id, or a whole name, ignoring case and the dots of ё."""
+    """Return the keys of the people that `who` may mean: a key ("tg:7"), a Telegram id or a full name.
+
+    Names are compared without regard to case, and ё counts as е.
+    """
     for wanted in list_possible_keys(who):
         if wanted in people:
             return [wanted]
@@ -130,7 +133,7 @@ def _fold_name(name: str) -> str:
 
 
 def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
-    """Return by key the names of people that cards and decisions in the journal hold; {} if the journal is too damaged to read."""
+    """Return the names found in cards and decisions of the journal, by the person's key; {} if the journal is too damaged to read."""
     try:
         return {key: {name} for key, name in collect_names(store).items() if ":" in key}
     except _UNREADABLE:
@@ -138,7 +141,7 @@ def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
 
 
 def find_log_names(folder: Path, person: str) -> set[str]:
-    """Return the names that a person has in their audit log; an empty set if an archive of it is damaged."""
+    """Return the names under which a person appears in their own audit log; an empty set if an archive of the log is damaged."""
     try:
         return collect_log_names(folder, person)
     except DamagedArchive:
@@ -146,7 +149,10 @@ def find_log_names(folder: Path, person: str) -> set[str]:
 
 
 def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: str = "") -> PersonSurvey:
-    """Return everything that is stored of a person, and change nothing; `name` is a name known from elsewhere."""
+    """Return a survey of everything that is stored of a person. Changes nothing.
+
+    `name` is a further name of the person to search for, known to the caller ("" for none).
+    """
     erasure = store.open_erasure()
     probes, digests = Probes(), set[str]()
     for known in (name, *erasure.list_actors().get(person, ()), *collect_log_names(place.logs, person)):
@@ -184,7 +190,7 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
 
 
 def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
-    """Yield a sentence for each reason why data of the person may exist that nobody can read or search for: damaged keys or records."""
+    """Yield one sentence for each damaged key or record that may hide data of the person from the search."""
     erasure = store.open_erasure()
     for row in erasure.list_keys():
         if row.damage and row.person == person:
@@ -228,9 +234,10 @@ def erase_person(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, n
 
 
 def _search_leftovers(store: SqlStore, found: PersonSurvey, place: ErasureFiles) -> tuple[list[Trace], list[Trace]]:
-    """Return two lists: places that should no longer hold the person's texts, and records of other people with the same words.
+    """Search the database and the files after the erasure; return (matches that should be gone, matches in records of other people).
 
-    A match in the database's files counts only if no match in a row or a log explains it already.
+    The second list holds records of other people that contain the same words; they stay. The raw bytes of the database's files are
+    searched, too, but only for texts that were found in no row and no log.
     """
     probes = [*found.probes.all, *found.secrets]
     traces = [*search_texts(store.open_erasure().iterate_texts(), probes), *search_logs(place.logs, probes)]
@@ -270,14 +277,17 @@ def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
 
 
 def _find_answer(event: StoredEvent) -> str:
-    """Return the SHA-256 under which the event's portal answer is stored because of its size; "" for a small answer or another event."""
+    """Return the digest (SHA-256) under which a large answer of the portal is stored apart from the event.
+
+    It is "" if the event holds the answer itself or is not a CallSucceeded event.
+    """
     return CallSucceeded.from_data(event.data).result_blob if event.type == CallSucceeded.__name__ else ""
 
 
 def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str]:
-    """Return those of the large answers `digests` that records other than the person's own records (`mine`) refer to.
+    """Return the digests among `digests` to which records of other people refer, too, so that these stored answers must stay.
 
-    An unreadable record of somebody else protects no answer from deletion, since it no longer leads to one.
+    `mine` names the person's own records as (stream, sequence number). A record of somebody else that cannot be read is ignored.
     """
     shared, after = set[str](), ""
     try:
@@ -290,7 +300,7 @@ def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: s
 
 
 def _read_one_by_one(store: SqlStore) -> Iterator[StoredEvent]:
-    """Yield the readable call results of all streams."""
+    """Yield the CallSucceeded events of all streams, reading record by record so that damaged records can be skipped."""
     for stream in store.list_streams():
         after = 0
         while page := store.read_records(stream, after):
@@ -304,9 +314,10 @@ def _list_open_effects(store: SqlStore, person: str) -> list[tuple[str, str, str
 
 
 def _close_open(store: SqlStore, person: str, now: datetime) -> None:
-    """Close the person's open effects.
+    """Close the effects of the person that are still open.
 
-    Waiting cards are withdrawn. Calls under way become unknown, and it is never looked up in the portal whether they ran.
+    Cards whose call was not started are withdrawn. Calls that were started get the status "unknown", and nobody will look up in the portal
+    whether they ran.
     """
     for effect_id, stream, status in _list_open_effects(store, person):
         row = store.find_effect(effect_id)

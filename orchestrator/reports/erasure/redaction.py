@@ -17,7 +17,10 @@ _KEPT_INSIDE = frozenset({"confirmation_id", "effect_id", "method", "status", "r
 
 
 def erase_name(value: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
-    """Return `value` with the person's name blank wherever it names somebody who requested or decided something."""
+    """Return a copy of `value`, at all levels, with "" in every field that holds the person's name.
+
+    Such fields are those with the name of somebody who requested or decided something. `person` is the person's key, `names` their names.
+    """
     return {key: "" if _is_their_name(key, value, person, names) else _erase_inside(item, person, names) for key, item in value.items()}
 
 
@@ -39,9 +42,9 @@ def _is_their_name(key: str, mapping: JsonObject, person: str, names: Collection
 
 
 def erase_from_record(record: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
-    """Return a record of somebody else's audit log without this person's name and words.
+    """Return a record of another person's audit log without the name and the words of `person` (a key such as "tg:7").
 
-    A record made in this person's own session keeps only the fields that cannot hold their words.
+    A record made in the erased person's own session keeps only the fields that cannot hold their words.
     """
     bare = erase_name(record, person, names)
     if find_key_owner("", str(record.get("session", ""))) != person:

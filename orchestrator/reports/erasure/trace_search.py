@@ -31,18 +31,24 @@ _STRUCTURE = frozenset(
 
 @dataclass
 class Probes:
-    """The texts of a person to search for, collected text by text; a long text is split into several pieces."""
+    """The texts of one person to search for after an erasure. A long text is split into several pieces."""
 
     names: set[str] = field(default_factory=set)
     pieces: dict[str, None] = field(default_factory=dict)
 
     def add_name(self, name: str) -> None:
-        """Add a name, which is searched for as a whole. A key in place of a name is skipped, since keys are not erased."""
+        """Add a name, which is searched for as a whole. Very short names are ignored.
+
+        A key such as "tg:7" in place of a name is ignored, too, because an erasure does not remove people's keys from the records.
+        """
         if len(name) >= SHORTEST_NAME and not _KEY.fullmatch(name):
             self.names.add(name)
 
     def add_texts(self, value: Any) -> None:
-        """Add every text in a JSON-like value, except ids and the words of buttons, which are the program's own."""
+        """Add every text in a JSON-like value that may come from a person.
+
+        Ids, fields with fixed values (such as `method`) and button labels are left out, because the program wrote them.
+        """
         match value:
             case str():
                 self.pieces.update(dict.fromkeys(split_pieces(value)))
@@ -57,7 +63,7 @@ class Probes:
 
     @property
     def all(self) -> list[str]:
-        """The texts to search for: all names, and as many pieces as `AT_MOST` allows, picked evenly."""
+        """The list of texts to search for: all names, then pieces of texts, at most `AT_MOST` in all (pieces are picked evenly)."""
         room = max(0, AT_MOST - len(self.names))
         pieces = list(self.pieces)
         step = max(1, -(-len(pieces) // room)) if room else 1
@@ -65,7 +71,10 @@ class Probes:
 
 
 def split_pieces(text: str) -> list[str]:
-    """Split `text` at the characters that JSON escapes, so that each piece stands unchanged in any file."""
+    """Split `text` at the characters that JSON escapes, and return the pieces worth searching for, each cut to `LONGEST` characters.
+
+    A piece without such characters has the same bytes in every file. Short pieces, identifiers and keys are left out.
+    """
     parts = (part.strip() for part in _JSON_ESCAPED.split(text))
     return [part[:LONGEST] for part in parts if len(part) >= SHORTEST and not _IDENTIFIER.fullmatch(part) and not _KEY.fullmatch(part)]
 
@@ -97,7 +106,7 @@ def search_logs(folder: Path, probes: Sequence[str]) -> Iterator[Trace]:
 
 
 def search_file(path: Path, probes: Sequence[str]) -> list[str]:
-    """Return the probes in a file's bytes; a packed file is unpacked, a damaged one is read as far as possible."""
+    """Return the probes that occur in the bytes of a file. A .gz file is unpacked; a damaged one is read as far as possible."""
     if not path.is_file():
         return []
     left = {probe: probe.encode() for probe in probes}
@@ -119,7 +128,7 @@ def search_file(path: Path, probes: Sequence[str]) -> list[str]:
 
 
 def collect_log_names(folder: Path, person: str) -> set[str]:
-    """Return the names that records in the person's own audit log give for the person."""
+    """Return the names that the records of a person's own audit log give for this person."""
     names = set()
     if folder.is_dir() and person in list_users(folder):
         for record in read_records(folder, person):

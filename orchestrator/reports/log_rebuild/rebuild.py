@@ -1,7 +1,7 @@
-"""Rebuilds the audit log from the journal: records lost with the log files come back, marked as rebuilt. Sends nothing.
+"""Rebuilds the audit log from the journal after log files were lost. Each rebuilt record is marked as such. Sends nothing.
 
-Three things are missing because the journal does not hold them: button clicks that did not count, calls that a restart found open, and the
-mode of a turn that had no plan.
+Three things cannot be rebuilt, because the journal does not hold them: button clicks without effect, the note that a restart found a call
+unfinished, and the bot's mode in a turn in which the model made no plan.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,9 +31,9 @@ _NAMING_EVENTS = ("ConfirmationRequested", "ConfirmationApproved", "Confirmation
 
 
 def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
-    """Yield (user, record) for every iteration and decision of a stream, in the order in which they were logged.
+    """Yield (key of the person, audit record) for every iteration and decision of a stream, in the order in which they were logged.
 
-    `names` gives the names of people by key.
+    An iteration is one answer of the model with the calls it led to. `names` gives the names of people by their key.
     """
     session, state = to_session_name(stream), fold.create_state()
     turn: Turn | None = None
@@ -67,7 +67,10 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
 
 
 def _update_turn(event: StoredEvent, said: Event, turn: Turn | None, state: SessionState) -> Turn | None:
-    """Return the turn that is open after `event`: the present one with the event added, or a new one begun by it; None if none is open."""
+    """Return the turn that is open after `event`; None if none is open.
+
+    A received message begins a new turn. Any other event is added to the open turn. `said` is `event` as an object of its class.
+    """
     if not isinstance(said, MessageReceived):
         if turn is not None:
             turn.take(said)
@@ -94,7 +97,7 @@ def _build_decision(
 
 
 def collect_names(store: Store) -> dict[str, str]:
-    """Return by key the names of people that cards and decisions in the journal hold; of several names the newest counts."""
+    """Return the names of people by their key, as cards and decisions in the journal give them; the newest name of a person wins."""
     found: dict[str, str] = {}
     after = ""
     while page := store.scan(_NAMING_EVENTS, after=after):
@@ -109,10 +112,11 @@ def collect_names(store: Store) -> dict[str, str]:
 def rebuild_logs(
     store: Store, folder: Path, *, user: str = "", names: Mapping[str, str] | None = None, limit: int = LIMIT
 ) -> dict[str, int]:
-    """Write the logs of everybody, or of `user`, into `folder`, and return the number of records by user.
+    """Write the audit logs of all people, or only of `user`, into `folder`; return the number of records by person.
 
-    `folder` must be empty or not exist; FileExistsError otherwise. If there is nothing to write, no new folder is left behind.
-    `names` of people by key complete those that the journal knows. Every record is kept: the limit of ten archives does not apply here.
+    `folder` must be empty or not exist, else FileExistsError is raised. If there is nothing to write, no new folder is left behind. `names`
+    gives names by person's key for people whom the journal does not name. A log file begins a new archive after `limit` bytes; all archives
+    are kept, while the running bot keeps only ten.
     """
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +133,7 @@ def rebuild_logs(
 
 
 def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, str]) -> dict[str, Path]:
-    """Write all records of each person to a temporary file of their own, since a journal may not fit into memory."""
+    """Write the records of each person to a temporary file in `folder`; return the files by person. A journal may not fit into memory."""
     spools: dict[str, Path] = {}
     for stream in store.list_streams():
         if not stream.startswith("session:"):
@@ -160,7 +164,7 @@ def _write_log(folder: Path, person: str, spool: Path, limit: int) -> int:
 
 
 class _RecordClock(SystemClock):
-    """A clock that returns the time of the current record, so that archives get the names they would have had."""
+    """A clock that returns the time of the record being written. The logger names archives by it, so they get their original names."""
 
     at: datetime
 
@@ -174,10 +178,10 @@ def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
-    """Return the decision event that `event` completes; None if it completes none.
+    """Return the event of the person's decision whose result is known with `event`; None if there is no such decision.
 
-    A denial completes itself; an approval is completed by the event that ends its card or call. `open_ones` holds the approvals not
-    completed yet, by effect id.
+    The result of a denial is known at once, that of an approval when its card is closed or its call has ended. `open_ones` holds the
+    approvals without a result by effect id, and the function updates it. `said` is `event` as an object of its class.
     """
     match said:
         case ConfirmationApproved():
@@ -194,5 +198,8 @@ def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredE
 
 
 def _is_left_by_stop(event: StoredEvent, said: Event) -> bool:
-    """Return whether the program was stopped during the call, so that the decision was logged only once the next start had looked it up."""
+    """Return whether `event` says that the bot found an unfinished call at its start, because it had been stopped during the call.
+
+    The running bot logs the decision about such a call only after it has looked in the portal whether the call ran.
+    """
     return isinstance(said, CallOutcomeUnknown) and event.actor == "system" and (event.erased or said.detail == DETAIL)

@@ -26,7 +26,10 @@ StepEnd = StepRefused | CallSucceeded | CallRefused | CallOutcomeUnknown
 
 @dataclass
 class Iteration:
-    """One answer of the model in a turn, or an earlier answer that is used again once the person has answered the question it led to."""
+    """One iteration of a turn: an answer of the model and the plan made from it.
+
+    If the person answered a question of the bot, the first iteration uses again the model's answer that led to the question.
+    """
 
     number: int
     raw: str = ""
@@ -52,7 +55,7 @@ class Turn:
         """Cards that the model withdrew, in the order of its steps."""
 
     def take(self, said: Event) -> None:
-        """Add the event if it belongs to this turn."""
+        """Add what the event says to the turn. An event that belongs to another turn is ignored."""
         match said:
             case ModelAnswered(turn_id=self.turn_id):
                 tokens = {"prompt": said.prompt_tokens, "completion": said.completion_tokens}
@@ -74,7 +77,10 @@ class Turn:
                 pass
 
     def resume(self, answer: str) -> None:
-        """Add an iteration for the model's earlier answer `answer`: it led to a question, and after the person's choice is used again."""
+        """Add an iteration that uses an earlier answer of the model again.
+
+        This earlier answer led to a question to the person, who has now chosen an option.
+        """
         self.iterations.append(Iteration(number=0, raw=answer))
 
     @property
@@ -87,7 +93,10 @@ Record = dict[str, object]
 
 
 def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> Iterator[Record]:
-    """Yield one audit record for each iteration; the caller adds the session's state."""
+    """Yield one audit record for each iteration of the turn. The caller has to add the field `state` (the session's state).
+
+    `person` is the person who made the request, as {"key": …, "name": …}.
+    """
     withdrawn = iter(turn.withdrawn)
     for entry in turn.iterations:
         steps = _parse_steps(entry)
@@ -116,9 +125,9 @@ def build_trouble_record(turn: Turn) -> Record:
 def build_decision_record(
     decision: StoredEvent, end: Event, state: SessionState, store: Store, names: Mapping[str, str]
 ) -> tuple[str, Record]:
-    """Return the key of the person who decided, and the audit record of the decision with its outcome.
+    """Return (key of the person who decided, audit record of the decision and its outcome).
 
-    `end` is the event that ended the card or its call; for a denial it is the decision itself.
+    `end` is the event with the outcome: the one that closed the approved card or ended its call. For a denial it is the denial itself.
     """
     kind = ConfirmationApproved if decision.type == "ConfirmationApproved" else ConfirmationDenied
     said = kind.from_data(decision.data)
@@ -140,7 +149,11 @@ def build_decision_record(
 
 
 def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
-    """Return the code of the notice that the person got ("" for none), the status of the call ("" for no call), and the record of both."""
+    """Return (notice code, status of the call, audit record) for the outcome of a decision.
+
+    The notice code names the message that the person got, "" for none. The status is "" if no call was made. `end` is the event with the
+    outcome.
+    """
     match end:
         case ConfirmationSuperseded():
             return end.why, "", {"notice": end.why}
@@ -179,7 +192,11 @@ def _build_response(entry: Iteration) -> Record:
 def _build_calls(
     entry: Iteration, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[ConfirmationDenied]
 ) -> Iterator[Record]:
-    """Yield the result of each step of a plan, except steps that left no event: not started, or a card for the same call was waiting."""
+    """Yield the audit record of each step of the iteration's plan.
+
+    Two kinds of steps left no event and are skipped: those that were not started, and those for whose call a card was already waiting.
+    `withdrawn` yields the cards that the model withdrew in this turn.
+    """
     plan = entry.plan
     if plan is None:
         return
@@ -213,7 +230,11 @@ def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | 
 
 
 def _find_reason(said: StepRefused | CallRefused | CallOutcomeUnknown, told: Notice | None) -> Record:
-    """Return {"reason": the code of the reason given to the person}; for a refused read, {"code": the portal's error code}."""
+    """Return {"reason": code} for a step that did not succeed. `told` is the notice about it that the person got, if any.
+
+    The code is that of `told`, or else that of the event. A refusal by the portal without `told` (a refused read) gives {"code": the
+    portal's error code} instead.
+    """
     code = "" if isinstance(said, CallOutcomeUnknown) else said.code
     if told is None and isinstance(said, CallRefused):
         return {"code": code}

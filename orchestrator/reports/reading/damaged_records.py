@@ -1,6 +1,6 @@
-"""Reads the journal past damage: a record whose encrypted part cannot be decrypted is returned blank and marked. Reads only.
+"""Reads the journal although some records are damaged. A record that cannot be decrypted is returned blank and marked. Reads only.
 
-Damage is reported by `sdelka journal verify`, not here; here a damaged record must only not hide the intact ones.
+To find and report damage is the task of `sdelka journal verify`. Here a damaged record must only not hide the intact ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +22,14 @@ Record = tuple[str, str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class UnreadableEvent(StoredEvent):
-    """A record of which only the unencrypted part can be read; `erased` is set, too, since all personal fields are blank."""
+    """An event of which only the unencrypted part can be read. Its personal fields are blank, and `erased` is set, too."""
 
 
 class DamageTolerantStore:
-    """A store that reads past damaged records and collects them in `damaged_records`; every other call goes to the store unchanged."""
+    """A store that reads past damaged records and lists them in `damaged_records` as (stream, sequence number).
+
+    Methods that do not read events are passed on to the wrapped store.
+    """
 
     def __init__(self, store: Store) -> None:
         """Keep the store to read from; nothing is read yet."""
@@ -36,11 +39,11 @@ class DamageTolerantStore:
         self.damaged_records: set[tuple[str, int]] = set()
 
     def __getattr__(self, name: str) -> Any:
-        """Pass every call that does not read events to the store."""
+        """Return the attribute of the wrapped store, for every method that does not read events."""
         return getattr(self._store, name)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return the same events as the store's method, with damaged ones blank."""
+        """Return the events of a stream as the wrapped store does, but return a damaged one blank instead of raising an error."""
         try:
             return self._store.read_events(stream, after, limit)
         except DamagedCiphertext:
@@ -50,7 +53,7 @@ class DamageTolerantStore:
             )
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """Return the same events as the store's method, with damaged ones blank."""
+        """Return the events of all streams as the wrapped store does, but return a damaged one blank instead of raising an error."""
         try:
             return self._store.scan(types, after, limit)
         except DamagedCiphertext:
@@ -58,9 +61,9 @@ class DamageTolerantStore:
             return self._read_halved(wanted[:limit], lambda first, count: self._store.scan(types, first[:-1], count))
 
     def _build_stream_read(self, stream: str) -> Callable[[str, int], list[StoredEvent]]:
-        """Return a function (id, count) that reads `count` events of the stream, beginning with the event of that id.
+        """Return a function (id, count) that reads `count` events of the stream, beginning with the event that has this id.
 
-        A single event is read by its id, since reading a page of a stream decrypts the next record too.
+        The function reads a single event by its id, because reading a page of a stream decrypts one record more.
         """
 
         def read(first: str, count: int) -> list[StoredEvent]:
@@ -72,10 +75,10 @@ class DamageTolerantStore:
         return read
 
     def _read_halved(self, records: Sequence[Record], read: Callable[[str, int], list[StoredEvent]]) -> list[StoredEvent]:
-        """Return the events of these records, read in pages that are as large as the damage allows.
+        """Return the events of these records, the damaged ones blank.
 
-        If `read` fails on a damaged record, each half of the records is read on its own, down to the damaged record, which is returned
-        blank.
+        If reading them together fails because of damage, each half is read on its own, and so on, until the damaged record is alone. `read`
+        takes the id of the first record and the number of records.
         """
         if not records:
             return []
@@ -106,5 +109,5 @@ class DamageTolerantStore:
 
 
 def _parse_clear(raw: str, hash_: str) -> UnreadableEvent:
-    """Return a stored record with its data as stored, the encrypted part still encrypted."""
+    """Return the stored text of a record as an event without decrypting it, so that its personal fields are still encrypted."""
     return UnreadableEvent(**orjson.loads(raw), raw=raw, prev="", hash=hash_, erased=True)

@@ -1,4 +1,4 @@
-"""Describes the events of the features (people, daily help, freezing and budgets, leads, card edits) as sentences for operators."""
+"""Describes the events of the features as sentences for operators: people, daily messages, freezing and budgets, leads, edits of cards."""
 
 from datetime import UTC, date, datetime
 from typing import Final

@@ -34,7 +34,7 @@ class NotFound(LookupError):
     """No stream or call has this name; `close` holds similar names."""
 
     def __init__(self, what: str, close: Sequence[str] = ()) -> None:
-        """Build the message; `what` says what was looked for."""
+        """Build the message from `what`, a sentence about the missing name, and from the similar names."""
         self.close = tuple(close)
         hint = f"; did you mean {', '.join(self.close)}?" if self.close else ""
         super().__init__(f"{what}{hint}")
@@ -57,9 +57,9 @@ def read_stream(store: Store, stream: str, *, after: int = 0) -> Iterator[Stored
 
 
 def scan_events(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent]:
-    """Yield the events of all streams that have one of `types` (empty: all).
+    """Yield the events of all streams that have one of `types` (empty: every type), nearly in order of time.
 
-    They come nearly in order of time; within a millisecond, stream by stream in the order of each stream.
+    Events of the same millisecond come stream by stream, each stream in its own order.
     """
     made_together = groupby(_scan_by_id(store, types), key=lambda event: event.id[:MILLISECOND])
     for _, events in made_together:
@@ -79,20 +79,21 @@ def parse_event(event: StoredEvent) -> Event:
 
 
 def bind_reader(kind: type[E], read: Callable[[C, E, StoredEvent], R]) -> dict[str, Callable[[C, StoredEvent], R]]:
-    """Return {name of `kind`: function}, an entry for a table of functions by event type.
+    """Return a dict with one entry, {name of the event class: function}, for a table that maps event types to functions.
 
-    The function calls `read` with the context, the event as an object of class `kind`, and the stored record.
+    The function takes a context and a stored event, and decodes the event to an object of the class `kind`. It then calls `read` with the
+    context, the object and the stored event, and returns its result.
     """
     return {kind.__name__: lambda context, event: read(context, kind.from_data(event.data), event)}
 
 
 def to_session_name(stream: str) -> str:
-    """Return the name that reports show for a stream: "session:tg:7" without its prefix."""
+    """Return the name that reports show for a stream: "tg:7" for the stream "session:tg:7"."""
     return stream.removeprefix("session:")
 
 
 def find_stream(store: Store, text: str) -> str:
-    """Return the stream that `text` names: by its full name, by a session's key, or by a part that only one stream's name contains.
+    """Return the stream that a person means by `text`: its full name, a session's key, or a part of the name that no other stream has.
 
     Raises NotFound with similar names, or AmbiguousName with all streams that fit.
     """
@@ -111,24 +112,27 @@ def find_stream(store: Store, text: str) -> str:
 
 
 def format_words(event: StoredEvent, value: object, *, limit: int = 200) -> str:
-    """Return the value of a personal field of `event` as one line that is safe to show; "(erased)" if it was erased."""
+    """Return `value`, taken from a personal field of `event`, as one line that is safe to show; "(erased)" if it was erased."""
     if not value and event.erased:
         return describe_gap(event)
     return to_one_line(value, limit=limit)
 
 
 def format_text(event: StoredEvent, name: str, *, limit: int = 200) -> str:
-    """Return the text field `name` of an event as one safe line, as `format_words` does."""
+    """Return the text field called `name` of an event as one line that is safe to show; "(erased)" if it was erased."""
     return format_words(event, event.data.get(name), limit=limit)
 
 
 def describe_gap(event: StoredEvent) -> str:
-    """Return the text to show in place of a field that is blank because it was erased or cannot be read; "" for a readable event."""
+    """Return "(erased)" or "(cannot be read …)" to show in place of a blank field; "" if the event is complete."""
     return UNREADABLE_TEXT if isinstance(event, UnreadableEvent) else ERASED if event.erased else ""
 
 
 def to_one_line(value: object, *, limit: int = 200) -> str:
-    """Return any value as one line, with secrets hidden and with control characters, direction marks and line breaks made visible."""
+    """Return any value as one line of at most `limit` characters, with secrets hidden.
+
+    Line breaks, control characters and direction marks are shown as visible characters.
+    """
     text = mask(value if isinstance(value, str) else "" if value is None else str(mask_value(value)))
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text.strip()
@@ -140,7 +144,7 @@ def hide_secrets(value: JsonObject) -> dict[str, object]: ...
 @overload
 def hide_secrets(value: object) -> object: ...
 def hide_secrets(value: object) -> object:
-    """Return JSON-like data without secrets. The one-time codes (nonces) of buttons count as secrets: whoever has one can decide a card."""
+    """Return JSON-like data with secrets hidden. The one-time code (nonce) of a button is secret, too: it is enough to decide a card."""
     return _hide_nonces(mask_value(value))
 
 
@@ -153,7 +157,10 @@ def _hide_nonces(value: object) -> object:
 
 
 def as_record(event: StoredEvent) -> dict[str, object]:
-    """Return one event with all its data, for machines. Secrets are hidden, so `hash` is that of the stored text, not of this one."""
+    """Return one event with all its data as a JSON object for programs, with secrets hidden.
+
+    Its `hash` is that of the stored record, so it does not match if a secret was hidden.
+    """
     fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
     blank = {"unreadable": True} if isinstance(event, UnreadableEvent) else {"erased": True} if event.erased else {}
     return {**fields, "data": hide_secrets(dict(event.data)), **blank}

@@ -24,10 +24,13 @@ _PROGRAM_ACTORS = {"system": "the program itself", "portal": "the portal", "": "
 
 
 class Narrator:
-    """Names people and explains codes. Names are taken from events passed to `remember_names`, else from `name_of` (the access file)."""
+    """Finds the names of people and the sentences for codes, for use in reports.
+
+    A name comes from the events passed to `remember_names`. If these do not give it, it comes from `name_of` (the access file).
+    """
 
     def __init__(self, say: RenderCode, name_of: Callable[[str], str] = str) -> None:
-        """Keep the functions; `name_of` returns the name of the person with a key, or "" or the key itself if it knows none."""
+        """Keep the functions that render codes and find names. For an unknown person, `name_of` returns "" or the key itself."""
         self._say = say
         self._name_of = name_of
         self._names: dict[str, str] = {}
@@ -44,7 +47,11 @@ class Narrator:
         return "" if found == key else to_one_line(found, limit=80)
 
     def format_person(self, key: str, name: str = "", *, gone: bool = False) -> str:
-        """Return the name with the key, "Anna (tg:1007)"; the key alone where no name is known."""
+        """Return the name and the key as in "Anna (tg:1007)"; only the key if no name is known.
+
+        `name` is preferred to the known name. `gone` means that the name was erased: without `name` the text is then "(erased) (tg:1007)".
+        The key "system" gives "the program itself"; there are a few more keys of this kind.
+        """
         if key in _PROGRAM_ACTORS:
             return _PROGRAM_ACTORS[key]
         shown, known = to_one_line(key, limit=80), to_one_line(name, limit=80) or self.find_name(key)
@@ -53,11 +60,11 @@ class Narrator:
         return f"{known} ({shown})" if known and known != shown else shown
 
     def render_sentence(self, code: str, args: JsonObject | None = None) -> str:
-        """Return the sentence of a code as one line."""
+        """Return the sentence for a code and its arguments as one line."""
         return to_one_line(self._say(code, args or {}), limit=300)
 
     def describe_code(self, code: str) -> str:
-        """Return the sentence for a code whose arguments are not known, followed by the code; only the code if it has no sentence."""
+        """Return the sentence for a code without its arguments, followed by the code in brackets; only the code if it has no sentence."""
         said = self.render_sentence(code, dict.fromkeys(_ARGUMENT.findall(REFUSALS.get(code, "")), "…"))
         return said if said == code else f"{said} ({code})"
 

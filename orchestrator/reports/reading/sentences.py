@@ -46,7 +46,7 @@ _VERDICTS: Final = {"done": "it was done", "not_done": "it was not done", "uncle
 
 
 def describe_event(event: StoredEvent, voice: Narrator) -> str:
-    """Return a sentence about the event; the type's name for events without a sentence of their own."""
+    """Return a sentence about the event; only the name of its type if there is no sentence for that type."""
     if isinstance(event, UnreadableEvent):
         return f"{event.type} {UNREADABLE_TEXT}"
     words = _DESCRIPTIONS.get(event.type)
@@ -59,7 +59,7 @@ def to_short_id(identity: object) -> str:
 
 
 def describe_call(method: object, params: object, *, limit: int = 160) -> str:
-    """Describe a call, "crm.deal.update id=481 OPPORTUNITY=150000"; a batch as its commands."""
+    """Return a call as text, such as "crm.deal.update id=481 OPPORTUNITY=150000"; for a batch, the list of its commands."""
     given = params if isinstance(params, Mapping) else {}
     commands = _parse_commands(given.get("cmd"))
     if commands:
@@ -83,7 +83,7 @@ def _flatten_params(params: JsonObject) -> list[tuple[str, object]]:
 
 
 def describe_changes(preview: Preview) -> str:
-    """Describe the changes of a card, "Sum: 120 000 → 150 000; Stage: …"; for a batch, record by record."""
+    """Return the changes proposed by a card as text, such as "Sum: 120 000 → 150 000; Stage: …"; for a batch, record by record."""
     told = []
     for item in preview.items or (preview,):
         lines = [f"{line.name}: {line.before or '—'} → {line.after}" for line in item.lines]
@@ -94,7 +94,7 @@ def describe_changes(preview: Preview) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Format a duration: "0.4 s", "3 min 5 s", "2 h 10 min", "3 d 4 h"."""
+    """Return a duration as text, such as "0.4 s", "3 min 5 s", "2 h 10 min" or "3 d 4 h"."""
     if 0 <= seconds < 0.05:  # noqa: PLR2004 - what would be shown as nothing
         return "under 0.1 s"
     if seconds < 60:  # noqa: PLR2004 - a minute
@@ -214,7 +214,7 @@ def _describe_refused_call(voice: Narrator, said: calls.CallRefused, _event: Sto
 
 
 def describe_refusal(said: calls.CallRefused, voice: Narrator) -> str:
-    """Return why a call was refused: in the portal's words, or in the bot's own."""
+    """Return why a call was refused, in the portal's words or in those of the bot, with the code in brackets."""
     code = said.code
     words = to_one_line(said.detail) or (voice.render_sentence(code, said.args) if code else "")
     return f"{words} [{to_one_line(code)}]" if code and words != code else words or "no reason given"
@@ -244,9 +244,9 @@ def _describe_posted_event(_voice: Narrator, said: portal.PortalEventReceived, _
 
 
 def describe_portal_event(said: portal.PortalEventReceived) -> str:
-    """Describe an event that the portal posted: "the portal posted: a deal was changed (deal:481)".
+    """Return a sentence about an event of the portal, such as "the portal posted: a deal was changed (deal:481)".
 
-    The event that the bot makes itself at its start is described as such.
+    At its start the bot itself records such an event for each record that has changed while it was stopped. The sentence then says so.
     """
     target = to_one_line(said.target)
     kind, did = RECORDS.get(said.event, ("", None))

@@ -1,6 +1,6 @@
-"""Reads the model's recorded plans from the journal, each step with its values, taint and result at that time. Reads only.
+"""Reads the model's recorded plans from the journal. Each step comes with its values, its taint and what became of it. Reads only.
 
-A step is tainted if the model had read text of other people before it. New verdicts for the steps are computed in `rehearse`.
+A step is tainted if the model had read text of other people before it. `rehearse` computes how the steps would be decided today.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _ANSWERS: Final = {"CallSucceeded": "done", "CallOutcomeUnknown": "outcome unkno
 
 @dataclass(kw_only=True)
 class RecordedStep:
-    """One step of a plan with everything the journal says about it."""
+    """One step of a plan, with everything that the journal says about it. `fate` tells what became of the step."""
 
     slot: str
     number: int
@@ -63,7 +63,7 @@ class RecordedStep:
 
     @property
     def fate_with_note(self) -> str:
-        """The step's fate, followed by its note if there is one: "refused: gate-delete"."""
+        """What became of the step, with a note if there is one, such as "refused: gate-delete"."""
         return f"{self.fate}: {self.fate_note}" if self.fate_note else self.fate
 
 
@@ -91,7 +91,7 @@ class RecordedPlan:
 
 @dataclass(kw_only=True)
 class _Turn:
-    """What the events of an open turn have said so far."""
+    """What the events read so far tell about one turn: who asked for what, and what the model had read and answered."""
 
     person: str
     text: str
@@ -102,7 +102,10 @@ class _Turn:
 
 
 def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
-    """Yield every plan made at or after `since` (ISO, UTC, Z), session by session in order; store errors are not caught (S004-35)."""
+    """Yield every plan made at or after `since` (ISO time in UTC with "Z"; "": all), session by session, each in order of time.
+
+    Raises the errors of the store (S004-35).
+    """
     for stream in store.list_streams():
         if stream.startswith("session:"):
             reader = _Reader(stream.removeprefix("session:"))
@@ -112,7 +115,7 @@ def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
 
 
 class _Reader:
-    """Reads the journal of one session, event by event."""
+    """Reads the journal of one session event by event, and collects the plans in it."""
 
     def __init__(self, session: str) -> None:
         self.plans: list[RecordedPlan] = []
@@ -124,14 +127,18 @@ class _Reader:
         self._cards: dict[str, RecordedStep] = {}
 
     def take(self, event: StoredEvent) -> None:
-        """Record what `event` says, then fold it into the state."""
+        """Record what the event says, then apply it to the session's state."""
         note = _RECORDERS.get(event.type)
         if note is not None:
             note(self, event)
         fold.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
 
     def record_message(self, said: MessageReceived, event: StoredEvent) -> None:
-        """Start a turn; a turn in which the person answers a question also counts as having read what the turn of the question had read."""
+        """Start a turn with the person's message.
+
+        If the message answers a question of the bot, the turn continues the one that led to the question. It takes over the text, the
+        model's answer and what the model had read.
+        """
         question = self._state.question if said.answers else None
         turn = _Turn(person=event.actor, text=said.text, prose=bool(said.quoted))
         if question:
@@ -145,7 +152,7 @@ class _Reader:
         turn.answer, turn.prose = said.text, turn.prose or said.prose
 
     def record_plan(self, said: PlanRecorded, event: StoredEvent) -> None:
-        """Record the plan with the current state of the session; later events add the results of its steps."""
+        """Record the plan, with a copy of the session's state at that time. Later events tell what became of its steps."""
         turn = self._get_turn(said.turn_id, event)
         turn.plans += 1
         entries = [PlanStep.from_stored(entry) for entry in said.steps]
@@ -180,7 +187,10 @@ class _Reader:
             step.detail = said.detail
 
     def record_request(self, said: ConfirmationRequested, event: StoredEvent) -> None:
-        """Record that a card asked a person, with the values and the taint that are stored with the card."""
+        """Record that a card asked a person about the step.
+
+        The record's values and the provenance (what the model had read) are taken from the card.
+        """
         step = self._set_fate(said.slot, "asked", "waits")
         if step is None:
             return
@@ -191,7 +201,10 @@ class _Reader:
     def record_decision(
         self, said: ConfirmationApproved | ConfirmationDenied | ConfirmationExpired | ConfirmationSuperseded, event: StoredEvent
     ) -> None:
-        """Record what became of a card; a step by which the model withdrew a card that did not exist counts as refused."""
+        """Record what became of a card: approved, denied, expired or superseded.
+
+        A decision about an unknown card means that the model tried to withdraw a card that did not exist. The step then counts as refused.
+        """
         step = self._cards.get(said.confirmation_id)
         if step is not None:
             step.fate_note = event.type.removeprefix("Confirmation").lower()
@@ -201,7 +214,7 @@ class _Reader:
             step.fate, step.fate_note = "refused", "gate-withdrawn"
 
     def record_start(self, said: CallStarted, event: StoredEvent) -> None:
-        """Record that the call was about to be sent."""
+        """Record that the call of the step was started."""
         step = self._steps.get(said.slot)
         if step is not None:
             step.before = step.before if event.erased else said.before
@@ -209,7 +222,7 @@ class _Reader:
                 step.fate = "ran"
 
     def record_end(self, ended: CallSucceeded | CallRefused | CallOutcomeUnknown, event: StoredEvent) -> None:
-        """Record the portal's answer."""
+        """Record how the call of the step ended: done, not done with the code of the refusal, or outcome unknown."""
         step = self._steps.get(ended.slot)
         if step is None:
             return
@@ -248,7 +261,7 @@ def _set_flags(steps: list[RecordedStep], answer: str) -> None:
 
 
 def _copy_state(state: SessionState, turn_id: str) -> SessionState:
-    """Return a copy of those parts of the state that the gate needs, since `state` itself changes with the next events."""
+    """Return a copy of the parts of the state that the gate needs. `state` itself changes with the next events."""
     waiting = {entry.confirmation_id: entry for entry in list_open_confirmations(state)}
     return SessionState(
         agent=AgentState(confirmations=waiting, in_progress=list(state.agent.in_progress)),

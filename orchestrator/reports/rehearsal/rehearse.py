@@ -1,7 +1,7 @@
-"""Evaluates recorded plans again under other rules: which steps would be allowed, asked about or refused. No portal, no writes.
+"""Evaluates recorded plans again under other rules: which steps would be allowed, asked about or refused. Sends and writes nothing.
 
-All decisions come from the gate's own functions. Values and owners that the journal did not keep are assumed, and every step whose
-verdict depends on such an assumption says so.
+The decisions come from the functions of the gate, which decides whether a call may run. Values and owners of records that are not in the
+journal are assumed. A verdict that depends on such an assumption is marked.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -61,7 +61,10 @@ _PROVENANCE_REASONS = frozenset({"gate-taint-prose", "gate-taint-target", "gate-
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The rules under which plans are evaluated again. `person` returns the present rights of the person with a key (None: no access)."""
+    """The rules under which plans are evaluated again.
+
+    `person` returns the present rights of the person with a given key (None: no access).
+    """
 
     catalogue: Catalogue
     policy: Policy
@@ -74,7 +77,11 @@ class Rules:
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsedStep:
-    """One step with its new and its recorded verdict; `missing_facts` names unrecorded facts that the new one depends on ("" for none)."""
+    """One step with its recorded fate and its new verdict (`now`).
+
+    `missing_facts` says which facts the new verdict depends on although they were not recorded: "records", "values" or "taint", "" for
+    none.
+    """
 
     step: RecordedStep
     now: RehearsedVerdict
@@ -113,14 +120,14 @@ class _Case:
 
 
 def evaluate_plans(plans: Iterable[RecordedPlan], rules: Rules) -> Iterator[RehearsedPlan]:
-    """Evaluate each plan under `rules` with the gate's functions. Sends and writes nothing; never raises for a plan of the journal."""
+    """Yield each plan with the verdicts that its steps would get under `rules`. No plan that the journal holds raises an error."""
     for plan in plans:
         actor = rules.person(plan.person)
         yield RehearsedPlan(plan=plan, actor=actor, steps=tuple(_evaluate_steps(plan, actor, rules)))
 
 
 def format_reason(notice: Notice) -> str:
-    """Return the reason as an English sentence for operators."""
+    """Return the reason for a verdict as an English sentence for operators."""
     if notice.args.keys() == {"recorded"}:
         return str(notice.args["recorded"])
     if notice.code in SENTENCES:
@@ -129,7 +136,7 @@ def format_reason(notice: Notice) -> str:
 
 
 def find_reason_code(notice: Notice) -> str:
-    """Return the reason's code; if a batch's reason contains the reason of one command, that reason's code."""
+    """Return the code of the reason for a verdict. If the reason is about one command of a batch, return the code for this command."""
     return str(notice.args.get("reason") or notice.code)
 
 
@@ -183,7 +190,7 @@ def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: 
 
 
 def _build_provenance(plan: RecordedPlan, step: RecordedStep) -> Provenance:
-    """Return what the model had read before the step: as stored with its card, else built from the plan and the model's answer."""
+    """Return what the model had read before the step: from the step's card if there was one, else computed from the recorded plan."""
     if step.provenance is not None:
         return step.provenance
     return Provenance(prose=plan.prose, targets=plan.targets, external=plan.labels, person_text=plan.text)
@@ -196,7 +203,10 @@ def _was_visible(step: RecordedStep, call: Call) -> bool:
 
 
 def _build_facts(case: _Case) -> Facts:
-    """Return the step's records as far as the journal holds them; others are assumed to exist and to belong to the person."""
+    """Return the facts that the gate needs for the step: its records as the journal holds them, and an earlier denial.
+
+    A record that the journal does not hold is assumed to exist and to belong to the person.
+    """
     call, before = case.call, case.step.before or {}
     records: dict[Target, JsonObject | None] = {}
     for leaf in call.leaves:
@@ -215,9 +225,10 @@ def _build_facts(case: _Case) -> Facts:
 
 
 def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
-    """Build the record that is assumed for `target` because the journal does not hold it: it belongs to the actor.
+    """Return the record to assume for `target`, which the journal does not hold: one that belongs to the actor.
 
-    A second owner None is included, so that setting the owner to the actor does not count as a value that the record already has.
+    Its owner field lists the employees whose records the actor may see, and None. Because of None, a call that makes the actor the owner
+    still counts as a change.
     """
     entity = call.entities.get(target[0])
     users = find_visible_users(actor) or frozenset({actor.bitrix_user_id or 0})
@@ -225,7 +236,11 @@ def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
 
 
 def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
-    """Return the verdict as `Gate.submit` computes it; phones and unchanged values are checked only if the journal holds the records."""
+    """Return the gate's verdict about the step, computed as in `Gate.submit`.
+
+    If the journal lacks values of the records, the checks that compare the call with these values are left out, such as those of phone
+    numbers, of currencies and of values that the record already has.
+    """
     rules, call = case.rules, case.call
     if case.unread:
         verdict = decide.decide(call, mode=rules.mode, policy=rules.policy, actor=case.actor, facts=facts, effect=effect)
@@ -235,7 +250,10 @@ def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
 
 
 def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
-    """Build the result from the verdict, with the unrecorded facts that it depends on."""
+    """Return the step with the new verdict, and with the unrecorded facts that this verdict depends on.
+
+    A recorded refusal that was caused by the portal stays a refusal.
+    """
     step = case.step
     if (
         not isinstance(verdict, Refuse)
@@ -260,7 +278,7 @@ def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
 
 
 def _is_about_portal(code: str) -> bool:
-    """Return whether a recorded refusal has its cause in the portal, so that it holds under any rules."""
+    """Return whether the code of a recorded refusal has its cause in the portal, so that the refusal would occur under any rules."""
     return code in _PORTAL_REFUSALS or not code.startswith("gate-")
 
 
@@ -274,13 +292,18 @@ def _find_missing_facts(case: _Case, verdict: Ask) -> str:
 
 
 def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
-    """Return whether every reason in `codes` could turn out not to apply if the values of the records were known."""
+    """Return whether none of the reasons in `codes` is certain: each might not apply if the values of the records were known."""
     by_value = ("gate-critical" in codes and bool(case.unread)) or "gate-add-stage" in codes
     return by_value and (codes <= _VALUE_REASONS or not case.taint_known)
 
 
 def _check_allowed(case: _Case) -> RehearsedStep:
-    """Return the step as allowed, or with another verdict or a note if unrecorded facts could have led to a card or a refusal."""
+    """Return the result for a step that the gate allows.
+
+    A read whose record is not known stays allowed and is marked with `missing_facts`. A write whose record is not known counts as asked.
+    Any other write is decided once more with the worst values that unrecorded facts could have; if the gate would then ask, it counts as
+    asked.
+    """
     known = not case.unread or case.was_visible
     if case.call.reads_only:
         return RehearsedStep(step=case.step, now="allowed", missing_facts="" if known else "records", reads_only=True)
@@ -294,7 +317,7 @@ def _check_allowed(case: _Case) -> RehearsedStep:
 
 
 def _build_worst_facts(case: _Case) -> Facts:
-    """Return the case's records, with a sum above every limit in each record whose sum is not recorded."""
+    """Return the facts of the case, with a sum above every limit of the policy in each record whose sum is not recorded."""
     policy = case.rules.policy
     limits = (policy.ask_above, policy.four_eyes_above, *(rule.above for rule in policy.rules))
     above = max((limit for limit in limits if limit is not None), default=Decimal(0)) + 1
@@ -307,9 +330,9 @@ def _build_worst_facts(case: _Case) -> Facts:
 
 
 def _build_worst_effect(case: _Case) -> Effect:
-    """Return the case's step as if every value it writes came from text of somebody else.
+    """Return the step as if all values that it writes came from text of other people, unless it is recorded what the model had read.
 
-    It is recorded whether earlier iterations had read prose (free text), but not what the steps just before this one read.
+    It is not recorded what earlier steps of the same plan read, so the worst is assumed.
     """
     if case.taint_known:
         return case.effect

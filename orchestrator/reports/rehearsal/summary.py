@@ -14,7 +14,7 @@ _VERDICTS: tuple[RehearsedVerdict, ...] = ("allowed", "asked", "refused", "plann
 
 @dataclass(kw_only=True)
 class ReasonCount:
-    """The number of steps with this verdict for this reason, and the first of them as examples."""
+    """The number of steps that got the verdict `now` for one reason, with a few of them as examples."""
 
     now: RehearsedVerdict
     reason: str
@@ -28,7 +28,7 @@ class ReasonCount:
 
 
 class Summary:
-    """Counts plans one by one and keeps only the counts, so that memory use does not grow with the journal."""
+    """The counts of a rehearsal. Only counts are kept, so the memory needed does not grow with the journal."""
 
     def __init__(self) -> None:
         """Start with no counts."""
@@ -44,7 +44,7 @@ class Summary:
         self._reasons: dict[tuple[str, str], ReasonCount] = {}
 
     def add(self, rehearsed: RehearsedPlan) -> None:
-        """Count one plan; a plan whose steps are not known is only counted as left out."""
+        """Add one plan to the counts. If its steps are not known (erased or unreadable), it is only counted as left out."""
         plan = rehearsed.plan
         if plan.left_out:
             self.left_out[plan.left_out] += 1
@@ -81,7 +81,7 @@ class Summary:
         return sorted(self._reasons.values(), key=lambda entry: (-entry.steps, entry.reason))
 
     def as_data(self) -> dict[str, object]:
-        """Return all counts as JSON data, largest first."""
+        """Return all counts as JSON data. Lists of people, methods and reasons begin with the largest count."""
         return {
             "kind": "summary",
             "plans": self.plans,
@@ -98,7 +98,7 @@ class Summary:
         }
 
     def render_sentences(self, mode: str) -> Iterable[str]:
-        """Yield the report as sentences."""
+        """Yield the counts as English sentences for operators. `mode` names the bot's mode in the rehearsal."""
         yield from self._render_counts(mode)
         for name, words in _LEFT_OUT.items():
             if self.left_out[name]:
@@ -142,7 +142,7 @@ def format_moment(ts: str) -> str:
 
 
 def rank_counts(counted: Mapping[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
-    """Return the names with their counts by verdict, those with the most steps first."""
+    """Return (name, number of steps by verdict) for each name, largest number of steps first."""
     return sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
 
 

@@ -46,7 +46,7 @@ SearchedEffects = dict[str, dict[str, set[str]]]
 
 @dataclass(kw_only=True)
 class CallTrail:
-    """All events of one effect (one proposed or executed call) and of its turn, in order."""
+    """All events about one effect (a proposed or executed call), and the events of the turn in which it was proposed, in order."""
 
     stream: str
     effect_id: str
@@ -57,13 +57,13 @@ class CallTrail:
     slot: str = ""
 
     def find_first(self, *types: str) -> StoredEvent | None:
-        """Return the first event of these types."""
+        """Return the first event about the effect that has one of these types; None if there is none."""
         return next((event for event in self.events if event.type in types), None)
 
 
 @dataclass(kw_only=True)
 class FoundCalls:
-    """The matching calls, and the events that say what was seen of the record in the portal."""
+    """The result of a search: the matching calls (`trails`), and the events in which the bot saw the record in the portal (`seen`)."""
 
     trails: list[CallTrail]
     seen: list[StoredEvent] = field(default_factory=list)
@@ -72,10 +72,10 @@ class FoundCalls:
 
 
 def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "", sift: Search | None = None) -> FoundCalls:
-    """Return every call that changed or was meant to change `record` ("deal:481"), and every event that shows its state in the portal.
+    """Return every call that changed `record` ("deal:481") or was meant to, and every event in which the bot saw the record in the portal.
 
-    If `field_name` is given, only calls that write this field are returned. `sift` searches for the events worth reading; without it all
-    events are read.
+    With `field_name`, only calls that write this field are returned. `sift` is a search that finds the relevant events quickly; without it
+    all events are read.
     """
     effects: SearchedEffects = {}
     seen: list[StoredEvent] = []
@@ -98,9 +98,9 @@ def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_nam
 
 
 def find_by_id(store: Store, text: str) -> FoundCalls:
-    """Return the call whose effect or card id begins or ends with `text`, or all calls of the turn whose id (the trace id) ends with it.
+    """Return the call whose effect id or card id begins or ends with `text`; if there is none, all calls of the turn whose id ends with it.
 
-    Raises NotFound for no match, AmbiguousName with all that match.
+    The id of a turn is also called its trace id. Raises NotFound if nothing matches, AmbiguousName with all matches if there are several.
     """
     wanted = text.strip().lower().rstrip("…")
     if len(wanted) < _SHORTEST:
@@ -126,7 +126,7 @@ def _add_effect(effects: SearchedEffects, event: StoredEvent, effect_id: str) ->
 
 
 def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[StoredEvent]:
-    """Yield the events that may be about a record with the id `number`, or may have created it."""
+    """Yield the events that may be about the record with the id `number`, or about its creation."""
     types = (*_CALLS, *_PORTAL)
     if sift is None:
         yield from scan_events(store, types)
@@ -143,18 +143,18 @@ def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[S
 
 
 def _build_number_filter(number: str) -> Callable[[str], bool]:
-    """Return a function that says whether a text contains the number on its own, not inside a longer one, also in a batch command.
+    """Return a function that tells whether a text contains `number` as a whole number and not inside a longer one.
 
-    Most texts do not contain the digits at all, so this is checked first.
+    A number after a percent-encoded character, as in a batch command, is found, too. A quick check for the digits comes first.
     """
     alone = re.compile(rf"(?:(?<!\d)|(?<=%[0-9A-Fa-f]{{2}}))0*{int(number)}(?!\d)")
     return lambda text: number in text and alone.search(text) is not None
 
 
 def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iterator[tuple[str, list[TouchedRecord]]]:
-    """Yield (effect id, the records it touches) for each call in the event that may touch the record with the id `number` or create it.
+    """Yield (effect id, records that the call touches) for each call in the event that may touch or create the record with the id `number`.
 
-    Calls whose parameters do not contain the number as text are skipped: that check is much faster than parsing the call and misses none.
+    Calls whose parameters do not contain the number as text are skipped, because this check is much faster than parsing a call.
     """
     if event.type == "PlanRecorded":
         for step in _read_planned(event):
@@ -168,17 +168,20 @@ def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iter
 
 
 def read_steps(event: StoredEvent) -> list[PlanStep]:
-    """Return the steps of a PlanRecorded."""
+    """Return the steps of the plan in a PlanRecorded event."""
     return [PlanStep.from_stored(step) for step in PlanRecorded.from_data(event.data).steps]
 
 
 def _read_planned(event: StoredEvent) -> list[PlanStep]:
-    """Return the steps of a PlanRecorded in shadow mode, which only records plans; steps of other plans are found by their calls."""
+    """Return the steps of a plan that was only recorded (in shadow mode).
+
+    For any other plan the list is empty, because its calls have events of their own.
+    """
     return [] if PlanRecorded.from_data(event.data).executed else read_steps(event)
 
 
 def _has_created(started: StoredEvent, effect_id: str, adding: Sequence[TouchedRecord], record: str, store: Store) -> bool:
-    """Return whether the call of a `.add` method that `started` records created `record`."""
+    """Return whether a call created `record`. `started` is the call's CallStarted event, `adding` its commands that create a record."""
     for event in _read_after(started, store):
         if effect_id not in (named for named, _ in _find_ids(event)):
             continue
@@ -195,7 +198,7 @@ def _has_created(started: StoredEvent, effect_id: str, adding: Sequence[TouchedR
 
 
 def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
-    """Yield the events after `event` in its stream; the first page is small, since most calls end soon after they start."""
+    """Yield the events that follow `event` in its stream. The first page read is small, because most calls end soon after their start."""
     after, limit = event.seq, _FIRST_PAGE
     while page := store.read_events(event.stream, after=after, limit=limit):
         yield from page
@@ -203,7 +206,7 @@ def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
 
 
 def load_answer(event: StoredEvent, store: Store) -> object:
-    """Return the portal's answer of a CallSucceeded, also if it is stored as a blob of its own because of its size."""
+    """Return the portal's answer of a CallSucceeded event. A large answer is loaded from the blob table, where it is stored apart."""
     answered = CallSucceeded.from_data(event.data)
     if not answered.result_blob:
         return answered.result
@@ -219,7 +222,7 @@ def _is_seen(event: StoredEvent, record: str) -> bool:
 
 
 def _find_ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
-    """Yield each (effect id, card id) that the event names; the card id is "" if there is no card."""
+    """Yield (effect id, card id) for each effect that the event is about; the card id is "" if there is no card."""
     data = event.data
     if event.type == "PlanRecorded":
         yield from ((build_effect_id(step.slot), "") for step in _read_planned(event))
@@ -234,9 +237,9 @@ def _build_trails(store: Store, effects: SearchedEffects) -> list[CallTrail]:
 
 
 def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[StoredEvent]:
-    """Yield the events of a stream that name the `wanted` effects or their turns, and all questions to the person.
+    """Yield the events of a stream that name the effects in `wanted` or their turns, and all NameAsked events (questions to the person).
 
-    Ids are not encrypted, so records without a wanted id need not be decrypted.
+    `wanted` gives the ids of turns by effect id. Ids are stored unencrypted, so records without a wanted id need not be decrypted.
     """
     named = [(seq, kind, set(_ID_PATTERN.findall(data))) for seq, kind, data in _read_unopened(store, stream)]
     near = set(wanted).union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
@@ -256,9 +259,9 @@ def _read_unopened(store: Store, stream: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[CallTrail]:
-    """Yield the trails of these effects in one stream.
+    """Yield the trail (`CallTrail`) of each effect in `wanted` from this stream. `wanted` gives the ids of turns by effect id.
 
-    An effect's turn begins before it, so the events of every open turn are kept until it ends.
+    A turn begins before its effects, so the events of a turn are kept until it is known whether it led to a wanted effect.
     """
     trails: dict[str, CallTrail] = {}
     turns: dict[str, list[StoredEvent]] = {}
@@ -286,7 +289,7 @@ def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str
 
 
 def _drop_turn(turns: dict[str, list[StoredEvent]], trails: Mapping[str, CallTrail], turn_id: str) -> None:
-    """Remove the finished turn from `turns`, unless it led to a wanted effect."""
+    """Remove the finished turn from `turns`, unless its events belong to one of `trails`."""
     kept = turns.get(turn_id)
     if kept is not None and not any(trail.turn is kept for trail in trails.values()):
         del turns[turn_id]

@@ -70,7 +70,7 @@ _CLOSING: Final = ("ConfirmationApproved", "ConfirmationDenied", "ConfirmationEx
 
 
 def build_story(trail: CallTrail, store: Store, *, voice: Narrator, catalogue: Catalogue, record: str = "") -> CallStory:
-    """Return everything the journal knows of one call; for a batch, only the commands about `record` if one is given."""
+    """Return everything that the journal says about one call. If `record` is given, only the commands of a batch about it are included."""
     for event in (*trail.turn, *trail.events):
         voice.remember_names(event)
     method, params = _find_call(trail)
@@ -99,12 +99,12 @@ def build_story(trail: CallTrail, store: Store, *, voice: Narrator, catalogue: C
 
 
 def _is_about(touch: TouchedRecord, record: str) -> bool:
-    """Return whether the call is about the record, or may have created a record of its kind."""
+    """Return whether the call is about the record. A call that created a record counts if the kind of record is the same."""
     return touch.target == record if touch.target else touch.created_kind == record.rpartition(":")[0] != ""
 
 
 def _find_call(trail: CallTrail) -> tuple[str, JsonObject]:
-    """Return (method, parameters) of the call as it was sent, else as the card showed it, else as the model proposed it."""
+    """Return (method, parameters) of the call: as it was sent, or if it was not sent, as the card showed it or the model proposed it."""
     for kind in (CallStarted, ConfirmationRequested, StepRefused, ConfirmationDenied, CallSucceeded, CallRefused):
         event = trail.find_first(kind.__name__)
         call = kind.from_data(event.data) if event is not None else None
@@ -143,13 +143,13 @@ def _build_request(trail: CallTrail, voice: Narrator) -> Request | None:
 
 
 def _find_step(trail: CallTrail) -> PlanStep:
-    """Return the step of the recorded plan that this call came from; an empty one if there is none."""
+    """Return the step of the recorded plan that proposed this call; an empty step if there is none."""
     plans = [event for event in (*trail.turn, *trail.events) if event.type == "PlanRecorded"]
     return next((step for plan in plans for step in read_steps(plan) if trail.slot and step.slot == trail.slot), PlanStep())
 
 
 def _build_proposal(trail: CallTrail) -> Proposal | None:
-    """Return what the model said in the iteration that the call belongs to; None if that is not recorded."""
+    """Return the step that the model proposed, with the thought in its answer; None if neither is recorded."""
     place = trail.slot.split("/")
     iteration = int(place[1]) if len(place) > 1 and place[1].isdecimal() else 0
     answers = [(event, ModelAnswered.from_data(event.data)) for event in trail.turn if event.type == "ModelAnswered"]
@@ -189,7 +189,7 @@ def _build_verdict(trail: CallTrail, voice: Narrator) -> GateVerdict:
 
 
 def _build_card(trail: CallTrail, voice: Narrator) -> StoryCard | None:
-    """Return the card as it was shown, and who decided it, when, on which channel and after how long."""
+    """Return the card as people saw it, with the decision about it; None if there was no card."""
     asked = trail.find_first("ConfirmationRequested")
     if asked is None:
         return None
@@ -202,7 +202,10 @@ def _build_card(trail: CallTrail, voice: Narrator) -> StoryCard | None:
 
 
 def _build_decision(asked: StoredEvent, trail: CallTrail, voice: Narrator) -> Decision | None:
-    """Return how the card was closed, None if it still waits; an approval after which the card was reopened does not count."""
+    """Return how the card was closed; None if it still waits. `asked` is the event that requested the card.
+
+    A card may be opened again after an approval; such an approval does not count.
+    """
     last = max((place for place, event in enumerate(trail.events) if event.type == "ConfirmationReopened"), default=-1)
     closings = [event for event in trail.events[last + 1 :] if event.type in _CLOSING]
     if not closings:
@@ -229,7 +232,7 @@ def _build_decision(asked: StoredEvent, trail: CallTrail, voice: Narrator) -> De
 
 
 def _build_run(trail: CallTrail, store: Store, voice: Narrator) -> Run | None:
-    """Return when the call began and what Bitrix24 answered; None if it was not begun."""
+    """Return when the call was started and what Bitrix24 answered; None if the call was not started."""
     began, ended = trail.find_first("CallStarted"), trail.find_first("CallSucceeded", "CallRefused", "CallOutcomeUnknown")
     started_at, sent = began.ts if began else "", began is not None
     if ended is None:
@@ -277,7 +280,10 @@ def _build_doubt(trail: CallTrail) -> Doubt | None:
 
 
 def _build_changes(trail: CallTrail, touched: Sequence[TouchedRecord], catalogue: Catalogue) -> list[Change]:
-    """Return the old and the new value of each field: as on the card, else from the stored values before the change and the call."""
+    """Return the fields that the call changes, with old and new values.
+
+    They are taken from the card. Without a card, the old values are those stored before the change, and the new ones those of the call.
+    """
     asked, began = trail.find_first("ConfirmationRequested"), trail.find_first("CallStarted")
     preview = Preview.model_validate(ConfirmationRequested.from_data(asked.data).preview if asked is not None else {})
     before = CallStarted.from_data(began.data).before if began is not None else {}

@@ -1,6 +1,6 @@
-"""Lists what was seen of a record in the portal: events that the portal posted, and differences between two readings of the record.
+"""Lists how a record changed in the portal: events that the portal posted, and differences between two readings of the record by the bot.
 
-The journal does not hold who changed a record in the portal. It only shows whether a call of the bot wrote the field between two readings.
+The journal does not say who changed a record in the portal. It only tells whether a call of the bot wrote a field between two readings.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,9 +27,10 @@ _SENT_OUTCOMES = frozenset({"succeeded", "unknown", "started"})
 def list_portal_changes(
     found: FoundCalls, record: str, stories: Sequence[CallStory], catalogue: Catalogue, *, field_name: str = ""
 ) -> Iterator[Sighting]:
-    """Yield each reading that found the record changed or gone, and each event that the portal posted about it.
+    """Yield each event that the portal posted about the record, and each reading by the bot that found the record changed or gone.
 
-    With `field_name`, only changes of that field count, and posted events are left out.
+    With `field_name`, only changes of this field are included, and posted events are left out. `stories` are the calls that may have made
+    the changes.
     """
     known: Mapping[str, str] | None = None
     looked_at = ""
@@ -70,7 +71,11 @@ def _compare_fields(
 
 
 def _add_author(change: SeenChange, stories: Sequence[CallStory], found: FoundCalls, looks: tuple[str, str]) -> SeenChange:
-    """Add the latest call of the bot that wrote the field between the times of two readings, `looks`; an empty author if there is none."""
+    """Return the change with the call of the bot that made it (`through`) and the person who requested this call (`by`).
+
+    This is the latest call that wrote the field between two readings; `looks` holds the times of the two. If there is no such call, both
+    fields are "".
+    """
     since, until = looks
     wrote = [
         story

@@ -1,6 +1,7 @@
-"""Data classes for `sdelka journal why`: a call with all that the journal says about it, and what was seen of a record in the portal.
+"""Data classes for the command `sdelka journal why`: the story of one call, and what the bot saw of a record in the portal.
 
-Their texts are in English and safe to show. Programs get `to_json` of a story, without the fields that its builder did not set.
+All texts in them are in English and safe to show. `to_json` returns an object for programs; that of a call lacks the fields that were not
+set.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from state.stored import JsonObject
 
 
 class Change(PreviewLine):
-    """A field that a call changes."""
+    """A field that a call changes, with its old and new value."""
 
     record: str
     """The record, "deal:481", or "new deal" for one that the call creates."""
@@ -39,7 +40,7 @@ class SeenChange(PreviewLine):
 
 
 class Request(View):
-    """Who asked for a call, and in which words."""
+    """The request that led to a call: who asked, when and in which words."""
 
     by: str
     person: str
@@ -52,7 +53,7 @@ class Request(View):
 
 
 class Proposal(View):
-    """What the model said in the iteration in which it proposed the call."""
+    """The step that the model proposed, with the model's name, iteration and thought."""
 
     at: str
     model: str
@@ -103,7 +104,7 @@ class StoryCard(View):
 
     @model_serializer
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON object that programs get."""
+        """Return the card as a JSON object for programs."""
         decided = self.decided.to_json() if self.decided else None
         return {**self.card.to_stored(), "replaces": self.replaces, "erased": self.erased, "status": "requested", "decided": decided}
 
@@ -165,7 +166,7 @@ class CallStory(View):
     unreadable: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON object that programs get."""
+        """Return the story as a JSON object for programs."""
         changes = [{"record": change.record, **change.to_json()} for change in self.changes]
         return {"kind": "call", **self.model_dump(mode="json", exclude_unset=True, by_alias=True), "changes": changes}
 

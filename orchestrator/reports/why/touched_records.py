@@ -1,6 +1,7 @@
-"""Finds which records a recorded call touches and which fields it writes, for a batch command by command.
+"""Finds which records a recorded call touches, and which fields it writes. For a batch this is done command by command.
 
-It uses the catalogue of Bitrix24 methods; for a method that is no longer in it, they are guessed from the method's name and ids.
+The catalogue of Bitrix24 methods tells where a call names its record. If a method is no longer in the catalogue, its record and fields are
+guessed from the method's name and the ids in the call.
 """
 
 import re
@@ -23,7 +24,10 @@ _WORDS: Final = {"smart": "item", "element": "item", "dynamic": "item"}
 
 @dataclass(frozen=True, kw_only=True)
 class TouchedRecord:
-    """One call, or one command of a batch (named by `key`), and the record that it is about ("" for a new record or none)."""
+    """One call, or one command of a batch (named by `key`), with the record that it is about.
+
+    `target` names the record ("deal:481"); it is "" if the call creates a record or is about none.
+    """
 
     method: str
     params: JsonObject
@@ -43,7 +47,7 @@ class TouchedRecord:
 
 
 def find_touched_records(method: str, params: object, catalogue: Catalogue) -> list[TouchedRecord]:
-    """Return the records that a call touches, one entry per command; empty for parameters that cannot be parsed."""
+    """Return the records that a call touches, one entry per command of a batch; empty if the batch cannot be parsed."""
     given: JsonObject = params if isinstance(params, Mapping) else {}
     if method.strip().lower() != "batch":
         return [_build_touched(Command("", method, dict(given)), catalogue)]
@@ -55,7 +59,7 @@ def find_touched_records(method: str, params: object, catalogue: Catalogue) -> l
 
 
 def find_created_record(touch: TouchedRecord, result: object) -> str:
-    """Return the record that a successful call created ("deal:481"); "" if it created none."""
+    """Return the name of the record that a successful call created ("deal:481"); "" if it created none. `result` is the portal's answer."""
     if not touch.created_kind:
         return ""
     if isinstance(result, Mapping):
@@ -67,7 +71,10 @@ def find_created_record(touch: TouchedRecord, result: object) -> str:
 
 
 def parse_record(words: Sequence[str], catalogue: Catalogue) -> str:
-    """Return "deal:481" for `deal 481` or `deal:481`, "item:177:5" for `item:177 5` or `smart 177 5`; "" when the words name no record."""
+    """Return the name of the record that a person means by `words`; "" if they name none.
+
+    `deal 481` and `deal:481` give "deal:481"; `item:177 5` and `smart 177 5` give "item:177:5".
+    """
     parts = [part for word in words for part in re.split(r"[:\s]+", word.strip().lower()) if part]
     if len(parts) < 2 or as_id(parts[-1]) is None:  # noqa: PLR2004 - a kind and a number
         return ""
@@ -112,7 +119,7 @@ def _find_written_fields(spec: Method, params: JsonObject) -> JsonObject:
 
 
 def _guess_touched(command: Command) -> TouchedRecord:
-    """Guess the record and fields of a method that is not in the catalogue from its name and ids."""
+    """Return the record and fields of a call, guessed from the method's name and the ids; the method is not in the catalogue."""
     words = _CLASSIC.match(command.method)
     entity = words[1].lower() if words else "task" if command.method.lower().startswith("tasks.task.") else ""
     if command.method.lower().startswith("crm.item."):
