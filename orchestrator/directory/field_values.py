@@ -3,6 +3,7 @@
 A value such as a plain text or number needs no words: for it, `describe_value` returns None, and the caller shows the value itself.
 """
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +15,12 @@ from bitrix.errors import BitrixError
 from orchestrator.directory.reference_data import Field
 from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import Locale, to_visible_line
+from orchestrator.language.text import Locale
 from orchestrator.language.time_zones import parse_moment
 from state.stored import JsonObject
 
 _NAME: Final = 80
-_MOST: Final = 20
+_MOST_NAMED: Final = 20
 _LONGEST_ID: Final = 15
 _LONG_AGO: Final = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there
 _TITLES: Final = load_lexicon("card_fields")
@@ -74,21 +75,19 @@ class ValueContext:
     portal_zone: str
 
 
-async def describe_value(value: object, field: Field, names: ValueNames, place: ValueContext) -> str | None:
-    """Describe the value of a field in words, several values with commas between them.
+async def describe_value(value: object, field: Field, names: ValueNames, place: ValueContext) -> list[str] | None:
+    """Describe the value of a field in words, one text for each of several values; None if the value needs no words.
 
-    Returns None if the value is empty or is shown to people unchanged. May raise BitrixError.
+    A value without a name is returned unchanged; of a long list the names of the first `_MOST_NAMED` are looked up. May raise BitrixError.
     """
     several = value if isinstance(value, list) else [value]
     if value in (None, "", [], {}, False) and field.type != "boolean":
         return None
-    titles = await _find_linked_titles(several[:_MOST], field, names)
-    shown = [titles.get(str(item).strip()) or await _format_one(item, field, names, place) for item in several[:_MOST]]
-    if not shown or all(item is None for item in shown):
+    titles = await _find_linked_titles(several[:_MOST_NAMED], field, names)
+    named = [titles.get(str(item).strip()) or await _format_one(item, field, names, place) for item in several[:_MOST_NAMED]]
+    if not named or all(item is None for item in named):
         return None
-    parts = [to_visible_line(str(item), limit=_NAME) if said is None else said for item, said in zip(several, shown, strict=False)]
-    rest = len(several) - len(shown)
-    return ", ".join(parts) + (f" … +{rest}" if rest else "")
+    return [str(item) if said is None else said for item, said in itertools.zip_longest(several, named)]
 
 
 async def _format_one(value: object, field: Field, names: ValueNames, place: ValueContext) -> str | None:

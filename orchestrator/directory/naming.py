@@ -170,8 +170,8 @@ class Naming:
         found = await self._find_field(entity, name)
         return found.type if found else ""
 
-    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
-        """Describe the value of a record's field in words; None if the value needs no words, the field is not known or the portal fails."""
+    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
+        """Describe the value of a portal field, one text for each of several; None if it needs no words or is not known."""
         field = await self._find_field(entity, name)
         if field is None:
             return None

@@ -15,7 +15,7 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, plan_restore
 from orchestrator.gate.approve import undo_policy
-from orchestrator.gate.approve.format_values import Reader
+from orchestrator.gate.approve.format_values import Reader, shorten_value
 from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.undo_conflict import build_last_editor_args, find_last_editor
 from orchestrator.gate.approve.undo_conflict import format_field_value as value_in_words
@@ -225,7 +225,7 @@ async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, 
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
     args = {
         "field": to_field_code(first.part.call, first.name),
-        "now": await value_in_words(first.part.call, first.name, first.now, record, reader),
+        "now": shorten_value(await value_in_words(first.part.call, first.name, first.now, record, reader), actor.locale),
         "more": len(conflict.fields) - 1,
         "others": ", ".join(to_field_code(one.part.call, one.name) for one in conflict.fields[1:]),
         **build_last_editor_args(await find_last_editor(record, names)),

@@ -89,7 +89,7 @@ class _NoNames:
         """Return "", which means that no title is known."""
         return _no_name(entity, name)
 
-    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
+    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
         """Return None, which means that the value has no other words."""
         del entity, name, value, locale, zone
         return None

@@ -12,7 +12,7 @@ from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.duplicates import decode_row, is_command_done
-from orchestrator.gate.approve.format_values import EMPTY, Reader
+from orchestrator.gate.approve.format_values import EMPTY, Reader, shorten_value
 from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.revalidate import CHANGED
 from orchestrator.gate.approve.undo_conflict import format_field_value
@@ -172,7 +172,9 @@ async def _describe_change(changed: _ChangedField, reader: Reader) -> Notice:
 
 async def _format_value(part: Call, name: str, record: JsonObject, reader: Reader) -> str:
     value = record.get(name)
-    return EMPTY if value in (None, "", [], {}) else await format_field_value(part, name, value, record, reader)
+    if value in (None, "", [], {}):
+        return EMPTY
+    return shorten_value(await format_field_value(part, name, value, record, reader), reader.locale)
 
 
 def _find_common_unit(before: str, after: str) -> str:

@@ -3,7 +3,7 @@
 A card shows exactly what will be sent: a value that cannot be interpreted is shown unchanged.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, assert_never
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.escape_text import escape_text, mark_cut
 from orchestrator.gate.call.multifields import Step
 from orchestrator.gate.call.ports import Names
 from orchestrator.language.date_format import format_day, parse_portal_date
@@ -21,6 +21,8 @@ from orchestrator.language.money_format import find_base_currency, format_sum
 from orchestrator.language.text import Locale, format_phone
 
 EMPTY = "—"
+NAME_LIMIT = 200
+"""Maximum length in characters of a name that the portal returns, and of a value in the middle of a sentence."""
 _LONGEST_ID = 15
 _LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year stands there
 _WORDS: Final = load_lexicon("card_fields")
@@ -93,16 +95,27 @@ async def format_value(value: object, kind: str, *, context: Context, reader: Re
 
 
 def format_plain(value: object, reader: Reader) -> str:
-    """Return any JSON value as one line of text.
-
-    Hidden characters are made visible. Text that is too long is cut and marked as cut.
-    """
-    return escape_text(_flatten(value), locale=reader.locale)
+    """Return the whole of any JSON value as text, hidden characters made visible; each element of a list is a line of its own."""
+    return join_lines([_flatten(item) for item in value] if isinstance(value, list) else [_flatten(value)], reader)
 
 
 def format_steps(steps: Sequence[Step], reader: Reader) -> str:
-    """Return one text that says for each phone or address whether it is added, edited or removed. The parts are joined by "; "."""
-    return escape_text("; ".join(_format_step(step, reader.locale) for step in steps), locale=reader.locale) or EMPTY
+    """Return what happens to each phone or address (added, edited or removed), one a line.
+
+    A value that is new to the record is never called an edit.
+    """
+    return join_lines([_format_step(step, reader.locale) for step in steps], reader) or EMPTY
+
+
+def join_lines(texts: Iterable[str], reader: Reader) -> str:
+    """Return the texts one a line; a line break inside of one becomes a symbol, so no text can pass for two."""
+    return "\n".join(escape_text(text, locale=reader.locale) for text in texts)
+
+
+def shorten_value(text: str, locale: Locale) -> str:
+    """Return a formatted value for the middle of a sentence: on one line and cut at `NAME_LIMIT` characters, with a mark."""
+    line = ", ".join(text.split("\n"))
+    return line if len(line) <= NAME_LIMIT else mark_cut(line[:NAME_LIMIT], len(line) - NAME_LIMIT, locale)
 
 
 def format_multifield(kind: str, value: str) -> str:
@@ -142,7 +155,7 @@ async def format_own_value(name: str, value: object, *, context: Context, reader
         found = await reader.names.describe_field_value(context.entity, name, value, locale=reader.locale, zone=reader.zone)
     except BitrixError:
         found = None
-    return format_plain(value, reader) if found is None else escape_text(found, locale=reader.locale)
+    return format_plain(value, reader) if found is None else join_lines(found, reader)
 
 
 async def _format_names(value: object, kind: str, *, context: Context, reader: Reader) -> str:
@@ -150,7 +163,7 @@ async def _format_names(value: object, kind: str, *, context: Context, reader: R
         await _format_name(item, kind, context=context, reader=reader)
         for item in sorted(fields.parse_ids(value), key=lambda item: (len(item), item))
     ]
-    return ", ".join(found) or EMPTY
+    return "\n".join(found) or EMPTY
 
 
 async def _format_name(item: str, kind: str, *, context: Context, reader: Reader) -> str:
@@ -174,7 +187,7 @@ async def _name_or_default(name: Awaitable[str], otherwise: str, reader: Reader)
         found = await name
     except BitrixError:
         found = ""
-    return escape_text(found or otherwise, locale=reader.locale)
+    return escape_text(found or otherwise, locale=reader.locale, limit=NAME_LIMIT)
 
 
 async def _format_money(value: object, context: Context, reader: Reader) -> str:

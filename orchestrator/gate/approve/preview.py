@@ -27,6 +27,7 @@ from orchestrator.gate.approve.format_values import (
     format_plain,
     format_steps,
     format_value,
+    join_lines,
 )
 from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import MARKS, Call, Facts
@@ -271,7 +272,7 @@ def _format_multifield_change(call: Call, name: str, value: object, *, record: J
     values = [format_multifield(element.kind, element.value) for element in held] or _format_plain_phone(
         _find_present_value(call, record, name)
     )
-    return escape_text("; ".join(values), locale=reader.locale) or EMPTY, after
+    return join_lines(values, reader) or EMPTY, after
 
 
 def _format_plain_phone(value: object) -> list[str]:

@@ -11,7 +11,7 @@ from bitrix.catalogue.names import MULTIFIELDS
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.approve.format_values import Context, Reader, format_own_value, format_plain, format_value
+from orchestrator.gate.approve.format_values import Context, Reader, format_own_value, format_plain, format_value, shorten_value
 from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.revalidate import build_before_image, find_context_field
 from orchestrator.gate.approve.undo_policy import find_task_state
@@ -34,9 +34,10 @@ async def check_undo_conflict(call: Call, facts: Facts, shown: BeforeImage, *, a
     leaf, name = changed[0]
     record = facts.records.get(leaf.targets[0]) or {}
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
+    now = await format_field_value(leaf, name, fields.find_value(record, name, leaf.entity), record, reader)
     args = {
         "field": critical_fields.to_field_code(leaf, name),
-        "now": await format_field_value(leaf, name, fields.find_value(record, name, leaf.entity), record, reader),
+        "now": shorten_value(now, actor.locale),
         "more": len(changed) - 1,
         "others": ", ".join(critical_fields.to_field_code(one, other) for one, other in changed[1:]),
         **build_last_editor_args(await find_last_editor(record, names)),
@@ -114,7 +115,7 @@ async def format_field_value(call: Call, name: str, now: object, record: Record,
     context = Context(entity=entity, currency=currency, category=category)
     if multifields.is_multifield(name):
         elements = [one.value for one in multifields.parse_elements(record) if one.kind == name.upper()] if isinstance(now, list) else []
-        return format_plain("; ".join(elements) if isinstance(now, list) else now, reader)
+        return format_plain(elements if isinstance(now, list) else now, reader)
     if info is None:
         return await format_own_value(name, now, context=context, reader=reader)
     return await format_value(now, info.kind, context=context, reader=reader)

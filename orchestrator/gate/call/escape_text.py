@@ -12,21 +12,25 @@ _MAX_MARKS = 2
 _PLAIN = re.compile(rf"[ -~{RUSSIAN_LETTERS}«»—№₽]*")
 """Characters that are safe in any order; most texts contain no others."""
 _REST = load_lexicon("card_fields").read_titles("cut")
-LIMIT = 200
 
 
-def escape_text(text: str, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def escape_text(text: str, *, locale: Locale = "ru", limit: int | None = None) -> str:
     """Return `text` as one line: invisible characters as their code, line breaks as a symbol.
 
-    A longer text is cut at `limit` characters, with a mark that says how many are missing.
+    With a `limit`, a longer text is cut at that many characters, with a mark that says how many are missing.
     """
-    if len(text) <= limit and _PLAIN.fullmatch(text):
+    if (limit is None or len(text) <= limit) and _PLAIN.fullmatch(text):
         return text.strip()
     normal = unicodedata.normalize("NFC", text)
     shown = _escape_signs(normal[:limit])
-    if len(normal) <= limit:
+    if limit is None or len(normal) <= limit:
         return shown
-    return shown.rstrip() + _REST[locale].format(count=len(normal) - limit)
+    return mark_cut(shown, len(normal) - limit, locale)
+
+
+def mark_cut(beginning: str, missing: int, locale: Locale) -> str:
+    """Return the beginning of a cut text, followed by a mark that says how many characters are missing."""
+    return beginning.rstrip() + _REST[locale].format(count=missing)
 
 
 def _escape_signs(text: str) -> str:

@@ -282,8 +282,8 @@ class Names(Protocol):
     async def find_field_title(self, entity: str, name: str) -> str:
         """Return the portal's title of a field; "" if it has none or the portal cannot be read."""
 
-    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
-        """Return the value of a custom field in words, such as the name of a list item; None if the portal has no words for it."""
+    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
+        """Return the value of a custom field in words, one text for each of several; None if the portal has no words for it."""
 
     async def load_currency_book(self) -> CurrencyBook:
         """Return the portal's currencies and their formats; must never fail."""

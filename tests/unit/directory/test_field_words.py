@@ -49,7 +49,7 @@ ANSWERS = {
 
 async def value(here: Desk, name: str, given: Any, locale: Any = "ru") -> str | None:
     found = await here.naming.describe_field_value("deal", name, given, locale=locale, zone="Asia/Yekaterinburg")
-    return found.replace("\u00a0", " ") if found else found
+    return ", ".join(found).replace("\u00a0", " ") if found else None
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ class NoOwnNames:
     async def find_field_title(self, entity: str, name: str) -> str:
         return ""
 
-    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> str | None:
+    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: str, zone: str) -> list[str] | None:
         return None
 
     async def load_currency_book(self) -> Mapping[str, CurrencyStyle]:

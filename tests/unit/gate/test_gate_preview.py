@@ -100,7 +100,7 @@ async def test_values_that_hold_already_are_left_out() -> None:
          [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "5\u00a0$"), ("Валюта", "RUB", "USD")]),
         ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "много"}}, [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "много")]),
         ("crm.deal.update", {"id": 481, "fields": {"COMPANY_ID": 12, "CONTACT_IDS": [43, 13]}},
-         [("Компания", "неизвестно", "company 12"), ("Контакты", "неизвестно", "№13, contact 43")]),
+         [("Компания", "неизвестно", "company 12"), ("Контакты", "неизвестно", "№13\ncontact 43")]),
         ("crm.deal.update", {"id": 481, "fields": {"COMPANY_ID": "x", "CONTACT_ID": {"0": 43}}},
          [("Компания", "неизвестно", "x"), ("Контакт", "—", "contact 43")]),
         ("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "ODD", "OPENED": "maybe", "ASSIGNED_BY_ID": 9}},
@@ -110,12 +110,12 @@ async def test_values_that_hold_already_are_left_out() -> None:
         ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "", "CLOSEDATE": "скоро"}},
          [("Сумма", "1\u00a0000\u00a0000\u00a0₽", "—"), ("Дата завершения", "пт, 25 декабря 2026", "скоро")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"VALUE": "+7901"}, {"ID": 156, "VALUE": "+7902"}]}},
-         [("Телефон", "+7900", "+7900 → +7902; добавить +7901")]),
+         [("Телефон", "+7900", "+7900 → +7902\nдобавить +7901")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156}]}}, [("Телефон", "+7900", "удалить +7900")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156, "VALUE": "+7900", "VALUE_TYPE": "HOME"}]}},
          [("Телефон", "+7900", "+7900 → +7900 (HOME)")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 7, "DELETE": "Y", "VALUE": "x"}, "+7"], "EMAIL": "x"}},
-         [("Телефон", "+7900", "ID: 7, DELETE: Y, VALUE: x; +7"), ("Почта", "—", "добавить x")]),
+         [("Телефон", "+7900", "ID: 7, DELETE: Y, VALUE: x\n+7"), ("Почта", "—", "добавить x")]),
         ("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": {"n0": {"value": "+7901", "typeId": "PHONE"}}}},
          [("Телефоны и почта", "+7900", "добавить +7901")]),
         ("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": {"156": {"value": ""}}}},
@@ -245,12 +245,12 @@ def test_hidden_signs_are_named(text: str, seen: str) -> None:
     assert escape_text(text) == seen
 
 
-def test_a_cut_says_how_much_is_missing() -> None:
-    """A sum below the cut cannot go unnoticed."""
+def test_values_are_kept_whole_and_a_cut_name_says_how_much_is_missing() -> None:
+    """A sum at the end of a long text cannot go unnoticed."""
     text = "x" * 4000 + " сумма 1"
-    assert escape_text(text) == "x" * 200 + " … (ещё 3808 зн.)"
+    assert escape_text(text) == text
     assert escape_text(text, locale="en", limit=10) == "x" * 10 + " … (3998 more characters)"
-    assert format_plain([text], Reader(names=Book(), locale="ru", zone="UTC")).endswith("(ещё 3808 зн.)")
+    assert format_plain([text, "a\nb"], Reader(names=Book(), locale="ru", zone="UTC")) == f"{text}\na ⏎ b"
 
 
 async def test_what_is_shown_is_what_is_sent() -> None:
