@@ -58,6 +58,8 @@ class Card(Stored):
     before: Mapping[str, JsonObject] = field(default_factory=dict)
     """Values before the change, by record: "deal:481" → the fields that the card shows."""
     provenance: JsonObject = field(default_factory=dict)
+    opened: Sequence[str] = ()
+    """The keys of the people who opened the rest of a card that a chat shows only in part."""
     via: str = ""
     """How the card was decided: "button", "text", "http", "model" …"""
     reason: str = ""

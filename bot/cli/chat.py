@@ -94,8 +94,8 @@ class Terminal:
                 self._show_reply(row)
             case "file":
                 self._show_file(row)
-            case kind:
-                self._show(to_plain_text(render_message(kind, row.body, self._tr)))
+            case kind:  # a terminal has room for the whole of a card
+                self._show(to_plain_text(render_message(kind, {**row.body, "is_cut": False}, self._tr)))
         if row.kind == "card" and (view := CardView.from_body(row.body)).card.is_waiting and not view.is_waiting_for_lead:
             await self._ask(view, orchestrator)
 

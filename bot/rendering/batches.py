@@ -5,30 +5,41 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
-from bot.rendering.replies import render_heading
+from bot.rendering.replies import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks, to_plain_text
-from orchestrator.domain.card_view import CardView, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart
 from orchestrator.domain.outcome import CommandReport
 
 Reports = Mapping[str, CommandReport]
 """The outcomes of the commands, by their names in the batch."""
 
-MAX_ITEMS = 15
 MAX_BEFORES = 3
+MAX_GROUPS = 10
+MAX_NAMES = 5
+"""Maximum number of records that a card in a chat names of a group of commands; the details view and the file name all."""
 MAX_FAILED = 10
 _COLUMNS = ("card-file-record", "card-file-number", "card-file-action", "card-file-field", "card-file-before", "card-file-after")
 _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
 
 
 def render_commands(view: CardView, tr: Translator) -> list[Spans]:
-    """Return one line per command; for more than `MAX_ITEMS`, one line per group of commands that make the same change."""
-    items = view.preview.items
+    """Return one line per command; for more than `CARD_COMMANDS`, one line per group of commands that make the same change."""
+    if len(view.preview.items) <= CARD_COMMANDS:
+        return list_commands(view, tr)
+    groups = _group_items(view.preview.items, tr)
     reports = {report.key: report for report in view.commands}
-    if len(items) > MAX_ITEMS:
-        return _render_grouped(items, reports, tr)
+    if not view.is_cut:
+        return [_render_group(words, members, reports, tr) for words, members in groups]
+    shown = [_render_group(words, members, reports, tr, most=MAX_NAMES) for words, members in groups[:MAX_GROUPS]]
+    return [*shown, build_spans(tr.translate("card-more", count=len(groups) - MAX_GROUPS))] if len(groups) > MAX_GROUPS else shown
+
+
+def list_commands(view: CardView, tr: Translator) -> list[Spans]:
+    """Return one line per command, with all its changes."""
+    reports = {report.key: report for report in view.commands}
     rows = []
-    for number, item in enumerate(items, start=1):
-        changes = "; ".join(f"{line.name}: {line.before or '—'} → {line.after}" for line in item.lines)
+    for number, item in enumerate(view.preview.items, start=1):
+        changes = "; ".join(format_change(line, named=True) for line in item.lines)
         mark = _find_mark(item, reports)
         rows.append(build_spans(f"{number}. {mark}", render_heading(item, item.method, tr), f" — {changes}" if changes else ""))
     return rows
@@ -62,7 +73,7 @@ def build_batch_sheet(view: CardView, tr: Translator) -> Sheet | None:
     Returns None if the card is decided, or if the batch is small enough for the card to list its commands.
     """
     items = view.preview.items
-    if len(items) <= MAX_ITEMS or not view.card.is_waiting:
+    if len(items) <= CARD_COMMANDS or not view.card.is_waiting:
         return None
     found = [row for number, item in enumerate(items, start=1) for row in _build_rows(number, item, tr)]
     return Sheet(
@@ -85,21 +96,27 @@ def _find_title(item: PreviewPart) -> str:
     return item.title or str(item.id or "?")
 
 
-def _render_grouped(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
-    """Return one line per group of commands that write the same new values, even if their old values differ."""
+def _group_items(items: Sequence[PreviewPart], tr: Translator) -> list[tuple[str, list[PreviewPart]]]:
+    """Return the commands in groups that make the same change, whatever the old values are: what each group does, and its commands."""
     groups: dict[tuple[str, ...], list[PreviewPart]] = {}
     for item in items:
         changes = (f"{line.name} → {line.after}" for line in item.lines)
         groups.setdefault((_render_action(item, tr), *changes), []).append(item)
-    return [_render_group(words, members, reports, tr) for (words, *_), members in groups.items()]
+    return [(words, members) for (words, *_), members in groups.items()]
 
 
-def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, tr: Translator) -> Spans:
+def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, tr: Translator, *, most: int | None = None) -> Spans:
+    """Return what a group of commands does and to which records; with `most` one record a line, at most so many, failed ones first."""
     same = zip(*(item.lines for item in members), strict=True)  # the members of a group have equally many lines
     changes = "; ".join(_render_shared_change(lines, tr) for lines in same)
     marked = any(_find_mark(item, reports) != _MARKS["success"] for item in members)  # a full success is stated below
-    names = [build_spans(_find_mark(item, reports) if marked else "", Span(_find_title(item), url=item.url)) for item in members]
-    return build_spans(format_bold(f"{words} × {len(members)}"), f" — {changes}: " if changes else ": ", join_blocks(names, ", "))
+    by_trouble = sorted(members, key=lambda item: _find_mark(item, reports) == _MARKS["success"])
+    names = [build_spans(_find_mark(item, reports) if marked else "", Span(_find_title(item), url=item.url)) for item in by_trouble[:most]]
+    head = build_spans(format_bold(f"{words} × {len(members)}"), f" — {changes}: " if changes else ": ")
+    if most is None:
+        return build_spans(head, join_blocks(names, ", "))
+    rest = [build_spans(tr.translate("card-more", count=len(members) - most))] if len(members) > most else []
+    return join_blocks([head, *(build_spans("• ", name) for name in names), *rest], "\n")
 
 
 def _render_shared_change(lines: Sequence[PreviewLine], tr: Translator) -> str:

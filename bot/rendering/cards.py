@@ -4,23 +4,22 @@ The text is built from the stored call, never by the model.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bot.i18n.translate import Translator
-from bot.rendering.batches import MAX_ITEMS, render_commands, render_failed_commands
+from bot.rendering.batches import list_commands, render_commands, render_failed_commands
+from bot.rendering.fit_card import fit_preview
 from bot.rendering.replies import format_change, render_heading
-from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice
 from state.card import Card
 from state.clock import parse_iso
 
-__all__ = ["MAX_ITEMS", "MAX_LINES", "OPEN_LINES", "render_card"]
-
 OPEN_LINES = 10
 """Number of changes that are shown in full; further ones stand in a folded block."""
-MAX_LINES = 40
 LONG = 160
-"""Length in characters (old and new value together) above which a change gets a folded block of its own."""
+"""Length in characters (old and new value together) above which a change gets a block of its own."""
 _SECONDS = 60
 _SUM_REASONS = frozenset({"gate-sum-jump", "gate-sum-lost", "gate-sum-steps"})
 """Codes of reasons about a changed sum, which make the general reason "this field is critical" superfluous for that field."""
@@ -40,13 +39,16 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: what the call does, and each old and new value.
 
     An open card also says why a confirmation is needed and who asked for the call. Any other card says how it was decided and what came of
-    it.
+    it. A card that is cut holds the first part of the changes and says so.
     """
-    blocks = [_render_head(view, tr)]
-    changes = _render_lines(view.preview, tr) or join_blocks(render_commands(view, tr), "\n")
-    if changes:
-        blocks.append(changes)
+    preview, left_out = fit_preview(view.preview, tr.locale) if view.is_cut else (view.preview, 0)
+    shown = replace(view, preview=preview)
+    changes = _render_lines(shown) or join_blocks(render_commands(shown, tr), "\n")
+    more = build_spans(tr.translate("card-more", count=left_out)) if left_out else ()
+    blocks = [_render_head(view, tr), join_blocks([changes, more], "\n")]
     if view.card.is_waiting:
+        if view.is_cut:
+            blocks.append(format_bold(tr.translate("card-cut-opened" if view.opened else "card-cut")))
         blocks.extend(_render_waiting(view, tr))
     else:
         blocks.append(_render_state(view, tr))
@@ -119,17 +121,15 @@ def _render_reasons(view: CardView, tr: Translator) -> list[str]:
     return [texts[0] if len(texts) == 1 else tr.translate("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
 
 
-def _render_lines(preview: Preview, tr: Translator) -> Spans:
-    """Return the list of changed fields: the first ones openly, the next ones in a folded block, then how many more there are.
+def _render_lines(view: CardView) -> Spans:
+    """Return the first changes one by one and further ones in a folded block; empty if there are none.
 
-    Returns an empty text if there is nothing to list.
+    A text that goes to somebody outside is never folded.
     """
-    lines = [line for line in preview.lines if not _is_named_in_heading(line, preview)]
-    if not lines:
-        return ()
-    folded = "\n".join(f"{line.name}: {format_change(line)}" for line in lines[OPEN_LINES:MAX_LINES])
-    more = tr.translate("card-more", count=len(lines) - MAX_LINES) if len(lines) > MAX_LINES else ""
-    return join_blocks([*(_render_line(line) for line in lines[:OPEN_LINES]), build_spans(Span(folded, "quote")), build_spans(more)], "\n")
+    lines = [line for line in view.preview.lines if not _is_named_in_heading(line, view.preview)]
+    block: Style = "block" if "N" in view.card.call_class else "quote"
+    folded = "\n".join(f"{line.name}: {format_change(line)}" for line in lines[OPEN_LINES:])
+    return join_blocks([*(_render_line(line, block) for line in lines[:OPEN_LINES]), build_spans(Span(folded, block))], "\n")
 
 
 def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
@@ -137,10 +137,22 @@ def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
     return preview.verb == "add" and line.field.upper() == "TITLE" and line.after == preview.title
 
 
-def _render_line(line: PreviewLine) -> Spans:
+def _render_line(line: PreviewLine, block: Style) -> Spans:
+    """Return one change; a value of several elements is a list, a long value stands in a `block` of its own."""
+    if "\n" in line.before or "\n" in line.after:
+        return build_spans(f"{line.name}:", *(f"\n{text}" for text in _list_elements(line.before)), _render_elements(line))
     if len(line.before) + len(line.after) > LONG:
-        return build_spans(f"{line.name}:\n", Span(format_change(line), "quote"))
+        return build_spans(f"{line.name}:\n", Span(format_change(line), block))
     return build_spans(f"{line.name}: {_format_before(line)}", format_bold(line.after))
+
+
+def _render_elements(line: PreviewLine) -> Spans:
+    sign = "→" if line.before else "•"
+    return build_spans(*(build_spans(f"\n{sign} ", format_bold(text)) for text in _list_elements(line.after)))
+
+
+def _list_elements(value: str) -> list[str]:
+    return value.split("\n") if value else []
 
 
 def _format_before(line: PreviewLine) -> str:
@@ -285,8 +297,8 @@ def render_details(view: CardView, tr: Translator) -> Spans:
     preview, card = view.preview, view.card
     number = f" №{preview.id}" if preview.id else ""
     head = format_bold(build_spans(render_heading(preview, card.method, tr), number))
-    lines = [build_spans(f"{line.name}: ", _format_before(line), format_bold(line.after)) for line in preview.lines]
-    values = join_blocks(lines or render_commands(view, tr), "\n")
+    lines = [_render_line(line, "block") for line in preview.lines]
+    values = join_blocks(lines or list_commands(view, tr), "\n")
     total = build_spans(tr.translate("card-sum", sum=preview.sum)) if preview.sum else ()
     asked = build_spans(tr.translate("details-asked", who=card.requested_by_name))
     return join_blocks([head, total, values, _render_all_reasons(view, tr), asked], "\n\n")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from bot.rendering.spans import Span, Spans, Style, build_spans
+from bot.rendering.spans import Span, Spans, build_spans
 from orchestrator.language.links import extract_hosts, strip_unknown_links
 from state.stored import JsonObject
 
@@ -107,7 +107,7 @@ def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
     for first, last in found.contacts:
         if first < end and last > place:
             yield replace(span, text=_add_joiners(span, place, max(first, place), found))
-            quoted: tuple[Style, ...] = ("quote",) if "quote" in span.styles else ()
+            quoted = tuple(style for style in span.styles if style in {"quote", "block"})
             yield replace(span, text=found.text[max(first, place) : min(last, end)], style="code", more=quoted)
             place = min(last, end)
     yield replace(span, text=_add_joiners(span, place, end, found))

@@ -100,9 +100,11 @@ def render_planned_call(preview: Preview, method: str, tr: Translator) -> Spans:
     return build_spans(head, f" — {changes}") if changes else build_spans(head)
 
 
-def format_change(line: PreviewLine) -> str:
-    """Return the change of a field as "old → new", or only the new value if there was none before."""
-    return f"{line.before} → {line.after}" if line.before else line.after
+def format_change(line: PreviewLine, *, named: bool = False) -> str:
+    """Return "old → new" in one line, or only the new value if there was none before; with `named` after the field's name."""
+    before, after = (", ".join(value.split("\n")) for value in (line.before, line.after))
+    change = f"{before} → {after}" if before else after
+    return f"{line.name}: {change}" if named else change
 
 
 def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote"]
-"""How a span is shown; a "quote", used for long values, is folded if the channel can do that."""
+Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote", "block"]
+"""How a span is shown; a "quote", used for long values, is folded if the channel can do that, a "block" never is."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """A confirmation card as people see it: the preview of the call, which the gate builds, and the card as it is shown in one chat."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outcome import CommandReport
@@ -10,9 +10,24 @@ from orchestrator.domain.outputs import Notice
 from state.card import Card
 from state.stored import JsonObject
 
+CARD_ROOM: Final = 3000
+"""How much text of changes one card shows, in UTF-16 units; Telegram allows 4,096 for the whole message."""
+CARD_COMMANDS: Final = 15
+"""Maximum number of commands of a batch that a card lists one by one."""
+_PER_LINE: Final = 8
+"""Units that the signs between the parts of one line take."""
+
+
+def count_units(text: str) -> int:
+    """Return the length of a text in UTF-16 units, in which Telegram measures messages."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
+
 
 class PreviewLine(View):
-    """One changed field, its name and values in the language of the person who gets the card."""
+    """One changed field, its name and values in the language of the person who gets the card.
+
+    A value with several elements (phones, people, product rows) has one element a line.
+    """
 
     field: str = ""
     """The field's code in the portal."""
@@ -20,6 +35,10 @@ class PreviewLine(View):
     before: str = ""
     """The value before the change; "" if there is none."""
     after: str = ""
+
+    def measure(self) -> int:
+        """Return how much of a card's room the line takes, in UTF-16 units."""
+        return count_units(self.name) + count_units(self.before) + count_units(self.after) + _PER_LINE
 
 
 class PreviewPart(View):
@@ -42,6 +61,10 @@ class PreviewPart(View):
     method: str = ""
     """The method of the command; "" for a single call."""
 
+    def measure(self) -> int:
+        """Return how much of a card's room the heading's title and the lines take, in UTF-16 units."""
+        return count_units(self.title) + sum(line.measure() for line in self.lines)
+
 
 class Preview(PreviewPart):
     """The content of a card: what a call will do to one record or, in `items`, to the records of a batch."""
@@ -52,6 +75,25 @@ class Preview(PreviewPart):
     """The total of a batch's sums as text, "" if there is none."""
     mode: str = ""
     """The safety mode in which the call was only planned, not run; "" in a mode that writes."""
+
+    @property
+    def exceeds_card(self) -> bool:
+        """Whether one message has no room for every value that will be sent, so that a card in a chat shows only a part of them."""
+        return len(self.items) > CARD_COMMANDS or self.measure_all() > CARD_ROOM
+
+    def measure_all(self) -> int:
+        """Return how much of a card's room the changes of the call and of its commands take, in UTF-16 units."""
+        return self.measure() + sum(item.measure() for item in self.items)
+
+
+def is_shown_in_part(card: Card) -> bool:
+    """Return whether a chat shows only a part of the card."""
+    return Preview.model_validate(card.preview or {}).exceeds_card
+
+
+def must_be_opened(card: Card, reader: str) -> bool:
+    """Return whether the person with the key `reader` has yet to open the rest of a card that a chat shows only in part."""
+    return reader not in card.opened and is_shown_in_part(card)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +112,10 @@ class CardView:
     """The session that the card belongs to, set on the copy for a lead (head of sales); "" in that session itself."""
     topic: str = ""
     """The session of the card if it stands in a topic of a group; otherwise ""."""
+    opened: bool = False
+    """Whether the reader of this chat has opened the rest of a card that is shown in part; in a group, whether anybody has."""
+    is_cut: bool = False
+    """Whether the chat shows only a part of what will be sent; never in the terminal and over the API, which show every value."""
 
     @classmethod
     def from_card(cls, card: Card, *, stage: int = 1, home: str = "") -> Self:
@@ -89,7 +135,13 @@ class CardView:
     @classmethod
     def from_body(cls, body: JsonObject) -> Self:
         """Return the view of the card that is stored as the body of an outbox row of kind "card" or "details"."""
-        return cls.from_card(Card.from_stored(body), stage=body.get("stage") or 1, home=body.get("home") or "")
+        view = cls.from_card(Card.from_stored(body), stage=body.get("stage") or 1, home=body.get("home") or "")
+        return replace(view, opened=bool(body.get("opened_here")), is_cut=bool(body.get("is_cut")))
+
+    @property
+    def awaits_opening(self) -> bool:
+        """Whether the card may not be approved yet, because its reader has not opened the rest."""
+        return self.is_cut and not self.opened
 
     @property
     def is_waiting_for_lead(self) -> bool:

@@ -31,6 +31,7 @@ NAMES: Final = {
     "NameChosen": ("Choice made", 1),
     "StepRefused": ("Step refused by the gate", 5),
     "ConfirmationRequested": ("Confirmation requested", 3),
+    "CardOpened": ("Whole card read", 2),
     "ConfirmationApproved": ("Confirmation approved", 4),
     "ConfirmationDenied": ("Confirmation denied", 4),
     "DecisionRefused": ("Decision refused", 5),

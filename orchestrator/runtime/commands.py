@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.card_view import must_be_opened
 from orchestrator.domain.inputs import Command
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.gate.call.modes import resolve_mode
@@ -17,6 +18,7 @@ from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.canonical import dumps
+from state.events.confirmations import CardOpened
 from state.events.conversation import ConversationCleared
 from state.events.fold import list_open_confirmations
 from state.journal.store import InboxRow, OutboxRow
@@ -69,6 +71,7 @@ async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, sessio
     """
     entry = session.state.cards.get(said.confirmation_id)
     rows: list[OutboxRow] = []
+    opened: list[CardOpened] = []
     if entry is None and said.name == "check":
         effect = await session.find_effect(said.confirmation_id)  # a call without a card: the id in the button is the effect id
         if effect is None or effect.stream != session.stream:
@@ -83,7 +86,11 @@ async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, sessio
         rows.append(outbox.build_details_row(session.key, entry, session.now))
         if actor.role == "admin":
             rows.append(outbox.build_code_row(session.key, f"{entry.method}\n{dumps(mask_value(entry.params))}", session.now))
-    await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+        if entry.is_waiting and must_be_opened(entry, actor.key):
+            opened.append(CardOpened(confirmation_id=entry.confirmation_id, by=actor.key))
+            card = entry.with_values(opened=[*entry.opened, actor.key])
+            rows.append(outbox.build_card_row(session.key, card, session.now, anew=True))
+    await session.commit(*opened, actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
 async def _start(actor: Actor, _session: Session, tools: Tools) -> Reply:

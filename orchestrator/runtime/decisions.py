@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.inputs import CardDecision, CardTimerDue, Click
 from orchestrator.domain.outcome import Outcome
@@ -50,6 +51,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
         actor=actor,
         via=said.via,
         reason=to_storable_text(said.reason)[:LONGEST_REASON].strip(),
+        saw_all=said.via == OVER_HTTP or not Address.parse(session.key).is_messenger,
     )
     entry = session.state.cards.get(decision.confirmation_id)
     press = _ButtonClick(

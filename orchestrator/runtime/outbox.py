@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from orchestrator.domain.address import Address
+from orchestrator.domain.card_view import is_shown_in_part
 from orchestrator.domain.outputs import Notice, Reply
 from state.card import Card
 from state.clock import generate_id
@@ -21,10 +22,21 @@ def build_reply_row(session: str, reply: Reply, now: datetime, *, key: str = "")
     return build_row(session, "reply", reply.model_dump(mode="json"), now, key)
 
 
-def build_card_row(session: str, entry: Card, now: datetime, *, stage: int = 1) -> OutboxRow:
-    """Return the outbox row that shows a card in its present state. `stage` 2 asks for the second of two taps."""
-    body = entry.without("params", "before", "provenance").to_stored() | {"stage": stage}
+def build_card_row(session: str, entry: Card, now: datetime, *, stage: int = 1, anew: bool = False) -> OutboxRow:
+    """Return the outbox row of a card in its present state; `stage` 2 asks for the second tap.
+
+    The row edits the card's message. With `anew` it shows the card again at the end of this chat, and the copies in the chats of leads
+    (heads of sales) stay where they are.
+    """
+    hidden = ("params", "before", "provenance", *(("told",) if anew else ()))
+    marks = {"is_cut": is_shown_in_part(entry), "opened_here": _is_opened_in(session, entry), "anew": anew}
+    body = entry.without(*hidden).to_stored() | {"stage": stage} | {name: True for name, is_set in marks.items() if is_set}
     return build_row(session, "card", body, now, f"card:{entry.confirmation_id}")
+
+
+def _is_opened_in(session: str, entry: Card) -> bool:
+    """Return whether the reader of the chat has opened the rest of a long card; in a group, whether anybody has."""
+    return session in entry.opened or (Address.parse(session).is_group and bool(entry.opened))
 
 
 def build_details_row(session: str, entry: Card, now: datetime) -> OutboxRow:

@@ -56,6 +56,13 @@ class ConfirmationRequested(Event):
     provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
 
 
+class CardOpened(Event):
+    """A person opened the rest of a card that their chat shows only in part; they may approve it from now on."""
+
+    confirmation_id: str
+    by: str
+
+
 class ConfirmationApproved(Event):
     """A person approved the call of a card. The approval is valid for exactly this call and for a single use."""
 
@@ -131,6 +138,13 @@ def _explain_replaced(state: State, data: dict[str, Any]) -> None:
         state.agent.confirmations[old.confirmation_id] = old.with_values(args=args)
 
 
+def _fold_opening(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    card = state.agent.confirmations.get(data["confirmation_id"])
+    if card is not None and data["by"] not in card.opened:
+        state.agent.confirmations[card.confirmation_id] = card.with_values(opened=[*card.opened, data["by"]])
+
+
 def _build_decision_fold(status: CardStatus) -> Fold:
     def apply(state: State, data: dict[str, Any], ts: str) -> None:
         entries = state.agent.confirmations
@@ -172,6 +186,7 @@ def _trim_decided(entries: dict[str, Card]) -> None:
 
 FOLDS: Final[dict[str, Fold]] = {
     "ConfirmationRequested": _fold_request,
+    "CardOpened": _fold_opening,
     "ConfirmationApproved": _build_decision_fold("approved"),
     "ConfirmationDenied": _build_decision_fold("denied"),
     "ConfirmationExpired": _build_decision_fold("expired"),

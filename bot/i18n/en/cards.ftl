@@ -3,6 +3,9 @@ card-batch = { $count ->
    *[other] Change { $count } records
   }
 card-more = … and { $count } more
+# A card that has no room for everything.
+card-cut = ✂️ Not everything is shown: press “Details” and read the rest. The button to approve appears here after that.
+card-cut-opened = ✂️ The rest is in the messages above.
 card-group-before = { $value } ({ $count })
 card-group-rest = { $kinds } other { $kinds ->
     [one] value
@@ -127,6 +130,7 @@ card-already-refused = Already decided: { $by ->
   }
 card-already-unknown = Already sent { $on }, outcome unknown
 card-expired = Expired { $on }. Ask again
+card-open-first = Press “Details” first: the card does not show everything
 card-second-tap = A second confirmation is needed: check the card and press “Sure, run”
 card-denied = Denied: { $who }
 may-not-approve = You may not approve changes

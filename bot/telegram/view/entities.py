@@ -12,6 +12,7 @@ from aiogram.types import MessageEntity
 
 from bot.rendering.defang_links import disarm_spans
 from bot.rendering.spans import Spans, build_spans
+from orchestrator.domain.card_view import count_units
 
 LIMIT = 4096
 _MIN_PIECE = 1024
@@ -31,11 +32,6 @@ def trim_text(text: str, limit: int) -> str:
     if count_units(text) <= limit:
         return text
     return text.encode("utf-16-le")[: (limit - 1) * 2].decode("utf-16-le", "ignore") + "…"
-
-
-def count_units(text: str) -> int:
-    """Return the length of `text` in UTF-16 units, as Telegram counts it."""
-    return len(text.encode("utf-16-le")) // 2
 
 
 def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> list[tuple[str, list[MessageEntity]]]:
@@ -121,8 +117,8 @@ def _select_entities(entities: list[MessageEntity], start: int, end: int) -> lis
     return kept
 
 
-_ENTITY_TYPES = {"quote": "expandable_blockquote", "strike": "strikethrough"}
-_BLOCKS = frozenset({"expandable_blockquote"})
+_ENTITY_TYPES = {"quote": "expandable_blockquote", "block": "blockquote", "strike": "strikethrough"}
+_BLOCKS = frozenset({"expandable_blockquote", "blockquote"})
 _DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Characters that reverse the direction of the text after them; one in a name would also reverse the sum beside it. They are removed."""
 

@@ -127,6 +127,8 @@ def _format_origin(view: CardView) -> str:
 
 
 def _build_decision_rows(view: CardView, no: InlineKeyboardButton, tr: Translator) -> Buttons:
+    if view.awaits_opening:
+        return [[no]]
     yes = _build_approve_button(view, tr)
     if view.is_second_tap_due:
         return [[no], [yes]]

@@ -13,9 +13,9 @@ from bot.rendering.kinds import render_message
 from bot.rendering.replies import MAX_ROWS, render_reply
 from bot.rendering.spans import Spans, to_plain_text
 from bot.telegram.outgoing.delivery_state import parse_chat
-from bot.telegram.view.entities import LIMIT, count_units, is_blank, render_entities, split_entities, trim_text
+from bot.telegram.view.entities import LIMIT, is_blank, render_entities, split_entities, trim_text
 from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard
-from orchestrator.domain.card_view import CardView
+from orchestrator.domain.card_view import CardView, count_units
 from orchestrator.domain.outputs import File, Notice, Reply, Table, build_reply
 from state.journal.store import OutboxRow
 

@@ -147,9 +147,8 @@ def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Lit
     The earlier message loses its buttons and refers to the new one. `leads` says whether the copies of the card in the chats of leads
     (heads of sales) are sent again too; they are not when a person lists their own cards, so that nobody else is notified.
     """
-    shown = outbox.build_card_row(session, entry, now)
-    kept = {key: value for key, value in shown.body.items() if key != "told" or leads == "too"}
-    return replace(shown, body={**kept, "anew": True})
+    shown = outbox.build_card_row(session, entry, now, anew=True)
+    return replace(shown, body={**shown.body, "told": entry.told}) if leads == "too" and entry.told else shown
 
 
 def build_picker_row(session: str, confirmation_id: str, fields: Sequence[EditableField], now: datetime) -> OutboxRow:

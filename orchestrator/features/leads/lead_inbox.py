@@ -11,7 +11,8 @@ from typing import Final
 
 from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.address import Address, build_sibling_key, is_chat
+from orchestrator.domain.address import build_sibling_key, is_chat
+from orchestrator.domain.card_view import must_be_opened
 from orchestrator.domain.inputs import Click, FeatureClick
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
@@ -23,6 +24,7 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import dumps
 from state.card import Card
+from state.events.confirmations import CardOpened
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, OutboxRow
@@ -77,9 +79,8 @@ async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> N
 
 
 def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
-    shown = outbox.build_card_row(session.key, entry, session.now)
-    body = {**shown.body, "home": session.key, "anew": True}
-    return replace(shown, session=lead.key, channel=Address.parse(lead.key).channel, body=body)
+    shown = outbox.build_card_row(lead.key, entry, session.now, anew=True)
+    return replace(shown, body={**shown.body, "home": session.key})
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -105,6 +106,7 @@ async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
     out: list[OutboxRow] = []
+    opened: list[CardOpened] = []
     if actor is not None:
         asked = entry is not None and actor.key in (entry.told or ()) and assignment.may_decide(entry, actor, tools)
         if asked and entry is not None and entry.has_call:
@@ -112,6 +114,9 @@ async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
             if actor.role == "admin":
                 text = f"{entry.method}\n{dumps(mask_value(entry.params))}"
                 out.append(outbox.build_code_row(actor.key, text, session.now))
+            if entry.is_waiting and must_be_opened(entry, actor.key):
+                opened.append(CardOpened(confirmation_id=entry.confirmation_id, by=actor.key))
+                out.append(_build_copy(entry.with_values(opened=[*entry.opened, actor.key]), actor, session))
         else:
             out.append(outbox.build_reply_row(actor.key, build_reply(Notice(code="details-none")), session.now))
-    await session.commit(actor=row.actor_key, outbox=out, inbox_done=[row.id])
+    await session.commit(*opened, actor=row.actor_key, outbox=out, inbox_done=[row.id])

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.card_view import Preview
+from orchestrator.domain.card_view import Preview, must_be_opened
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Ask, BeforeImage
@@ -54,6 +54,8 @@ class Decision:
     actor: Actor
     via: str
     reason: str = ""
+    saw_all: bool = False
+    """Whether the person was shown every value however long the card is, as over the API and in the terminal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,8 +269,8 @@ def build_superseded_closing(entry: Card, *, why: str, by: str = "", expect: tup
 def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> Notice | None:
     """Return a message that says why `decision` does not count, or None if it counts.
 
-    A decision does not count if the card is closed or expired, or if its nonce is not the one of the card shown. `check_entitlement` checks
-    whether the person may decide.
+    A decision does not count if the card is closed or expired, if its nonce is not the one of the card shown, or if the person has not
+    opened the rest of a card that is too long for one message. `check_entitlement` checks whether the person may decide.
     """
     if entry is None:
         return Notice(code="card-outdated")
@@ -283,6 +285,8 @@ def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> No
         if decision.approve and entry.taps > 1 and _is_same_nonce(decision.nonce, entry.nonce):
             return Notice(code="card-second-tap")
         return Notice(code="card-outdated")
+    if decision.approve and not decision.saw_all and must_be_opened(entry, decision.actor.key):
+        return Notice(code="card-open-first")
     return None
 
 
@@ -361,6 +365,9 @@ def _copy_card(row: OutboxRow) -> Iterator[OutboxRow]:
         if chat == row.session:
             yield replace(row, body=body)
         else:
+            body = {key: value for key, value in body.items() if key != "opened_here"}
+            if chat in body.get("opened", ()):
+                body["opened_here"] = True
             copy = replace(row, id=generate_id(), session=chat, channel=chat.partition(":")[0], body={**body, "home": row.session})
             yield copy
 

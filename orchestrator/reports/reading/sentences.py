@@ -169,6 +169,10 @@ def _describe_request(voice: Narrator, said: confirmations.ConfirmationRequested
     return f"card {to_short_id(said.confirmation_id)}{again}: {said.method}: {what}; asked because: {why or 'the rules say so'}{hands}"
 
 
+def _describe_opening(voice: Narrator, said: confirmations.CardOpened, _event: StoredEvent) -> str:
+    return f"the rest of the long card {to_short_id(said.confirmation_id)} opened by {voice.format_person(said.by)}"
+
+
 def _describe_approval(voice: Narrator, said: confirmations.ConfirmationApproved, _event: StoredEvent) -> str:
     who = voice.format_person(said.approved_by, said.approved_by_name)
     return f"card {to_short_id(said.confirmation_id)} approved by {who} {WAYS.get(said.via, to_one_line(said.via))}"
@@ -298,6 +302,7 @@ _DESCRIPTIONS: Final = {
     **bind_reader(conversation.StepRefused, _describe_step_refusal),
     **bind_reader(confirmations.DecisionRefused, _describe_decision_refusal),
     **bind_reader(confirmations.ConfirmationRequested, _describe_request),
+    **bind_reader(confirmations.CardOpened, _describe_opening),
     **bind_reader(confirmations.ConfirmationApproved, _describe_approval),
     **bind_reader(confirmations.ConfirmationDenied, _describe_denial),
     **bind_reader(confirmations.ConfirmationExpired, _describe_expiry),

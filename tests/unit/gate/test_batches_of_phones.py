@@ -43,7 +43,7 @@ async def deal_sum(desk: Desk) -> float:
 
 async def press(desk: Desk, pending: Outcome | Pending) -> DecisionResult:
     """A yes, whatever comes of it."""
-    return await desk.world.gate.decide_card(yes(desk.card(pending), VERA), mode="full", ledger=desk.session)
+    return await desk.world.gate.decide_card(yes(desk.card(pending), VERA, saw_all=True), mode="full", ledger=desk.session)
 
 
 @pytest.mark.req("S004-29", "S004-30")
@@ -60,7 +60,7 @@ async def test_each_line_reads_the_phones_that_earlier_commands_leave(desk: Desk
     lines = [item["lines"][0] for item in desk.card(waits).preview["items"]]
     assert lines[0]["before"].startswith(old)
     assert lines[1]["after"] == f"добавить {old}"
-    assert sorted(lines[1]["before"].split("; ")) == sorted(
+    assert sorted(lines[1]["before"].split("\n")) == sorted(
         [*(item["VALUE"] for item in held[1:]), *map(format_phone, filter(None, [then]))]
     )
     assert (await desk.approve(waits)).status == "succeeded"

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from bot.rendering.cards import MAX_LINES, OPEN_LINES, render_card
+from bot.rendering.cards import OPEN_LINES, render_card
 from bot.telegram.intake.callbacks import ActionClick, CardClick, CheckClick, DetailsClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard, build_reply_keyboard
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.gate.call.escape_text import escape_text
 from tests.unit.bot.rendering.card_kit import AT, EN, RU, URL, a_batch, a_card, a_line, a_preview, pressable, shown
 
 
@@ -237,15 +236,6 @@ def test_a_sharp_change_is_told_once_and_a_new_title_stands_only_in_the_heading(
     for verb, count in (("add", 0), ("update", 1)):
         assert shown(a_card(preview=a_preview(verb=verb, title="Ромашка", lines=[title]))).count("Название") == count
     assert "Название" in shown(a_card(preview=a_preview(verb="add", title="Ромаш…", lines=[title])))
-
-
-def test_a_cut_is_always_marked() -> None:
-    text = shown(a_card(preview=a_preview(lines=[a_line(name=f"Поле {n}") for n in range(MAX_LINES + 7)])))
-    assert f"Поле {MAX_LINES - 1}:" in text
-    assert f"Поле {MAX_LINES}:" not in text
-    assert "… и ещё 7" in text
-    long = escape_text("я" * 1000)
-    assert "ещё 800 зн." in shown(a_card(preview=a_preview(lines=[a_line(after=long)])))
 
 
 def test_a_call_without_a_sentence_is_named_by_its_method() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from bot.rendering.batches import build_batch_sheet
-from bot.rendering.cards import MAX_ITEMS
-from orchestrator.domain.card_view import CardView
+from orchestrator.domain.card_view import CARD_COMMANDS, CardView
 from tests.unit.bot.rendering.card_kit import AT, RU, URL, a_batch, a_card, a_line, an_item, shown
 
 
@@ -15,7 +14,7 @@ def test_a_long_batch_comes_with_everything_in_a_file() -> None:
     assert sheet is not None
     assert len(sheet.rows) == len(sheet.links) == 20
     assert sheet.rows[0] == ("Сделка-1", 1, "Изменить сделку", "Ответственный", "Анна", "Борис")
-    assert build_batch_sheet(CardView.from_body(a_batch(MAX_ITEMS)), RU) is None
+    assert build_batch_sheet(CardView.from_body(a_batch(CARD_COMMANDS)), RU) is None
     assert build_batch_sheet(CardView.from_body(a_batch(20, status="executed")), RU) is None
 
 
@@ -27,7 +26,7 @@ def test_a_batch_says_its_sums_and_why_a_command_failed() -> None:
     assert "⚠️ «Сделка-2»: Нет прав" in shown(body)
 
 
-@pytest.mark.parametrize("count", [1, 2, MAX_ITEMS, MAX_ITEMS + 1, 50])
+@pytest.mark.parametrize("count", [1, 2, CARD_COMMANDS, CARD_COMMANDS + 1, 50])
 @pytest.mark.req("S004-26", "S004-30")
 def test_a_batch_shows_every_record_and_what_it_becomes(count: int) -> None:
     text = shown(a_batch(count))
@@ -35,7 +34,7 @@ def test_a_batch_shows_every_record_and_what_it_becomes(count: int) -> None:
     for number in range(1, count + 1):
         assert text.count(f"{URL}{number})") == 1
     assert "Борис" in text
-    assert len(text) < 4096 or count > MAX_ITEMS
+    assert len(text) < 4096 or count > CARD_COMMANDS
 
 
 def test_many_commands_are_grouped_only_when_they_do_the_same() -> None:

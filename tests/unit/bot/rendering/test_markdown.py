@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from bot.i18n.translate import Translator
 from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, to_plain_text
-from bot.telegram.view.entities import LIMIT, count_units, render_entities
+from bot.telegram.view.entities import LIMIT, render_entities
 from bot.telegram.view.message_builder import build_message
+from orchestrator.domain.card_view import count_units
 from sandbox.telegram.text import formatted_text
 from state.journal.store import OutboxRow
 from state.stored import JsonObject

@@ -177,20 +177,18 @@ async def test_a_long_text_goes_in_pieces_with_the_buttons_under_the_last(post: 
     assert await post.store.find_sent_ref(CHAT, "turn:1") == "502"
 
 
-async def test_of_a_long_card_the_last_message_is_edited_and_says_how_it_stands(post: Post) -> None:
+async def test_a_card_with_no_room_for_everything_is_one_message_edited_in_place(post: Post) -> None:
     lines = [{"field": f"UF_{n}", "name": f"Поле {n}", "before": "", "after": "я" * 190} for n in range(30)]
     preview = {**ENTRY["preview"], "lines": lines}  # type: ignore[dict-item]
     await post.put(card_row(preview=preview))
     await post.until_states("sent")
-    pieces = post.wire.calls("sendMessage")
-    assert len(pieces) == 2
+    (piece,) = post.wire.calls("sendMessage")
+    assert "Показано не всё" in piece["text"]
     await post.put(card_row("denied", preview=preview, denied_by_name="Борис", denied_at="2026-11-21T12:00:00Z"))
     await post.until_states("sent", "sent")
     (edit,) = post.wire.calls("editMessageText")
-    assert edit["message_id"] == 502
+    assert edit["message_id"] == 501
     assert "✖ Отклонено" in edit["text"]
-    assert "Поле 29" in edit["text"]
-    assert "Поле 0:" not in edit["text"]
 
 
 async def test_a_press_is_answered_and_an_answer_too_late_is_no_trouble(post: Post) -> None:

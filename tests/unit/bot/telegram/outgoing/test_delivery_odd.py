@@ -8,9 +8,9 @@ from aiogram.types import Update
 from bot.i18n.translate import Translator
 from bot.telegram.intake.router import parse_update
 from bot.telegram.outgoing.chats import Chats
-from bot.telegram.view.entities import count_units
 from bot.telegram.view.keyboards import format_label
 from bot.telegram.view.message_builder import CAPTION, build_message
+from orchestrator.domain.card_view import count_units
 from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.runtime import outbox
 from state.card import Card
