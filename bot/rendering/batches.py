@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
-from bot.rendering.replies import format_change, render_heading
+from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks, to_plain_text
 from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart
 from orchestrator.domain.outcome import CommandReport
@@ -35,13 +35,17 @@ def render_commands(view: CardView, tr: Translator) -> list[Spans]:
 
 
 def list_commands(view: CardView, tr: Translator) -> list[Spans]:
-    """Return one line per command, with all its changes."""
-    reports = {report.key: report for report in view.commands}
+    """Return one line per command, with all its changes and its outcome."""
+    return list_items(view.preview.items, {report.key: report for report in view.commands}, tr)
+
+
+def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
+    """Return one line per command of a batch, those that a person should see first at the top; a read says by which key others use it."""
     rows = []
-    for number, item in enumerate(view.preview.items, start=1):
+    for number, item in enumerate(sorted(items, key=lambda item: not item.is_critical), start=1):
         changes = "; ".join(format_change(line, named=True) for line in item.lines)
-        mark = _find_mark(item, reports)
-        rows.append(build_spans(f"{number}. {mark}", render_heading(item, item.method, tr), f" — {changes}" if changes else ""))
+        head = build_spans(render_heading(item, item.method, tr), tr.translate("card-read-key", key=item.key) if item.is_read else "")
+        rows.append(build_spans(f"{number}. {_find_mark(item, reports)}", head, f" — {changes}" if changes else ""))
     return rows
 
 
@@ -102,7 +106,7 @@ def _group_items(items: Sequence[PreviewPart], tr: Translator) -> list[tuple[str
     for item in items:
         changes = (f"{line.name} → {line.after}" for line in item.lines)
         groups.setdefault((_render_action(item, tr), *changes), []).append(item)
-    return [(words, members) for (words, *_), members in groups.items()]
+    return [(words, members) for (words, *_), members in sorted(groups.items(), key=lambda group: not group[1][0].is_critical)]
 
 
 def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, tr: Translator, *, most: int | None = None) -> Spans:

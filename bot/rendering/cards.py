@@ -9,7 +9,7 @@ from dataclasses import replace
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_commands, render_commands, render_failed_commands
 from bot.rendering.fit_card import fit_preview
-from bot.rendering.replies import format_change, render_heading
+from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice

@@ -9,7 +9,8 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from bot.i18n.translate import Translator
-from bot.rendering.replies import render_heading, render_table
+from bot.rendering.headings import render_heading
+from bot.rendering.replies import render_table
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.message_views import CallGroup, CallLine, DailyBody, ReminderBody, ReminderItem, TeamLine
 from orchestrator.domain.outputs import Notice

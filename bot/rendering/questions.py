@@ -4,7 +4,7 @@ Texts of customers and of the portal are shown as they are, never read as Markdo
 """
 
 from bot.i18n.translate import Translator
-from bot.rendering.replies import render_heading
+from bot.rendering.headings import render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import CallLine, EditBody, WaitingBody

@@ -4,9 +4,11 @@ Only texts of the model are read as Markdown.
 """
 
 from bot.i18n.translate import Translator
+from bot.rendering.batches import list_items
+from bot.rendering.headings import format_change, render_heading
 from bot.rendering.markdown import render_markdown
-from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
-from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
 
 MAX_ROWS = 30
@@ -94,24 +96,8 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
 
 
 def render_planned_call(preview: Preview, method: str, tr: Translator) -> Spans:
-    """Return in words what a call would do. It is only planned, because the bot runs in shadow mode, in which nothing is written."""
-    changes = "; ".join(f"{line.name}: {format_change(line)}" for line in preview.lines)
+    """Return in words what a call, and each command of a batch, would do. The bot only plans it: in shadow mode it writes nothing."""
+    changes = "; ".join(format_change(line, named=True) for line in preview.lines)
     head = render_heading(preview, method, tr)
-    return build_spans(head, f" — {changes}") if changes else build_spans(head)
-
-
-def format_change(line: PreviewLine, *, named: bool = False) -> str:
-    """Return "old → new" in one line, or only the new value if there was none before; with `named` after the field's name."""
-    before, after = (", ".join(value.split("\n")) for value in (line.before, line.after))
-    change = f"{before} → {after}" if before else after
-    return f"{line.name}: {change}" if named else change
-
-
-def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
-    """Return what a call does and to which record, such as «Изменить сделку «Ромашка»», with a link to the record."""
-    if isinstance(preview, Preview) and preview.items:
-        return build_spans(tr.translate("card-batch", count=len(preview.items)))
-    words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
-    if not preview.title:
-        return build_spans(words)
-    return build_spans(words, " ", Span(format_title(preview.title), url=preview.url))
+    commands = join_blocks(list_items(preview.items, {}, tr), "\n")
+    return build_spans(head, f" — {changes}" if changes else "", "\n" if commands else "", commands)

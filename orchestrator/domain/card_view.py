@@ -14,6 +14,7 @@ CARD_ROOM: Final = 3000
 """How much text of changes one card shows, in UTF-16 units; Telegram allows 4,096 for the whole message."""
 CARD_COMMANDS: Final = 15
 """Maximum number of commands of a batch that a card lists one by one."""
+_READ_VERBS: Final = frozenset({"get", "list", "fields"})
 _PER_LINE: Final = 8
 """Units that the signs between the parts of one line take."""
 
@@ -60,6 +61,13 @@ class PreviewPart(View):
     """The name of the command in its batch; "" for a single call."""
     method: str = ""
     """The method of the command; "" for a single call."""
+    is_critical: bool = False
+    """Whether the command is among those of its batch that a person should see first: it deletes, or writes sums, owners and the like."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the command only reads, so that it is no change."""
+        return self.verb in _READ_VERBS
 
     def measure(self) -> int:
         """Return how much of a card's room the heading's title and the lines take, in UTF-16 units."""

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from bot.http_api.approvals.card_models import ApiModel, Change, Moment, Person, format_via, join_words, render_reasons, to_changes
 from bot.i18n.translate import Translator
+from bot.rendering.headings import render_heading
 from bot.rendering.kinds import RENDERERS, render_message
-from bot.rendering.replies import render_heading
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address

@@ -1,7 +1,8 @@
 card-batch = { $count ->
-    [one] Change { $count } record
-   *[other] Change { $count } records
+    [one] { $count } change
+   *[other] { $count } changes
   }
+card-read-key = {" "}(command { $key })
 card-more = … and { $count } more
 # A card that has no room for everything.
 card-cut = ✂️ Not everything is shown: press “Details” and read the rest. The button to approve appears here after that.

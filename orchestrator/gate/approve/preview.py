@@ -29,6 +29,7 @@ from orchestrator.gate.approve.format_values import (
     format_value,
     join_lines,
 )
+from orchestrator.gate.approve.query_lines import build_query_lines
 from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import MARKS, Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
@@ -93,10 +94,19 @@ async def preview(
     if not call.commands:
         return Preview.model_validate({**(await _build_part(call, facts, reader)).to_json(), "items": [], "count": 1})
     parts = [(leaf, await _build_part(leaf, then, reader)) for leaf, then in walk_commands(call, facts)]
-    items = [part.model_copy(update={"key": leaf.key, "method": leaf.method}) for leaf, part in parts]
+    items = [
+        part.model_copy(update={"key": leaf.key, "method": leaf.method, **({"is_critical": True} if _is_critical(leaf) else {})})
+        for leaf, part in parts
+    ]
     total = await _format_total(call.commands, facts, reader)
     card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items))
     return card.model_copy(update={"sum": total}) if total else card
+
+
+def _is_critical(leaf: Call) -> bool:
+    """Return whether the command deletes, moves money, changes settings, or writes a field that the catalogue calls critical."""
+    written = critical_fields.extract_written_fields(leaf)
+    return bool({"D", "M", "C"} & set(leaf.spec.classes)) or any(name in leaf.spec.critical for name in written)
 
 
 async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
@@ -109,7 +119,7 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         record=f"{target[0]}:{target[1]}" if target else "",
         title=await _find_title(call, facts, reader),
         url=reader.names.build_card_url(target[0], target[1], user=reader.user) if target else "",
-        lines=[] if call.reads_only else [*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)],
+        lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)],
     )
     is_new = call.spec.verb == "add" and about and not target
     return part.model_copy(update={"made_url": _build_future_url(about, reader)}) if is_new else part
@@ -197,6 +207,12 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
     Fields that keep their value are left out, unless no field changes.
     """
+    if call.reads_only:
+
+        async def describe(name: str, value: object) -> PreviewLine:
+            return await _build_line(call, name, value, record=None, reader=reader)
+
+        return await build_query_lines(call, describe, reader.locale) if call.key else []
     if call.spec.verb == "delete":
         return await _build_lost_lines(call, facts, reader)
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
@@ -335,6 +351,13 @@ def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -
     return {"OPPORTUNITY": fields.find_value(record, "OPPORTUNITY", leaf.entity)}
 
 
+def _writes_money(leaf: Call) -> bool:
+    """Return whether the command writes a sum or its currency, or creates or deletes a record that may have one."""
+    written = critical_fields.extract_written_fields(leaf)
+    writes_sum = any(fields.has_field(written, name, leaf.entity) for name in ("OPPORTUNITY", "CURRENCY_ID"))
+    return writes_sum or leaf.spec.verb in {"add", "delete"}
+
+
 async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
     """Return, as one text, the total sum of the records that `commands` change, for each currency; "" if no record has a sum.
 
@@ -343,7 +366,7 @@ async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) 
     found: list[tuple[Context, Decimal]] = []
     counted: set[tuple[str, int]] = set()
     for leaf in commands:
-        if leaf.reads_only or (leaf.targets and leaf.targets[0] in counted):
+        if not _writes_money(leaf) or (leaf.targets and leaf.targets[0] in counted):
             continue
         written, record = critical_fields.extract_written_fields(leaf), critical_fields.find_current_record(leaf, facts)
         amount = fields.parse_number(fields.find_value({**written, **_find_kept_sum(record, written, leaf)}, "OPPORTUNITY", leaf.entity))
