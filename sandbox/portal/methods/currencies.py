@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: currencies and their formats; rates and formats are read-only."""
+"""Sandbox portal, methods for currencies and their number formats. Everything is read-only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _local(name: str, style: tuple[str, str, str]) -> Row:
 
 
 def _row(code: str) -> Row:
-    """Return one currency with the settings of the portal's language."""
+    """Return one currency with its rate, and with its name and format in the portal's language (Russian)."""
     _, names, rate, sort, styles = next(row for row in _CURRENCIES if row[0] == code)
     own = _local(names[0], styles[0])
     return {
@@ -45,7 +45,7 @@ def _row(code: str) -> Row:
 
 
 def _list(call: Call) -> query.Page:
-    """Return all currencies; the documentation says that `total` is always 0 here."""
+    """Return all currencies, in the requested order. `total` is always 0, as the documentation says."""
     rows = [_row(code) for code, *_ in _CURRENCIES]
     order = query.want_array(call.folded(), "order")
     for name, way in reversed(list(order.items()) if isinstance(order, dict) else []):
