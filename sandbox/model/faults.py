@@ -1,4 +1,4 @@
-"""Faults ordered by a test: what goes wrong with the next answers, and how often. Sends nothing itself."""
+"""Faults that a test orders: how the next answers of the model go wrong, and how many of them."""
 
 from collections import deque
 from typing import Final, Literal
@@ -16,7 +16,7 @@ NO_ANSWER: Final = ("500", "429", "drop", "stall", "garbage")
 
 
 class Fault(BaseModel):
-    """What `POST /sandbox/faults` takes."""
+    """The body of `POST /sandbox/faults`: the next `times` answers of the kind `target` go wrong in the way `kind` says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     kind: FaultKind
@@ -29,19 +29,19 @@ class Fault(BaseModel):
 
 
 class Faults:
-    """The ordered faults of one server."""
+    """The queue of ordered faults of one server."""
 
     def __init__(self) -> None:
         """Start without faults."""
         self._queue: deque[tuple[Fault, int]] = deque()
 
     def add(self, fault: Fault) -> int:
-        """Order a fault; return how many answers will go wrong."""
+        """Queue a fault and return how many answers will go wrong in all."""
         self._queue.append((fault, fault.times))
         return self.waiting
 
     def next(self, target: Target) -> Fault | None:
-        """Take the fault for the next answer of this kind; None if there is none."""
+        """Return the fault for the next answer of this kind and count it as used; None if there is none."""
         for index, (fault, left) in enumerate(self._queue):
             if fault.target != target:
                 continue
@@ -63,7 +63,7 @@ class Faults:
 
 
 def spoiled(fault: Fault | None, text: str) -> tuple[str, str]:
-    """Return the answer as changed by the fault, and its finish reason."""
+    """Return the answer text as the fault changes it, and the finish reason of the completion (`stop` or `length`)."""
     match fault.kind if fault else None:
         case "no_format":
             return WORDLESS, "stop"
@@ -76,7 +76,7 @@ def spoiled(fault: Fault | None, text: str) -> tuple[str, str]:
 
 
 def _cut(text: str) -> str:
-    """Cut in the middle of the ACTION array, or of the text if there is none."""
+    """Return the text up to the middle of its ACTION part; a text without one is cut in half."""
     start, end = text.find("ACTION:"), text.find("ASSISTANT:")
     middle = (start + end) // 2 if 0 <= start < end else len(text) // 2
     return text[:middle]

@@ -1,4 +1,7 @@
-"""Transcription for the demo: returns the words stored in the sandbox's own voice files. It does no speech recognition."""
+"""The transcription endpoint of the demo: it returns the words that the sandbox has stored inside its own voice files.
+
+There is no speech recognition.
+"""
 
 from collections.abc import Awaitable, Callable
 
@@ -18,7 +21,10 @@ Failed = Callable[[Fault, Request], Awaitable[Response]]
 
 
 def hearing_routes(faults: Faults, failed: Failed) -> APIRouter:
-    """Build POST /audio/transcriptions as the documentation of the real service describes it."""
+    """Build the route `POST /audio/transcriptions`, which behaves as the OpenAI documentation describes.
+
+    `failed` makes the response for an ordered fault.
+    """
     router = APIRouter()
 
     @router.post("/audio/transcriptions")

@@ -1,4 +1,4 @@
-"""Finds people and record titles in a person's words and puts them back into the nominative. What they refer to is resolved elsewhere."""
+"""Finds people and record titles in a message and returns them in the nominative. It does not look them up in the portal."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _ENGLISH_AFTER = re.compile(r"\b(?:to|of|for|from|by|owner|assign|is)\s+$", re.I
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody named in the text: where, who, and the grammatical case."""
+    """A person named in a message: the position, the name in the nominative, and the grammatical cases that its form may have."""
 
     span: Span
     cases: frozenset[Case]
@@ -29,13 +29,13 @@ class Person:
 
     @property
     def name(self) -> str:
-        """The name in the nominative."""
+        """The person's name in the nominative."""
         return self.span.text
 
 
 @cache
 def _forms() -> Mapping[str, tuple[str, Gender, frozenset[Case]]]:
-    """Map every known form of a first name to its nominative, gender and possible cases."""
+    """Return a map from each form of each known Russian first name to the nominative, the gender and the possible cases."""
     table: dict[str, tuple[str, Gender, frozenset[Case]]] = {}
     genders: tuple[Gender, Gender] = ("female", "male")
     for gender in genders:
@@ -72,14 +72,14 @@ def _english() -> Mapping[str, str]:
 
 
 def _cyrillic(surname: str) -> str:
-    """Return a surname as the portal probably writes it: Smirnov is Смирнов."""
+    """Return a surname in Latin letters as the portal probably writes it: Smirnov becomes Смирнов."""
     letters: dict[str, str] = load("words")["letters"]
     longest = sorted(letters, key=len, reverse=True)
     return capitalised(re.sub("|".join(longest), lambda found: letters[found[0]], surname.lower()))
 
 
 def people(text: str) -> tuple[Person, ...]:
-    """Return everybody the text names, in order; words not known as names are left to the rule."""
+    """Return all people named in a text, in order. Text in quotes is ignored."""
     text = mask(text, quotes(text))
     words = list(_WORD.finditer(text))
     found: list[Person] = []
@@ -142,7 +142,7 @@ def _surname(text: str, match: re.Match[str]) -> Person | None:
 
 
 def nominative_surname(word: str, gender: Gender) -> str:
-    """Return the surname in the nominative for a man or a woman; empty if the word is no known surname."""
+    """Return a Russian surname in the nominative for a man or a woman; an empty text if the word does not look like a surname."""
     plain, adjective = _SURNAME.fullmatch(word), _SURNAME_ADJ.fullmatch(word)
     if plain:
         return plain["stem"] + ("а" if gender == "female" else "")
@@ -152,7 +152,10 @@ def nominative_surname(word: str, gender: Gender) -> str:
 
 
 def nominative_title(words: str) -> str:
-    """Return a record's title as it is probably written; words without a known nominative are kept."""
+    """Return a record title in the form in which the portal probably has it: in the nominative and with a capital letter.
+
+    A word whose nominative cannot be guessed stays as it is.
+    """
     folded = fold(words)
     for title, pattern in load("words")["titles"].items():
         if re.fullmatch(pattern, folded):
@@ -164,5 +167,5 @@ def nominative_title(words: str) -> str:
 
 
 def known_title(words: str) -> bool:
-    """Whether the words are a title of the sample portal, in any grammatical case."""
+    """Return whether the words are a title from the sample portal, in any grammatical case."""
     return any(re.fullmatch(pattern, fold(words)) for pattern in load("words")["titles"].values())

@@ -1,4 +1,4 @@
-"""Runs the demo model as a process on loopback and prints its address; a busy port gives one clear sentence and exit code 2."""
+"""Runs the demo model as a process and prints its address as JSON."""
 
 import argparse
 import contextlib
@@ -17,20 +17,20 @@ BUSY = 2
 
 
 class Cuttable:
-    """Gives the application a function to cut the connection, for the faults that need one."""
+    """ASGI middleware that gives the application a function to cut the TCP connection of a request; some faults use it."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward everything; uvicorn's `send` is a method of the object that owns the transport."""
+        """Forward a request with the abort function in its scope. `send` is a method of uvicorn's object that holds the transport."""
         transport = getattr(getattr(send, "__self__", None), "transport", None)
         await self._app({**scope, ABORT: transport.abort} if transport is not None else scope, receive, send)
 
 
 def run(port: int, *, host: str = "127.0.0.1", pace: float = 0.0) -> int:
-    """Serve until SIGINT or SIGTERM and return 0; print one sentence and return 2 if the port is busy."""
+    """Serve the demo model until SIGINT or SIGTERM and return exit code 0; print a message and return 2 if the port is busy."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -51,7 +51,7 @@ def run(port: int, *, host: str = "127.0.0.1", pace: float = 0.0) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the command line and serve."""
+    """Read the command line and run the server; return its exit code."""
     parser = argparse.ArgumentParser(
         prog="sdelka sandbox model", description="Демо-модель: правила вместо ИИ, по протоколу Chat Completions"
     )

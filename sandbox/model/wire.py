@@ -1,4 +1,4 @@
-"""The OpenAI wire format: request bodies, answer objects, stream chunks. Knows no rules."""
+"""The OpenAI wire format: request bodies, answer objects and stream chunks."""
 
 import json
 import math
@@ -17,14 +17,14 @@ CHUNK: Final = 12
 
 
 class StreamOptions(BaseModel):
-    """The part of `stream_options` that matters here."""
+    """The object `stream_options` of a chat request; only `include_usage` has an effect."""
 
     model_config = ConfigDict(extra="allow")
     include_usage: bool = False
 
 
 class ChatBody(BaseModel):
-    """A Chat Completions request; parameters of real models are accepted and have no effect."""
+    """The body of a Chat Completions request. Other parameters of the OpenAI API are accepted and have no effect."""
 
     model_config = ConfigDict(extra="allow")
     messages: list[dict[str, Any]] = Field(min_length=1)
@@ -34,7 +34,7 @@ class ChatBody(BaseModel):
 
 
 class EmbeddingBody(BaseModel):
-    """An embeddings request: texts, or lists of token numbers."""
+    """The body of an embeddings request; `input` is one or several texts, or lists of token numbers."""
 
     model_config = ConfigDict(extra="allow")
     input: str | list[str] | list[int] | list[list[int]]
@@ -45,7 +45,7 @@ class EmbeddingBody(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One finished answer."""
+    """One finished answer to a chat request, with the values that the OpenAI answer object needs."""
 
     id: str
     created: int
@@ -55,18 +55,18 @@ class Completion:
 
     @property
     def usage(self) -> dict[str, int]:
-        """The tokens used, estimated as a quarter of the UTF-8 bytes."""
+        """The `usage` object of the answer: numbers of tokens, estimated by `tokens`."""
         written = tokens(self.text)
         return {"prompt_tokens": self.prompt_tokens, "completion_tokens": written, "total_tokens": self.prompt_tokens + written}
 
 
 def tokens(text: str) -> int:
-    """Estimate the tokens of a text: four bytes per token."""
+    """Return an estimate of the number of tokens in a text: one per four bytes of UTF-8."""
     return math.ceil(len(text.encode("utf-8", "surrogatepass")) / 4)
 
 
 def whole(completion: Completion) -> dict[str, Any]:
-    """Return the answer as one object."""
+    """Return the answer as one Chat Completions object, for a request without streaming."""
     message = {"role": "assistant", "content": completion.text, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": completion.finish}
     return {**_head(completion, "chat.completion"), "choices": [choice], "usage": completion.usage}
@@ -77,7 +77,7 @@ def _head(completion: Completion, kind: str) -> dict[str, Any]:
 
 
 def chunks(completion: Completion, options: StreamOptions | None) -> Iterator[str]:
-    """Yield the answer as server-sent events: the role, pieces of text, the end, usage if requested, [DONE]."""
+    """Yield the answer as server-sent events: the role, pieces of the text, the finish reason, the usage if requested, and [DONE]."""
     head = _head(completion, "chat.completion.chunk")
     yield _event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     for start in range(0, len(completion.text), CHUNK):
@@ -97,7 +97,7 @@ def _event(body: dict[str, Any]) -> str:
 
 
 def embeddings(body: EmbeddingBody) -> dict[str, Any]:
-    """Return the vectors of every input, in order."""
+    """Return the answer to an embeddings request: one vector for each input, in order."""
     texts = _texts(body.input)
     vectors = [vector(text, body.dimensions) for text in texts]
     shown: list[Any] = [packed(values) if body.encoding_format == "base64" else values for values in vectors]
@@ -115,11 +115,11 @@ def _texts(given: str | list[str] | list[int] | list[list[int]]) -> list[str]:
 
 
 def models() -> dict[str, Any]:
-    """Return the two models; requests with any other name are answered by them too."""
+    """Return the answer to `GET /models`, which names the two models. A request with any other model name is answered too."""
     names = (MODEL, EMBEDDER)
     return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "sdelka-sandbox"} for name in names]}
 
 
 def error(message: str, kind: str, code: str | None = None) -> dict[str, Any]:
-    """Return an error in the wire format."""
+    """Return an error object in the OpenAI format; `kind` is its `type`."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}

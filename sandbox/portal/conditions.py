@@ -156,7 +156,7 @@ def _texts(stored: Any) -> list[str]:
 def lower_id(conditions: list[Condition]) -> tuple[int | None, list[Condition]]:
     """Take the conditions `ID > n` and `ID >= n` out of a filter: return their largest lower bound and the other conditions.
 
-    The bound is exclusive, or None if there is none. It lets a list start behind the ids that a client has already read.
+    The bound is exclusive, or None if there is none. It lets a list start after the ids that a client has already read.
     """
     bounds, rest = [], []
     for condition in conditions:

@@ -1,4 +1,7 @@
-"""Sandbox portal, control endpoints under `/sandbox/`: tests and the demo page read records and calls there and order faults and tokens."""
+"""Sandbox portal, control endpoints under `/sandbox/`.
+
+Tests and the demo page use them to read records and calls, to order faults and to get tokens.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def webhook_url(base_url: str) -> str:
 
 
 def on(portal: Portal, path: str, method: str, action: Action) -> Route:
-    """Build the route `/sandbox/{path}`. A body that does not fit the model is answered with 422, any other wrong value with 400."""
+    """Build the route `/sandbox/{path}`.
+
+    An invalid request body is answered with 422, and any other ValueError of the action with 400.
+    """
 
     async def endpoint(http: HttpRequest) -> Response:
         try:

@@ -11,7 +11,7 @@ from sandbox.portal.values import MULTIFIELDS, to_flag
 
 
 def classic_changes(store: Store, old: list[Row], fields: Row) -> list[Row]:
-    """Apply a write of the old CRM methods to the phones and e-mails in `old` and return the new entries.
+    """Apply a write of the old CRM methods to the phones and e-mails in `old` and return all entries after it.
 
     An element without an ID adds an entry. An element with an ID changes that entry, or removes it if it has DELETE=Y or no VALUE. Entries
     that the write does not mention stay. Raises PortalError for an invalid e-mail.
@@ -26,7 +26,7 @@ def classic_changes(store: Store, old: list[Row], fields: Row) -> list[Row]:
 
 
 def universal_changes(store: Store, old: list[Row], fm: Any) -> list[Row]:
-    """Apply a write of `crm.item.*` to the phones and e-mails in `old` and return the new entries. `fm` is the value of the field `fm`.
+    """Apply a write of `crm.item.*` to the phones and e-mails in `old` and return all entries after it. `fm` is the field of that name.
 
     A list adds its elements. A map changes the entry whose id is the key (an empty value removes it) and adds an element under any other
     key, such as `n0`. An element with a missing or unknown `typeId` is ignored.

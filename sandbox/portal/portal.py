@@ -167,8 +167,8 @@ class Portal:
     def handle(self, request: Request, fault: Fault | None = None, *, announced: Row | None = None, way: Way | None = None) -> Answer:
         """Execute one call, record it in the ledger, send its events, and return the answer.
 
-        `announced` is the line from `announce`, if there is one. `way` answers the request; the default is REST v2. Raises
-        ConnectionDroppedError if a fault cuts the connection after the commit.
+        `announced` is the line from `announce`, if there is one. `way` is the function that answers the request; the default is REST v2.
+        Raises ConnectionDroppedError if a fault cuts the connection after the commit.
         """
         line = self._open(request) if announced is None else announced
         kind = fault.kind if fault else None

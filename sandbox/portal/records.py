@@ -46,7 +46,7 @@ def events(schema: Schema, verb: str, row_id: int) -> list[tuple[str, Row]]:
 
 
 def create(call: Call, schema: Schema, values: Row, fm: list[Row]) -> int:
-    """Add one record with the portal's defaults, raise its event, and return its id. `fm` is its phones and e-mails."""
+    """Add one record with the portal's defaults, raise its portal event, and return its id. `fm` is its phones and e-mails."""
     row: Row = dict.fromkeys(schema.plain)
     row |= _defaults(call, schema) | {k: v for k, v in values.items() if v is not None or k != "ASSIGNED_BY_ID"}
     if schema.stage_field:
@@ -66,7 +66,7 @@ def create(call: Call, schema: Schema, values: Row, fm: list[Row]) -> int:
 
 
 def change(call: Call, schema: Schema, old: Row, values: Row, fm: list[Row]) -> bool:
-    """Write new values to a record and raise its event. Return False, and write nothing, if no value differs.
+    """Write new values to a record and raise its portal event. Return False, and write nothing, if no value differs.
 
     `fm` is all phones and e-mails that the record has afterwards.
     """
@@ -89,13 +89,13 @@ def change(call: Call, schema: Schema, old: Row, values: Row, fm: list[Row]) -> 
 
 
 def touch(call: Call, schema: Schema, old: Row) -> None:
-    """Save a record without a change of its values: as in the old methods, its modification time is updated and its event is raised."""
+    """Save a record without a change of its values: as in the old methods, its modification time is updated and its portal event raised."""
     call.store.put(schema.kind, {**old, "DATE_MODIFY": call.stamp, "MODIFY_BY_ID": call.user_id})
     _tell_changed(call, schema, old, old)
 
 
 def delete(call: Call, schema: Schema, row: Row) -> None:
-    """Remove a record with its activities, comments, stage history and product rows, and raise its event."""
+    """Remove a record with its activities, comments, stage history and product rows, and raise its portal event."""
     mine = row["ID"]
     store = call.store
     store.remove_where("activity", lambda a: a["OWNER_TYPE_ID"] == schema.type_id and a["OWNER_ID"] == mine)

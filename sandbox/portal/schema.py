@@ -1,4 +1,4 @@
-"""Sandbox portal, schema: the fields of each kind of record, with their types and their names in both families of methods."""
+"""Sandbox portal, schema: the fields of each kind of record, with their types and their names in the old methods and in `crm.item.*`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ DateOf = Callable[[int], str]  # a number of days from now
 def fill(store: Store, now: datetime, call_of: CallOf, date_of: DateOf) -> None:
     """Write the contracts, quotes and reference tables into the store, with dates relative to `now`.
 
-    `call_of` makes a call in the name of a user some days ago, `date_of` a date some days from now.
+    `call_of(user, days_ago)` builds the Call of a user at that time. `date_of(days)` returns the date that many days from now.
     """
     made = store_moment(now - timedelta(days=90))
     _smart_process(store, made)

@@ -22,7 +22,7 @@ DEFAULT_BUCKET = Bucket()
 
 
 class Door:
-    """ASGI middleware that puts a function into the scope with which a fault can cut the TCP connection."""
+    """ASGI middleware that gives the application a function to cut the TCP connection of a request; some faults use it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

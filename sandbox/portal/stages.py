@@ -55,5 +55,5 @@ def has_funnel(store: Store, schema: Schema, category_id: int) -> bool:
 
 
 def default_funnel(store: Store, schema: Schema) -> int:
-    """Return the id of the funnel for a new record that names none. It is 0 for deals and for kinds without funnels."""
+    """Return the id of the funnel for a new record without one. It is 0 for deals and for kinds without funnels."""
     return next((int(row["ID"]) for row in funnels(store, schema) if row["IS_DEFAULT"] == "Y"), 0) if schema.smart else 0

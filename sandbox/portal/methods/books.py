@@ -48,7 +48,10 @@ def _entity_types(call: Call) -> list[Row]:
 
 
 def _with_funnels(call: Call) -> Schema:
-    """Return the schema of the record kind in the parameter `entityTypeId`. Raises PortalError if the kind is unknown or has no funnels."""
+    """Return the schema (the field list) of the record kind that the parameter `entityTypeId` names.
+
+    Raises PortalError if the kind is unknown or has no funnels.
+    """
     number = to_int(call.required("entityTypeId"))
     schema = BY_TYPE_ID.get(number)
     if schema is None or not schema.funnels:

@@ -123,9 +123,9 @@ def _event_by_id(call: Call) -> Row | None:
 
 
 def _accessibility(call: Call) -> Row:
-    """Return the busy times of users: for each user id, the events they own or are invited to from `from` to `to`.
+    """Return for each user id the events that make the user busy between `from` and `to`: own events and invitations.
 
-    The whole day of `to` is included, in the portal's time zone.
+    The period contains the whole day of `to`, in the portal's time zone.
     """
     _must(call, "calendar.accessibility.get", "from", "to", "users")
     since = _moment(call, "from")

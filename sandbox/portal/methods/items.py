@@ -18,7 +18,7 @@ from sandbox.portal.values import show_universal, to_int, universal_fm
 
 
 def schema_of(call: Call) -> Schema:
-    """Return the schema of the record kind in the parameter `entityTypeId`.
+    """Return the schema (the field list) of the record kind that the parameter `entityTypeId` names.
 
     Raises PortalError if the parameter is missing, or if the kind is retired or unknown.
     """

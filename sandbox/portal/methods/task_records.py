@@ -25,7 +25,7 @@ def note(call: Call, task_id: int, field: str, before: Any = None, after: Any = 
 
 
 def note_changes(call: Call, before: Row, after: Row) -> None:
-    """Add a line to the history of a task for each changed field that the history covers."""
+    """Add a line to the history of a task for each field that differs, among the fields that the history records."""
     for field in (*_WATCHED, *_LISTS, *_DATES):
         old, new = before.get(field), after.get(field)
         if old != new:
