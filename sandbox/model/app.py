@@ -127,7 +127,7 @@ async def _failed(fault: Fault, request: Request) -> Response:
 
 
 async def _stall(seconds: float, request: Request) -> None:
-    """Wait `seconds`, or until the client disconnects, without sending anything."""
+    """Send nothing for `seconds`, or until the client has disconnected."""
     try:
         async with asyncio.timeout(seconds):
             while (await request.receive())["type"] != "http.disconnect":
@@ -158,7 +158,7 @@ async def _streamed(made: Made, body: wire.ChatBody, request: Request, *, pace: 
 
 
 async def _half(made: Made, request: Request) -> AsyncIterator[bytes]:
-    """Yield the first half of an answer body, then cut the connection."""
+    """Send half of a complete answer, then cut the connection."""
     body = JSONResponse(wire.whole(made.completion)).body
     yield bytes(body[: len(body) // 2])
     await _cut(request)

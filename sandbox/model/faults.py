@@ -29,19 +29,19 @@ class Fault(BaseModel):
 
 
 class Faults:
-    """The queue of ordered faults of one server."""
+    """The ordered faults of one server."""
 
     def __init__(self) -> None:
         """Start without faults."""
         self._queue: deque[tuple[Fault, int]] = deque()
 
     def add(self, fault: Fault) -> int:
-        """Queue a fault and return how many answers will go wrong in all."""
+        """Order a fault; return how many answers will go wrong."""
         self._queue.append((fault, fault.times))
         return self.waiting
 
     def next(self, target: Target) -> Fault | None:
-        """Return the fault for the next answer of this kind and count it as used; None if there is none."""
+        """Take the fault for the next answer of this kind; None if there is none."""
         for index, (fault, left) in enumerate(self._queue):
             if fault.target != target:
                 continue

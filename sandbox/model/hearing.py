@@ -21,10 +21,7 @@ Failed = Callable[[Fault, Request], Awaitable[Response]]
 
 
 def hearing_routes(faults: Faults, failed: Failed) -> APIRouter:
-    """Build the route `POST /audio/transcriptions`, which behaves as the OpenAI documentation describes.
-
-    `failed` makes the response for an ordered fault.
-    """
+    """Build POST /audio/transcriptions as the documentation of the real service describes it."""
     router = APIRouter()
 
     @router.post("/audio/transcriptions")

@@ -29,13 +29,13 @@ class Person:
 
     @property
     def name(self) -> str:
-        """The person's name in the nominative."""
+        """The name in the nominative."""
         return self.span.text
 
 
 @cache
 def _forms() -> Mapping[str, tuple[str, Gender, frozenset[Case]]]:
-    """Return a map from each form of each known Russian first name to the nominative, the gender and the possible cases."""
+    """Map every known form of a first name to its nominative, gender and possible cases."""
     table: dict[str, tuple[str, Gender, frozenset[Case]]] = {}
     genders: tuple[Gender, Gender] = ("female", "male")
     for gender in genders:
@@ -72,7 +72,7 @@ def _english() -> Mapping[str, str]:
 
 
 def _cyrillic(surname: str) -> str:
-    """Return a surname in Latin letters as the portal probably writes it: Smirnov becomes Смирнов."""
+    """Return a surname as the portal probably writes it: Smirnov is Смирнов."""
     letters: dict[str, str] = load("words")["letters"]
     longest = sorted(letters, key=len, reverse=True)
     return capitalised(re.sub("|".join(longest), lambda found: letters[found[0]], surname.lower()))
@@ -142,7 +142,7 @@ def _surname(text: str, match: re.Match[str]) -> Person | None:
 
 
 def nominative_surname(word: str, gender: Gender) -> str:
-    """Return a Russian surname in the nominative for a man or a woman; an empty text if the word does not look like a surname."""
+    """Return the surname in the nominative for a man or a woman; empty if the word is no known surname."""
     plain, adjective = _SURNAME.fullmatch(word), _SURNAME_ADJ.fullmatch(word)
     if plain:
         return plain["stem"] + ("а" if gender == "female" else "")
@@ -152,10 +152,7 @@ def nominative_surname(word: str, gender: Gender) -> str:
 
 
 def nominative_title(words: str) -> str:
-    """Return a record title in the form in which the portal probably has it: in the nominative and with a capital letter.
-
-    A word whose nominative cannot be guessed stays as it is.
-    """
+    """Return a record's title as it is probably written; words without a known nominative are kept."""
     folded = fold(words)
     for title, pattern in load("words")["titles"].items():
         if re.fullmatch(pattern, folded):
@@ -167,5 +164,5 @@ def nominative_title(words: str) -> str:
 
 
 def known_title(words: str) -> bool:
-    """Return whether the words are a title from the sample portal, in any grammatical case."""
+    """Whether the words are a title of the sample portal, in any grammatical case."""
     return any(re.fullmatch(pattern, fold(words)) for pattern in load("words")["titles"].values())

@@ -179,7 +179,7 @@ def _step(line: Mapping[str, Any]) -> ObservedStep:
 
 
 def _object(text: str) -> Mapping[str, Any] | None:
-    """Return the JSON object with which a text begins, or None."""
+    """Return the JSON object at the start of a text; None if there is none."""
     try:
         value, _ = json.JSONDecoder().raw_decode(text.strip())
     except ValueError:

@@ -23,7 +23,7 @@ class _Line:
 
 
 class Script:
-    """The queue of ready answers of one server."""
+    """The queue of scripted answers of one server."""
 
     def __init__(self) -> None:
         """Start with an empty queue."""
@@ -52,5 +52,5 @@ class Script:
         self._lines.clear()
 
     def __len__(self) -> int:
-        """Return the number of queued answers."""
+        """Return the number of waiting answers."""
         return len(self._lines)

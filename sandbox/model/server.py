@@ -30,7 +30,7 @@ class Cuttable:
 
 
 def run(port: int, *, host: str = "127.0.0.1", pace: float = 0.0) -> int:
-    """Serve the demo model until SIGINT or SIGTERM and return exit code 0; print a message and return 2 if the port is busy."""
+    """Serve until SIGINT or SIGTERM and return 0; print one sentence and return 2 if the port is busy."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -51,7 +51,7 @@ def run(port: int, *, host: str = "127.0.0.1", pace: float = 0.0) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the command line and run the server; return its exit code."""
+    """Read the command line and serve."""
     parser = argparse.ArgumentParser(
         prog="sdelka sandbox model", description="Демо-модель: правила вместо ИИ, по протоколу Chat Completions"
     )

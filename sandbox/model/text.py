@@ -22,7 +22,7 @@ class Span:
 
 
 def fold(text: str) -> str:
-    """Return the text in lower case, with «е» for «ё» and a space for any white space. The length stays, so positions stay valid."""
+    """Fold to lower case, ё to е, unusual spaces to spaces; the length never changes, so positions stay valid."""
     return "".join(_fold_char(char) for char in text)
 
 
@@ -46,7 +46,7 @@ def language_of(text: str) -> Lang:
 
 
 def quotes(text: str) -> tuple[Span, ...]:
-    """Return all quoted parts of a text, in order. The positions of a span include the quotes, its text does not."""
+    """Return everything in quotes, in order; the span includes the quotes, its text does not."""
     found = []
     for match in QUOTED.finditer(text):
         inner = next(group for group in match.groups() if group is not None)
@@ -63,7 +63,7 @@ def mask(text: str, spans: Iterable[Span | None]) -> str:
 
 
 def capitalised(text: str) -> str:
-    """Return the text with a capital first letter; the rest stays."""
+    """Return the text with a capital first letter, the rest unchanged."""
     return text[:1].upper() + text[1:]
 
 

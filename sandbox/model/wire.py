@@ -24,7 +24,7 @@ class StreamOptions(BaseModel):
 
 
 class ChatBody(BaseModel):
-    """The body of a Chat Completions request. Other parameters of the OpenAI API are accepted and have no effect."""
+    """A Chat Completions request; parameters of real models are accepted and have no effect."""
 
     model_config = ConfigDict(extra="allow")
     messages: list[dict[str, Any]] = Field(min_length=1)
@@ -34,7 +34,7 @@ class ChatBody(BaseModel):
 
 
 class EmbeddingBody(BaseModel):
-    """The body of an embeddings request; `input` is one or several texts, or lists of token numbers."""
+    """An embeddings request: texts, or lists of token numbers."""
 
     model_config = ConfigDict(extra="allow")
     input: str | list[str] | list[int] | list[list[int]]
@@ -55,13 +55,13 @@ class Completion:
 
     @property
     def usage(self) -> dict[str, int]:
-        """The `usage` object of the answer: numbers of tokens, estimated by `tokens`."""
+        """The tokens used, estimated as a quarter of the UTF-8 bytes."""
         written = tokens(self.text)
         return {"prompt_tokens": self.prompt_tokens, "completion_tokens": written, "total_tokens": self.prompt_tokens + written}
 
 
 def tokens(text: str) -> int:
-    """Return an estimate of the number of tokens in a text: one per four bytes of UTF-8."""
+    """Estimate the tokens of a text: four bytes per token."""
     return math.ceil(len(text.encode("utf-8", "surrogatepass")) / 4)
 
 
@@ -77,7 +77,7 @@ def _head(completion: Completion, kind: str) -> dict[str, Any]:
 
 
 def chunks(completion: Completion, options: StreamOptions | None) -> Iterator[str]:
-    """Yield the answer as server-sent events: the role, pieces of the text, the finish reason, the usage if requested, and [DONE]."""
+    """Yield the answer as server-sent events: the role, pieces of text, the end, usage if requested, [DONE]."""
     head = _head(completion, "chat.completion.chunk")
     yield _event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     for start in range(0, len(completion.text), CHUNK):
@@ -97,7 +97,7 @@ def _event(body: dict[str, Any]) -> str:
 
 
 def embeddings(body: EmbeddingBody) -> dict[str, Any]:
-    """Return the answer to an embeddings request: one vector for each input, in order."""
+    """Return the vectors of every input, in order."""
     texts = _texts(body.input)
     vectors = [vector(text, body.dimensions) for text in texts]
     shown: list[Any] = [packed(values) if body.encoding_format == "base64" else values for values in vectors]

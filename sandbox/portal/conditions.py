@@ -39,7 +39,7 @@ def everything(_: Row) -> bool:
 
 
 def all_of(tests: list[Predicate]) -> Predicate:
-    """Combine predicates with AND. An empty list gives `everything`, which matches every record."""
+    """Combine predicates with AND; no predicate matches everything."""
     if not tests:
         return everything
     if len(tests) == 1:

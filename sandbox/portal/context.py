@@ -43,7 +43,7 @@ class Call:
         return next((v for k, v in self.params.items() if k.lower() == name.lower()), None)
 
     def folded(self) -> Row:
-        """Return all parameters, with their names in lower case."""
+        """Return all parameters with lower-case names."""
         return {key.lower(): value for key, value in self.params.items()}
 
     def required(self, name: str) -> Any:

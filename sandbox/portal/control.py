@@ -97,7 +97,7 @@ def routes(portal: Portal) -> list[Route]:
 
 
 async def read_json(http: HttpRequest) -> Any:
-    """Return the parsed JSON body of a control request. An empty body gives an empty object."""
+    """Read the body of a control request; a missing one is an empty object."""
     raw = await http.body()
     return orjson.loads(raw) if raw.strip() else {}
 
@@ -158,7 +158,7 @@ async def _record(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _edit(portal: Portal, http: HttpRequest) -> Response:
-    """Write fields directly into a record, as if a person had changed it in the portal's web pages."""
+    """Write fields directly into a record, as somebody in the portal's pages would."""
     kind = _kind(http)
     row = portal.store.get(kind.kind, http.path_params["number"]) if kind else None
     if kind is None or row is None:

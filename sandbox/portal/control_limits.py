@@ -51,7 +51,7 @@ class RenameRequest(BaseModel):
 
 
 def routes(portal: Portal) -> list[Route]:
-    """Build the control routes for limits, latency, stats (counters) and rename."""
+    """Build the routes for limits, latency, stats and rename."""
     table: list[tuple[str, str, Action]] = [
         ("limits", "GET", _limits),
         ("limits", "POST", _set_limits),

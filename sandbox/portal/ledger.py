@@ -89,7 +89,7 @@ class Ledger:
         self._store.commit()
 
     def calls(self, method: str | None = None, after: int = 0) -> list[Row]:
-        """Return the call lines with a number above `after`, oldest first. `method` selects one method, in any spelling."""
+        """Return the calls, oldest first, optionally of one method only (any spelling)."""
         wanted = (method or "").lower()
         return [
             line
@@ -107,7 +107,7 @@ class Ledger:
         return [line for line in self.lines if line["seq"] > seq]
 
     def clear(self) -> None:
-        """Remove all lines. New lines continue the numbering."""
+        """Remove the lines; the numbering continues."""
         self.lines.clear()
         self._store.clear_feed()
 
@@ -122,7 +122,7 @@ class Ledger:
         self.wake()
 
     def wake(self) -> None:
-        """Wake the readers that wait in `grown`."""
+        """Wake the waiting readers."""
         woken, self._grown = self._grown, asyncio.Event()
         woken.set()
 

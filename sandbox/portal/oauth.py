@@ -1,4 +1,4 @@
-"""Sandbox portal, OAuth: the tokens of the one application that this portal knows. They never appear in the ledger."""
+"""Sandbox portal, OAuth: token pairs of the one local application; kept in the store's secrets and in no ledger."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Tokens:
         return self._access.get(access)
 
     def expire(self, now: datetime) -> int:
-        """Make every access token expire now and return how many were still valid. Refresh tokens stay valid."""
+        """Expire every access token now and return how many; refresh tokens stay valid."""
         living = [access for access, token in self._access.items() if token.expires > now]
         for access in living:
             self._keep("access", access, Token(self._access[access].user_id, now))

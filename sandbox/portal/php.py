@@ -33,7 +33,7 @@ def from_pairs(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def as_php_value(value: Any) -> Any:
-    """Convert every map with the keys 0..n-1 to a list, at every level, because PHP does not distinguish the two."""
+    """Convert maps with the keys 0..n-1 to lists, at every level; PHP does not distinguish the two."""
     if isinstance(value, list):
         return [as_php_value(item) for item in value]
     if not isinstance(value, dict):

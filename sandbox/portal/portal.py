@@ -75,7 +75,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a request: HTTP status, JSON body and additional headers."""
+    """The portal's answer: status, body, and additional headers."""
 
     status: int
     body: Row
@@ -227,7 +227,7 @@ class Portal:
         return self.ledger.open_call(sent, params, self.now, name=canonical(sent), http="batch", **links)
 
     def close_line(self, line: Row, status: int | None, outcome: str | int, **more: Any) -> None:
-        """Complete the ledger line of a call and count the call in the statistics."""
+        """Complete the line of a call and count it."""
         self.ledger.close_call(line, status, outcome, **more)
         self.stats.note(line)
 
@@ -292,7 +292,7 @@ class Portal:
         return Answer(200, self._execute(caller, request.method, {k: v for k, v in request.params.items() if k != "auth"}))
 
     def _execute(self, caller: Caller, sent: str, params: Row) -> Row:
-        """Execute one command, alone or inside a batch, and return the body of its answer. Raises PortalError."""
+        """Return the success body of one command, also one in a batch. Raises PortalError."""
         name, now = canonical(sent), self.now
         if name is None:
             raise method_not_found()

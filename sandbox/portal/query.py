@@ -1,4 +1,4 @@
-"""Sandbox portal, list queries: filter, order, field selection and pages of the list methods, over rows in memory."""
+"""Sandbox portal, query: filter, order, select and pages of the list methods over rows in memory; no SQL, no HTTP."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def plan_classic(schema: Schema, params: Row) -> Plan:
 
 
 def plan_universal(schema: Schema, params: Row) -> Plan:
-    """Parse the request of `crm.item.list`. Raises PortalError for an unknown name in filter or order, or an unknown direction."""
+    """Parse the request of crm.item.list; unknown names and directions are refused."""
     raw = want_array(params, "filter")
     plain = _universal_conditions(schema, raw)
     order = []
@@ -201,5 +201,5 @@ def universal_names(schema: Schema, params: Row) -> tuple[list[str], bool]:
 
 
 def as_array_error(name: str) -> PortalError:
-    """Build the error of the old methods for a parameter that must be an array but is not."""
+    """Build the error of the old methods for a scalar in place of an array."""
     return classic(f"Parameter '{name}' must be array.")

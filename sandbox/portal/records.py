@@ -95,7 +95,7 @@ def touch(call: Call, schema: Schema, old: Row) -> None:
 
 
 def delete(call: Call, schema: Schema, row: Row) -> None:
-    """Remove a record with its activities, comments, stage history and product rows, and raise its portal event."""
+    """Remove a record with its activities, comments, history and product rows, and raise its event."""
     mine = row["ID"]
     store = call.store
     store.remove_where("activity", lambda a: a["OWNER_TYPE_ID"] == schema.type_id and a["OWNER_ID"] == mine)
@@ -205,7 +205,7 @@ def _of(schema: Schema, values: Row) -> Row:
 
 
 def _keeps_history(schema: Schema) -> bool:
-    """Return whether the portal keeps a stage history for this kind: for leads, deals and smart processes."""
+    """Whether the portal keeps a stage history: for leads, deals and smart processes."""
     return schema.funnels or schema.kind == "lead"
 
 

@@ -55,7 +55,7 @@ class Field:
 
     @property
     def custom(self) -> bool:
-        """Whether this is a custom field, whose name begins with `UF_`."""
+        """Whether it is a custom field (UF_...)."""
         return "D" in self.flags
 
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, sample data: fills an empty store with the records of an invented company. Dates count from the last full hour."""
+"""Sandbox portal, seed: fills an empty store with the sample company, with all dates relative to the last full hour."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def _todo_state(now: datetime, who: int, due: int, done: str) -> Row:
 
 
 def _bulk(store: Store, now: datetime, amount: int, chance: Random) -> None:
-    """Add `amount` simple deals for measurements. Empty fields are left out to save memory."""
+    """Add plain deals for measurements, with only the fields that have a value, to save memory in a large portal."""
     made = store_moment(now - timedelta(days=1))
     first = stages.entries(store, "DEAL_STAGE")[0]["STATUS_ID"]
     common = {

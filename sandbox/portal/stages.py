@@ -49,7 +49,7 @@ def funnels(store: Store, schema: Schema) -> list[Row]:
 
 
 def has_funnel(store: Store, schema: Schema, category_id: int) -> bool:
-    """Return whether this kind of record has a funnel with this id."""
+    """Whether a funnel with this number belongs to this kind of record."""
     row = store.get("smart_category" if schema.smart else "category", category_id)
     return row is not None and row.get("ENTITY_TYPE_ID", schema.type_id) == schema.type_id
 

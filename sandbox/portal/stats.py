@@ -1,4 +1,4 @@
-"""Sandbox portal, statistics: counts requests, refused requests and changes from completed lines of the ledger."""
+"""Sandbox portal, stats: counts requests, refusals and changes from lines of the ledger; keeps no lines."""
 
 from __future__ import annotations
 

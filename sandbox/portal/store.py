@@ -1,4 +1,4 @@
-"""Sandbox portal, store: the records, read from memory and written to SQLite as well, so that they outlive the process."""
+"""Sandbox portal, store: the records, in memory for reading and in SQLite for durability; knows no methods of the portal."""
 
 from __future__ import annotations
 
@@ -76,10 +76,7 @@ class Table:
             kept.pop(row_id, None)
 
     def walk(self, above: int | None = None, *, step: int = 1) -> Iterator[Row]:
-        """Yield the records in the order of their ids: ascending for step 1, descending for step -1.
-
-        If `above` is given, only records with a greater id are yielded.
-        """
+        """Yield the records by id, ascending (step 1) or descending (-1), only those with an id greater than `above`."""
         first = 0 if above is None else bisect_right(self._ids, above)
         positions = range(first, len(self._ids)) if step > 0 else range(len(self._ids) - 1, first - 1, -1)
         return (self.rows[self._ids[position]] for position in positions)
@@ -93,7 +90,7 @@ class Table:
         return [self.rows[self._ids[place]] for place in places]
 
     def count(self, above: int | None) -> int:
-        """Return how many records have an id greater than `above`; None counts all."""
+        """Return how many records have an id greater than `above`."""
         return len(self._ids) - (0 if above is None else bisect_right(self._ids, above))
 
     def __len__(self) -> int:
@@ -129,7 +126,7 @@ class Store:
         return self._tables.setdefault(entity, Table())
 
     def get(self, entity: str, row_id: int) -> Row | None:
-        """Return one record, or None. Callers must not change it; they pass a changed copy to `put`."""
+        """Return one record, or None; it is read-only, changes go through `put`."""
         return self.table(entity).rows.get(row_id)
 
     def walk(self, entity: str) -> Iterator[Row]:
@@ -137,7 +134,7 @@ class Store:
         return self.table(entity).walk()
 
     def next_id(self, name: str, *, at_least: int = 1) -> int:
-        """Return the next number of the counter `name`, which is at least `at_least`. No number is returned twice, even after a restart."""
+        """Return the next number of a counter; no number is given twice, even after a restart."""
         value = max(self._counters.get(name, 0) + 1, at_least)
         self._counters[name] = value
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (name, value))
@@ -163,11 +160,11 @@ class Store:
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (entity, self._counters.get(entity, 0)))
 
     def contents(self) -> Contents:
-        """Return a copy of all records and counters, which `refill` can load into another store."""
+        """Return all records and counters, for `refill`."""
         return tuple(self._db.execute("SELECT entity, id, body FROM record ORDER BY entity, id")), tuple(self._counters.items())
 
     def refill(self, contents: Contents) -> None:
-        """Load the contents of another store into this store, which must be empty. `watch` is not called."""
+        """Load the contents of another store into this empty one, without notifying the watcher."""
         records, counters = contents
         for record in records:
             entity, row_id, body = record
@@ -259,7 +256,7 @@ class Store:
         self.clear_feed()
 
     def close(self) -> None:
-        """Commit and close the database."""
+        """Commit and close the file."""
         self.commit()
         self._db.close()
 

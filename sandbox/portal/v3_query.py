@@ -26,7 +26,7 @@ Test = Callable[[Row], bool]
 
 
 def unknown_property(name: str, entity: str) -> V3Error:
-    """Build the error for a field name that the object type `entity` does not have."""
+    """Build the error for a field that the object does not have."""
     return V3Error(400, "UNKNOWNDTOPROPERTYEXCEPTION", f"Unknown field `{name}` for entity `{entity}`")
 
 
@@ -67,10 +67,7 @@ def order_of(params: Row, sortable: AbstractSet[str]) -> list[tuple[str, int]]:
 
 
 def page_of(params: Row) -> tuple[int, int]:
-    """Return the position of the first row and the number of rows (at most 1000) from `pagination`. Raises V3Error for invalid values.
-
-    If both `page` and `offset` are given, `page` counts.
-    """
+    """Return the start and length of the page; `page` with its `limit` wins over `offset`, and at most 1000 rows are given."""
     given = params.get("pagination") or {}
     if not isinstance(given, dict) or not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in given.values()):
         raise _bad_page(given)

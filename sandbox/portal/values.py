@@ -20,10 +20,7 @@ MULTIFIELDS = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
 
 
 def parse_moment(text: str) -> datetime:
-    """Parse a date or time in ISO or Russian format (`31.12.2026 18:00`). Raises ValueError for any other text.
-
-    A text without a time zone is read in the portal's zone.
-    """
+    """Parse a date or time as the portal does, in its own zone if none is given. Raises ValueError for anything else."""
     text = text.strip()
     moment: datetime | None = None
     with contextlib.suppress(ValueError):
@@ -50,7 +47,7 @@ def show_moment(stored: str) -> str:
 
 
 def to_int(raw: Any) -> int:
-    """Convert a value to an integer as PHP does: the digits at the beginning of a text count; without any it is 0."""
+    """Convert anything to an integer as PHP does: leading digits, else 0."""
     if isinstance(raw, bool | int | float):
         return int(raw)
     found = _LEADING_INT.match(raw) if isinstance(raw, str) else None
@@ -58,7 +55,7 @@ def to_int(raw: Any) -> int:
 
 
 def to_float(raw: Any) -> float:
-    """Convert a value to a float as PHP does: the number at the beginning of a text counts; without one it is 0."""
+    """Convert anything to a number as PHP does: the leading number, else 0."""
     if isinstance(raw, bool | int | float):
         return float(raw)
     found = _LEADING_NUMBER.match(raw.replace(",", ".")) if isinstance(raw, str) else None
@@ -189,7 +186,7 @@ def _classic_shape(kind: str, names: tuple[str, ...]) -> tuple[Row, dict[str, Ca
 
 
 def show_classic(schema: Schema, row: Row, names: Iterable[str] | None = None) -> Row:
-    """Return a record as the old methods show it: upper-case names, and most values as strings or None."""
+    """Render one record as the old methods do: upper-case names, strings, nulls."""
     blank, plain, special = _classic_shape(schema.kind, tuple(names or schema.plain))
     shown = blank.copy()
     for name, value in row.items():
@@ -238,5 +235,5 @@ def universal_fm(row: Row) -> list[Row]:
 
 
 def day(moment: datetime) -> date:
-    """Return the date of a time in the portal's time zone."""
+    """Return the calendar day at a moment in the portal's time zone."""
     return moment.astimezone(PORTAL_ZONE).date()

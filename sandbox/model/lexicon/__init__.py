@@ -1,4 +1,4 @@
-"""The words, rules and sentences of the demo model, read from YAML files and cached."""
+"""The demo model's words, rules and sentences as data, loaded once."""
 
 from functools import cache
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""Rules for creating deals, contacts, companies and leads. A field that the person does not give is left out."""
+"""Rules for new deals, contacts, companies, leads. Fields that were not given are left out."""
 
 import re
 from typing import Any

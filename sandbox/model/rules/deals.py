@@ -58,7 +58,7 @@ def comments(wish: Wish) -> Answer | None:
 
 
 def delete(wish: Wish) -> Answer:
-    """Propose to delete one record; ask which one if it cannot be identified."""
+    """Propose to delete one record; ask which if it cannot be identified."""
     kind = kind_of(wish.folded)
     record = target(wish, kind)
     if record is None or not (leftover(wish.text) or quotes(wish.text) or numbers(wish.text) or record == "@current"):

@@ -1,4 +1,4 @@
-"""Rules for small talk and help. Their answers contain text and no steps."""
+"""Rules for small talk and help: text only, never a step."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ def _talk(key: str, wish: Wish) -> Answer:
 
 
 def unknown(wish: Wish) -> Answer:
-    """Answer that the message was not understood, and say what the model can do."""
+    """Say that the message was not understood, and what the model can do."""
     return asking("talk.unknown", wish)
 
 

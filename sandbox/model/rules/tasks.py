@@ -48,7 +48,7 @@ def mine(wish: Wish) -> Answer:
 
 
 def _midnight(now: datetime) -> datetime:
-    """Return the midnight that ends the day of `now`."""
+    """Return the end of the day of `now`."""
     return datetime.combine(now.date() + timedelta(days=1), time(), tzinfo=now.tzinfo)
 
 

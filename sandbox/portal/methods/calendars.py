@@ -1,4 +1,4 @@
-"""Sandbox portal, methods for calendars, their events and people's busy times. Nobody gets an invitation."""
+"""Sandbox portal, methods: calendars, their events and people's busy times; nobody is invited, nothing is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods for currencies and their number formats. Everything is read-only."""
+"""Sandbox portal, methods: currencies and their formats; rates and formats are read-only."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _row(code: str) -> Row:
 
 
 def _list(call: Call) -> query.Page:
-    """Return all currencies, in the requested order. `total` is always 0, as the documentation says."""
+    """Return all currencies; the documentation says that `total` is always 0 here."""
     rows = [_row(code) for code, *_ in _CURRENCIES]
     order = query.want_array(call.folded(), "order")
     for name, way in reversed(list(order.items()) if isinstance(order, dict) else []):

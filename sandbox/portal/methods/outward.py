@@ -1,4 +1,4 @@
-"""Sandbox portal, methods for notifications to users. A notification is only stored; nothing is sent."""
+"""Sandbox portal, methods: messages to people; they are only stored, nothing is sent."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _add(call: Call) -> Row:
 
 
 def create(call: Call, values: Row) -> Row:
-    """Add one task with the portal's defaults, raise its portal event, and return the stored record."""
+    """Add one task with the portal's defaults, raise its event, and return the stored record."""
     row = dict.fromkeys(TASK.fields) | {
         "STATUS": 2,
         "PRIORITY": 1,

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods for timeline comments. As on a real portal, a comment on a record that does not exist is accepted."""
+"""Sandbox portal, methods: timeline comments; a comment on a record that does not exist is accepted, as on a real portal."""
 
 from __future__ import annotations
 
