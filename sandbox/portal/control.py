@@ -1,4 +1,7 @@
-"""Sandbox portal, control: endpoints for tests and the demo page beside REST: ledger, faults, records, changes, tokens."""
+"""Sandbox portal, control endpoints under `/sandbox/`.
+
+Tests and the demo page use them to read records and calls, to order faults and to get tokens.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ Action = Callable[[Portal, HttpRequest], Awaitable[Response]]
 
 
 class OAuthRequest(BaseModel):
-    """Whose token pair is wanted and how long it lives."""
+    """The body of `POST /sandbox/oauth`: the user for whom a token pair is issued, and its lifetime in seconds."""
 
     model_config = ConfigDict(extra="forbid")
     user_id: int = 1
@@ -35,7 +38,7 @@ class OAuthRequest(BaseModel):
 
 
 class OutgoingRequest(BaseModel):
-    """An outgoing webhook as a person makes it in the portal's pages."""
+    """The body of `POST /sandbox/outgoing`: an outgoing webhook, as an administrator creates it in the portal's web pages."""
 
     model_config = ConfigDict(extra="forbid")
     handler: str
@@ -43,7 +46,7 @@ class OutgoingRequest(BaseModel):
 
 
 def with_endpoints(pair: Row, http: HttpRequest) -> Row:
-    """Return a token pair with the addresses of this portal."""
+    """Return a token pair together with the domain and the REST addresses of this portal, as the authorization server sends it."""
     rest = f"{http.base_url}rest/"
     return {**pair, "domain": http.url.netloc, "client_endpoint": rest, "server_endpoint": rest, "scope": "crm,task"}
 
@@ -54,7 +57,10 @@ def webhook_url(base_url: str) -> str:
 
 
 def on(portal: Portal, path: str, method: str, action: Action) -> Route:
-    """Build a route under /sandbox; input that the action cannot read is answered with 422 or 400."""
+    """Build the route `/sandbox/{path}`.
+
+    An invalid request body is answered with 422, and any other ValueError of the action with 400.
+    """
 
     async def endpoint(http: HttpRequest) -> Response:
         try:
@@ -69,7 +75,7 @@ def on(portal: Portal, path: str, method: str, action: Action) -> Route:
 
 
 def routes(portal: Portal) -> list[Route]:
-    """Build the routes for records, ledger, faults and tokens."""
+    """Build the control routes for records, ledger, faults, tokens and outgoing webhooks."""
     table: list[tuple[str, str, Action]] = [
         ("health", "GET", _health),
         ("ledger", "GET", _ledger),
@@ -132,7 +138,7 @@ def _kind(http: HttpRequest) -> Schema | None:
 
 
 def _plain(kind: Schema, row: Row) -> Row:
-    """Render a stored record as the pages of the portal would: classic names and types, all fields."""
+    """Render a stored record for a control answer, with field names and types as in the old CRM methods."""
     return show_classic(kind, row, [f.name for f in kind.fields.values() if not f.multiple or f.name in MULTIFIELDS])
 
 
@@ -176,7 +182,10 @@ async def _changes(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _stream(portal: Portal, http: HttpRequest) -> Response:
-    """Stream the feed as server-sent events; `Last-Event-ID` or `after` gives the starting point."""
+    """Stream the lines of the ledger (calls, changes, sent events) as server-sent events, starting with the stored ones.
+
+    Only lines with a number above the header `Last-Event-ID` or the query parameter `after` are sent.
+    """
     after = int(http.headers.get("last-event-id") or http.query_params.get("after") or 0)
     return StreamingResponse(_lines(portal, after), media_type="text/event-stream")
 

@@ -1,4 +1,4 @@
-"""Texts after steps have run, wait or failed: the observation's own words, no counts, and nothing proposed twice."""
+"""Builds the answer after steps were executed, refused or held back: a report from their results, without new steps."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,19 +15,22 @@ _LABELS = 6
 
 
 def stopped(seen: Observation) -> bool:
-    """Whether some step did not simply succeed, so that nothing more may be proposed in this turn."""
+    """Return whether any step did not succeed: it waits, failed or was refused. The model then proposes nothing more in this turn."""
     return any(step.status != "ok" for step in seen.steps)
 
 
 def report(wish: Wish, seen: Observation, *, headline: str = "") -> Answer:
-    """Build one accurate sentence per step."""
+    """Return an answer with one sentence for each step. `headline` is the sentence above a list of found records."""
     lines = [line for number, step in enumerate(seen.steps, 1) if (line := _line(step, number, wish.lang, headline))]
     told = list(dict.fromkeys(lines))
     return Answer(rule="after.stopped" if stopped(seen) else "after.done", say="\n".join(told) or say("done", wish.lang))
 
 
 def stopped_report(wish: Wish, seen: Observation, *, earlier: Sequence[Observation]) -> Answer:
-    """Report what was read earlier, then what did not run: a requested comment is shown even if a later step was refused."""
+    """Report the results of earlier steps that succeeded, then the steps that did not.
+
+    This way the person sees a comment that was read, even if a later step was refused.
+    """
     read = [report(wish, one).say for one in earlier if not stopped(one)]
     last = report(wish, seen)
     return replace(last, say="\n\n".join(dict.fromkeys([*read, last.say])))
