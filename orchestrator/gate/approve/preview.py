@@ -14,7 +14,7 @@ from bitrix.catalogue.catalogue import Method, Verb
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart, to_given_key
 from orchestrator.gate.approve.format_values import (
     EMPTY,
     MADE_BY,
@@ -199,7 +199,7 @@ def _describe_by_command(call: Call, locale: Locale) -> str:
     """Return words for a record whose id comes from the answer of another command of the batch."""
     written = next((value for path in call.spec.target if find_references(value := get_at_path(call.params, path))), "")
     words = (MADE_BY if call.target_created else NAMED_BY)[locale]
-    return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)
+    return escape_text(words.format(key=to_given_key(find_reference_key(written)) or "?"), locale=locale, limit=_TITLE)
 
 
 async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
