@@ -88,7 +88,7 @@ class _WindowQueue:
     def fill(self) -> None:
         """Start reading the lowest gaps, as long as not too many windows are being read or wait to be yielded.
 
-        The first range of the queue is always read, even if too many windows wait, since all later rows have to wait for it.
+        If the first range is a gap, its reading is always started, since all later rows have to wait for it.
         """
         allowed = self._in_flight if self._density.is_reliable else 1
         place = 0

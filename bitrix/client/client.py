@@ -149,9 +149,10 @@ class BitrixClient:
 
         A write (`repeatable=False`) is sent again only if it is proven that nothing was executed. A read is repeated after other failures,
         too. A call is tried at most three times, but more often if a limit of the portal refuses it. `send_within` is the time in seconds
-        before which the last try must begin. If the call is cancelled, its outcome is unknown. If the portal's time budget for the method
-        (its running time within ten minutes) is used up, bulk work waits until the method may run again; an interactive call raises
-        `NotSent` at once, with the time at which it may in `free_at`.
+        before which the last try must begin. If the call is cancelled, its outcome is unknown.
+
+        The portal limits the running time of each method within ten minutes. If the method has used up this time budget, bulk work waits
+        until the method may run again; an interactive call raises `NotSent` at once, and the error's `free_at` says when it may.
         """
         body = _encode_body(method, params)
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)

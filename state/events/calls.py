@@ -20,7 +20,8 @@ _OF_OUTCOME = ("detail", "code", "args", "commands", "unchanged", "created")
 class StateChanges(BaseModel):
     """How a call changes `AgentState`, that is, what the model is told about its work.
 
-    The performer (the code that makes the call) computes these changes, so that folds need no knowledge of the portal.
+    The performer (the code that makes the call) computes these changes, so that the folds (the functions that apply events to the state)
+    need no knowledge of the portal.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")

@@ -43,7 +43,7 @@ UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 
 
 class EncodedEvent(NamedTuple):
-    """An event as it is stored. The store writes it and the fold applies it to the state, so that an event is encoded only once."""
+    """An event as it is stored. The store writes it, and its `data` is applied to the session's state, so an event is encoded only once."""
 
     type: str
     v: int

@@ -40,7 +40,7 @@ class PortalLookFailed(Event):
 
 
 class RecordsSeen(Event):
-    """The bot read the changed records; `records` holds the values of those of their fields whose changes people are told of.
+    """The bot read the changed records; `records` holds, by record, the values of the fields whose changes people are told of.
 
     Notifications about these changes were stored in the same commit.
     """

@@ -281,7 +281,7 @@ class AsyncStore:
             self._hints.tell()
 
     async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return the events of a stream (the record of one session or run) whose number `seq` is above `after`, in order."""
+        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order."""
         return await self._reader.call(self._store.read_events, stream, after, limit)
 
     async def read_head(self, stream: str) -> tuple[int, str]:

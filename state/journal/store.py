@@ -315,7 +315,7 @@ class Store(Protocol):
         """
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return the events of a stream (the record of one session or run) whose number `seq` is above `after`, in order."""
+        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order."""
 
     def read_head(self, stream: str) -> tuple[int, str]:
         """Return the number (seq) and hash that the stream's last event should have; (0, "") if it has no events.

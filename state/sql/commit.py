@@ -275,7 +275,8 @@ def _check_frozen(transaction: Transaction, statements: Statements) -> None:
 def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: StartCount) -> None:
     """Add a started call to the changes of its person, or raise CapReached if this would exceed the person's daily limit.
 
-    Other transactions that count for the same person wait until this transaction has ended.
+    Raises Uncounted if the person's past starts are not stored. Other transactions that count for the same person wait until this
+    transaction has ended.
     """
     kept = daily_count.build_keys(count, effect_id, commit.now)
     known = daily_count.build_known_values(count) if count.known is not None else []

@@ -201,7 +201,7 @@ class SqlStore:
             commit_batch.send_commit(transaction, changes)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return the events of a stream (session or run) whose number `seq` is above `after`, in order.
+        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order.
 
         Raises UnknownEvent for an event of a newer program.
         """
