@@ -15,7 +15,8 @@ OPEN_STATUSES = frozenset({"requested", "approved", "unknown"})
 class Card(Stored):
     """One confirmation card with its call, its status and the decision about it.
 
-    If the journal has the decision but not the event that requested the card, only the fields that the decision repeats are set.
+    If the journal has the decision about the card but not the event that requested the card, only the fields that the decision's event
+    contains are set.
     """
 
     confirmation_id: str

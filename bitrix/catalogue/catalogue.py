@@ -136,7 +136,10 @@ class Entity(BaseModel):
 
     @cached_property
     def by_key(self) -> dict[str, str]:
-        """The names of `fields` by their key (`bitrix.catalogue.names.to_field_key`); the first one if several have the same key."""
+        """The names in `fields`, each by the key that is equal for all its spellings (`to_field_key`).
+
+        If several names have the same key, the first one is kept.
+        """
         return {to_field_key(name, self.name): name for name in reversed(self.fields)}
 
 
@@ -165,9 +168,9 @@ class FieldInfo(BaseModel):
 
 
 def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Catalogue:
-    """Return the catalogue read from every YAML file of `folder`, followed by the `extra` rows of the policy.
+    """Return the catalogue read from every YAML file of `folder`; `extra` are rows (descriptions of methods) that the policy adds.
 
-    Raises ValueError for an invalid row; the error names the file and the row.
+    Raises ValueError for an invalid row; the error names the file, or the policy, and the row.
     """
     methods: list[Method] = []
     entities: dict[str, Entity] = {}

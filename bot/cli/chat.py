@@ -1,6 +1,7 @@
 """The command `sdelka chat`: the copilot in a terminal, where the person approves a card (a pending change) with y and denies it with n.
 
-This module decides nothing: like Telegram and the HTTP API it passes decisions to the gate, which checks whether they count.
+This module decides nothing: like Telegram and the HTTP API it passes the person's decision to the gate, which checks whether this person
+may decide and whether the card is still open.
 """
 
 import asyncio

@@ -102,7 +102,10 @@ def _find_title(item: PreviewPart) -> str:
 
 
 def _group_items(items: Sequence[PreviewPart], tr: Translator) -> list[tuple[str, list[PreviewPart]]]:
-    """Return the commands in groups that make the same change, whatever the old values are: what each group does, and its commands."""
+    """Return the commands in groups that make the same change, whatever the old values are.
+
+    Each group is a pair: what its commands do, in words, and the commands.
+    """
     groups: dict[tuple[str, ...], list[PreviewPart]] = {}
     for item in items:
         changes = (f"{line.name} → {line.after}" for line in item.lines)
@@ -111,7 +114,11 @@ def _group_items(items: Sequence[PreviewPart], tr: Translator) -> list[tuple[str
 
 
 def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, tr: Translator, *, most: int | None = None) -> Spans:
-    """Return what a group of commands does and to which records; with `most` one record a line, at most so many, failed ones first."""
+    """Return what a group of commands does (`words`, and the changes of fields) and to which records.
+
+    `members` are the commands of the group, and `reports` their outcomes. With `most` each record is on a line of its own. At most `most`
+    records are shown, those of failed commands first, then how many more there are.
+    """
     same = zip(*(item.lines for item in members), strict=True)  # the members of a group have equally many lines
     changes = "; ".join(_render_shared_change(lines, tr) for lines in same)
     marked = any(_find_mark(item, reports) != _MARKS["success"] for item in members)  # a full success is stated below

@@ -39,7 +39,7 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: what the call does, and each old and new value.
 
     An open card also says why a confirmation is needed and who asked for the call. Any other card says how it was decided and what came of
-    it. A card that is cut holds the first part of the changes and says so.
+    it. If the changes are too long for one card, it shows shortened values, or only the first changes, and says so.
     """
     preview, left_out = fit_preview(view.preview, tr.locale) if view.is_cut else (view.preview, 0)
     shown = replace(view, preview=preview)
@@ -124,7 +124,7 @@ def _render_reasons(view: CardView, tr: Translator) -> list[str]:
 def _render_lines(view: CardView) -> Spans:
     """Return the first changes one by one and further ones in a folded block; empty if there are none.
 
-    A text that goes to somebody outside is never folded.
+    The block is not folded if the call sends a text to somebody outside the company.
     """
     lines = [line for line in view.preview.lines if not _is_named_in_heading(line, view.preview)]
     block: Style = "block" if "N" in view.card.call_class else "quote"
@@ -138,7 +138,10 @@ def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
 
 
 def _render_line(line: PreviewLine, block: Style) -> Spans:
-    """Return one change; a value of several elements is a list, a long value stands in a `block` of its own."""
+    """Return one change of a field; the new value is a list if it has several elements.
+
+    A long change is a quote in the style that the argument `block` gives ("quote" or "block").
+    """
     if "\n" in line.before or "\n" in line.after:
         return build_spans(f"{line.name}:", *(f"\n{text}" for text in _list_elements(line.before)), _render_elements(line))
     if len(line.before) + len(line.after) > LONG:

@@ -49,7 +49,7 @@ _SIGNS = ("⚠️", "⛔")
 def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
     """Return the text of the whole reply; an empty text if it says nothing.
 
-    Of a list with more than `MAX_ROWS` rows only the `first` ones are shown.
+    Of a list with more than `MAX_ROWS` rows only the first rows are shown; `first` is their number.
     """
     blocks = [
         render_markdown(part.text, locale=tr.locale, links=reply.links) if isinstance(part, Text) else render_table(part, tr, first=first)
@@ -66,7 +66,7 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
 def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
     """Return a numbered list of records with links, then `gap`, and a last line with their count and sum.
 
-    An empty list becomes a sentence. Of a list with more than `MAX_ROWS` rows only the `first` ones are shown.
+    An empty list becomes a sentence. Of a list with more than `MAX_ROWS` rows only the first rows are shown; `first` is their number.
     """
     if not table.rows:
         return build_spans(tr.translate("list-empty"))

@@ -1,7 +1,7 @@
 """Converts a conversation's events in the journal (messages, answers, cards and their outcomes) into the events that the API shows.
 
-The API's form stays the same when the journal's changes. It leaves out the model's thoughts and prompts, calls that only read, and nonces.
-Events of other types than those listed here are not shown. Pure: no input or output.
+The API's form stays the same when the journal's changes. It leaves out the model's thoughts and prompts, calls that only read, and the
+one-time codes of confirmations (nonces). Events of other types than those listed here are not shown. Pure: no input or output.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +110,7 @@ def _to_message(eyes: EventReader, said: MessageReceived, event: StoredEvent) ->
 
 
 def _to_finished(_eyes: EventReader, said: TurnFinished, event: StoredEvent) -> EventFields:
-    """Return the fields of a "reply" event with the answer of a turn.
+    """Return the fields of a "reply" event with the answer of a turn (processing of a message).
 
     Returns None for sessions of this API, whose answers are taken from `AnswerGiven` events, and for turns without an answer.
     """

@@ -50,8 +50,8 @@ def build_keyboard(kind: str, body: JsonObject, tr: Translator) -> Markup | None
 def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup | None:
     """Return the buttons under a reply; None if it has no buttons.
 
-    There are buttons for the options of a question, for checking calls with an unknown outcome, for next steps, for undoing calls and for
-    example requests.
+    There are buttons for the options of a question, for checking calls with an unknown outcome, for next steps that a feature offers, for
+    undoing calls and for example requests.
     """
     rows: Buttons = []
     for choice in reply.choices:
