@@ -40,7 +40,8 @@ from state.journal.freeze_switch import FreezeState
 from state.journal.store import RESTORED_CARD, EffectChange, EffectConflict, EffectRow, WriteStopped
 
 OUTDATED = Notice(code="card-outdated")
-_NO_ACCESS = Refuse(reason=Notice(code="no-access-any-more"), detail="the person who asked has no access any more")
+_NO_ACCESS = Refuse(reason=Notice(code="requester-gone"), detail="the person who asked has no access any more")
+_APPROVER_GONE = Refuse(reason=Notice(code="approver-gone"), detail="the person who approved has no access any more")
 _TOO_OLD = Refuse(reason=Notice(code="approval-too-old"), detail="approved, but not run in time")
 
 
@@ -163,7 +164,7 @@ async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger:
         key = entry.approved_by  # blank once that person was erased
         by = deps.present(Actor(key=key, name=entry.approved_by_name)) if key else None
         if by is None:
-            return await _refuse_run(row, _TOO_OLD, ledger)
+            return await _refuse_run(row, _APPROVER_GONE, ledger)
         mode = resolve_mode(mode, by)
     return await run_approved(effect_id, deps, mode=mode, ledger=ledger)
 

@@ -65,7 +65,12 @@ def find_sum_above(call: Call, limit: Decimal, facts: Facts, *, money: Money = R
 
 def find_largest_sum(sums: Iterable[RawSum]) -> RawSum | None:
     """Return the largest of the sums, or None if there are none. A sum that cannot be parsed counts as the largest."""
-    return max(sums, key=lambda one: abs(fields.parse_number(one.value) or _ENDLESS), default=None)
+    return max(sums, key=_measure, default=None)
+
+
+def _measure(one: RawSum) -> Decimal:
+    number = fields.parse_number(one.value)
+    return _ENDLESS if number is None else abs(number)
 
 
 def _is_above(one: RawSum, limit: Decimal, currency: str, money: Money) -> bool:
