@@ -238,6 +238,10 @@ gate-undo = Undoing puts the former values back
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The request does not name record No. { $id }
 gate-taint-value = The value comes from text in the CRM: { gate-field }
+gate-batch-twice = The same write stands here more than once: { $count } { $count ->
+    [one] repetition
+   *[other] repetitions
+  }
 gate-denied-before = This was denied before: { $by }, { $at }
 
 ## Created without some of its fields
