@@ -49,8 +49,9 @@ class PortalReader:
     async def load_each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
         """Return for each record in `targets` its data, None if it does not exist, or the error that prevented reading it.
 
-        After an error the record is read once more, on its own. Raises BitrixError if a request could not be sent, if the second read got
-        no answer, or if the portal refused with a status other than 400 and 404 or for lack of access.
+        The records are read together, fifty at a time; one whose read failed is read once more, on its own. A refusal that concerns only
+        this record is returned as its error. Any other failure of the second read raises BitrixError: a missing answer, or a refusal for
+        lack of access or because of the method. So does a request that could not be sent.
         """
         wanted = list(dict.fromkeys(targets))
         found: dict[Target, RecordOrError] = {}

@@ -142,9 +142,9 @@ def _may_run_while_frozen(row: EffectRow) -> bool:
 
 
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
-    """Make an approved card wait for a decision again, because writes are frozen. It keeps its expiry time.
+    """Make an approved card wait for a decision again, because writes are frozen (`standing` is the freeze).
 
-    The card gets a new nonce, so that another click on the old button runs nothing.
+    The card keeps its expiry time. It gets a new nonce, so that another click on the old button runs nothing.
     """
     nonce = confirmations.generate_nonce()
     event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
@@ -154,9 +154,9 @@ async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledge
 
 
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """Run a call that was approved before a crash, as `run_approved` does, in a mode that the approver may use now.
+    """Run a call that was approved before a crash, as `run_approved` does.
 
-    The call is refused if the approver has no access any more.
+    It runs in the safer of `mode` and the highest mode that the approver may use now. It is refused if the approver has no access any more.
     """
     row = await ledger.find_effect(effect_id)
     entry = ledger.state.cards.get(StoredOrder.from_data(row.call).confirmation_id) if row is not None else None
@@ -198,7 +198,7 @@ async def _evaluate_stored(
 
 
 async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
-    """Return the refusal of an undo if somebody changed the values after the card was shown, or None.
+    """Return the refusal of an undo if the values that it would replace were changed after its card was shown, or None.
 
     An undo restores older values and must not overwrite later changes. For any other call the result is None.
     """

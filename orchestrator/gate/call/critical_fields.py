@@ -150,9 +150,9 @@ def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[
 
 
 def _is_later_stage(call: Call, key: str, value: object, facts: Facts) -> bool:
-    """Return whether a new record would start at a later stage than the first.
+    """Return whether the field `key`, written with `value`, puts a new record into a later stage than the first.
 
-    Return True also when the funnel's first stage is unknown.
+    `key` is the field's normalized name; False if it is not a stage field. Return True also when the funnel's first stage is unknown.
     """
     if call.entity == "task":
         return key in {"status", "realstatus"} and str(value) != _TASK_WAITS

@@ -121,10 +121,10 @@ class CommandLabel(NamedTuple):
 
 
 def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: CommandLabel | None = None) -> Notice:
-    """Return a reason that concerns a whole batch, built from `notice`, the reason that concerns one command.
+    """Return the reason for a whole batch that follows from `notice`, the reason for one of its commands.
 
-    The result has the code `code`; its argument `reason` holds the code of the inner reason. `bot` builds the sentence for people from both
-    codes. `about` names the record of the command.
+    `key`, `method` and `about` are the command's key, its method and its record. The result has the code `code`, and its argument `reason`
+    holds the code of `notice`. `bot` builds the sentence for people from both codes.
     """
     about = about or CommandLabel(method=method)
     titled = "no" if about.title == "none" else "yes"

@@ -79,8 +79,8 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
     """Return the refusal by a rule of the portal's owner, or None if no rule refuses the call.
 
-    `ruled` pairs each rule that applies with the call or command it applies to. Rights are checked before, so that the refusal reveals
-    nothing about a record.
+    `ruled` pairs each rule that applies with the call or command it applies to. `decide` checks the person's rights before it calls this
+    function, so that the refusal reveals nothing about a record.
     """
     found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
     return _select_refusal(call, found, facts) if found else None

@@ -99,7 +99,10 @@ def _check_reference(call: Call) -> Refuse | None:
 
 
 def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield a refusal for each record that does not exist, that the person may not see, or that could not be read."""
+    """Yield a refusal for each record that does not exist, that the person may not see, or that could not be read.
+
+    In the mode "shadow" an unread record is no reason to refuse, because that mode runs nothing.
+    """
     if call.kind != "bitrix":
         return
     if call.spec.owner != "self":
@@ -122,7 +125,7 @@ def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Ite
 
 
 def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
-    """Yield a refusal if a call concerns a user whose records the actor may not touch, such as a call about a calendar."""
+    """Yield a refusal if a call concerns a user's own data, such as a calendar, and the actor may not touch that user's records."""
     allowed = find_visible_users(actor) or frozenset()
     if call.spec.target and not any(entity == "user" and number in allowed for entity, number in call.targets):
         yield refuse("gate-unscoped", method=call.method)
@@ -138,7 +141,8 @@ def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Itera
 def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
     """Yield a refusal for each record to which the call attaches something and which does not exist or is hidden from the actor.
 
-    These records are checked in addition to the record that the call changes.
+    These records are checked in addition to the record that the call changes. An unread record is refused too, except in the mode "shadow",
+    which runs nothing.
     """
     for tie in call.ties:
         if facts.records.get(tie, call) is None:
