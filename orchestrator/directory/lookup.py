@@ -330,7 +330,7 @@ class Lookup:
         return method is None or not method.reads_only
 
     async def _find_departments(self, words: str) -> frozenset[int] | None:
-        """Return the ids of the departments that the words name; None if they name none, for example «Казани» in «Анна из Казани»."""
+        """Return the ids of the departments that `words` name (such as «Казани» in «Анна из Казани»); None if they name no department."""
         try:
             departments = await self._reference.load_departments()
         except BitrixError:  # departments need a permission of their own: without it the words count as part of the name

@@ -202,7 +202,7 @@ class DailyPlanner:
     """
 
     def __init__(self, people: People) -> None:
-        """Start with nobody known, so that the first run has everybody's timers set again."""
+        """Start as if nobody's timers were set, so that the first run sets the timers of all `people`."""
         self._people = people
         self._known: Mapping[str, object] = {}
 

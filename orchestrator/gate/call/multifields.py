@@ -267,9 +267,10 @@ def _build_step(own: _Written, present: Sequence[Element] | None, name: str) -> 
 
 
 def _select_effective_steps(steps: Sequence[Step], present: Sequence[Element], name: str) -> Iterator[Step]:
-    """Yield the steps that change something, additions last.
+    """Yield the changes of phones or addresses that have an effect, additions last.
 
-    Additions of a value that the record has already are left out. An edit to such a value raises Refusal.
+    Additions of a value that the record has already are left out. A change of one value into another that the record has already raises
+    Refusal.
     """
     named = {step.old.id for step in steps if step.old is not None}
     held = {element.key for element in present if element.id not in named}

@@ -1,4 +1,4 @@
-"""Finds the existing record that a call is about. The catalogue says which parameter holds the record's id. Pure."""
+"""Finds the existing record that a call is about. The catalogue of REST methods says which parameter holds the id. Pure."""
 
 import re
 from collections.abc import Mapping

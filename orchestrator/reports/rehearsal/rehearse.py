@@ -61,7 +61,7 @@ _PROVENANCE_REASONS = frozenset({"gate-taint-prose", "gate-taint-target", "gate-
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The rules under which plans are evaluated again.
+    """The rules under which a rehearsal evaluates the model's recorded plans again.
 
     `person` returns the present rights of the person with a given key (None: no access).
     """
