@@ -194,3 +194,9 @@ class Advance(Body):
     """By how many seconds the sandbox's clock moves forward."""
 
     seconds: float = Field(ge=0)
+
+
+class Language(Body):
+    """The language of everybody's Telegram."""
+
+    language_code: Literal["ru", "en"]
