@@ -28,8 +28,9 @@ async def test_deals_come_with_names_instead_of_codes(tmp_path: Path) -> None:
     assert [deal["id"] for deal in deals] == [490, 481]
     won = deals[1]
     assert (won["stage"], won["semantics"], won["owner"], won["sum"]) == ("Успех", "S", "Борис Лапин", 150000.5)
-    assert (deals[0]["stage"], deals[0]["semantics"], deals[0]["currency"]) == ("LOSE", "F", "RUB")
-    assert calls == [{"seq": 5, "method": "crm.deal.update"}]
+    assert (deals[0]["stage"], deals[0]["semantics"], deals[0]["currency"]) == ("", "F", "RUB")
+    assert deals[0]["owner"] == "", "an unknown employee is no number on the page"
+    assert [(call["seq"], call["told"]["kind"], call["told"]["verb"]) for call in calls] == [(5, "deal", "change")]
     assert (config["portal"], config["audit"], config["supervisor"]) == (True, False, False)
 
 
@@ -42,11 +43,13 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
     async with opened(tmp_path / "down", portal_url="http://127.0.0.1:9", supervisor_url="http://127.0.0.1:9") as kit:
         down = await kit.http.get("/demo/crm")
         killed = await kit.http.post("/demo/kill")
+        prepared = await kit.http.post("/demo/prepare", json={"person": 1007})
 
     assert {answer.status_code for answer in [*bare, kill]} == {404}
     assert bare[0].json()["detail"] == "this sandbox was started without a portal"
     assert down.status_code == 502
-    assert json.loads(killed.text)["error"].startswith("Супервизор недоступен")
+    assert json.loads(killed.text) == {"error": "no-supervisor"}
+    assert (prepared.status_code, prepared.json()) == (502, {"code": "no-supervisor"})
     assert [stop["id"] for stop in audit["tour"]] == [
         "my-deals",
         "change-sum",
@@ -99,8 +102,11 @@ async def test_the_audit_tail_survives_whatever_the_files_hold(tmp_path: Path) -
         ("1007", "подними сумму 481"),
         ("1007", "a"),
     ]
-    assert records[1]["approved_by"] == "Анна"
-    assert [item["method"] for item in records[1]["calls"]] == ["crm.deal.update", "batch"]
+    assert records[1]["decision"] == {"code": "approved", "by": "Анна"}
+    assert [(item["kind"], item["verb"], item["state"]) for item in records[1]["calls"]] == [
+        ("deal", "change", "succeeded"),
+        ("batch", "run", "other"),
+    ]
     assert [item["text"] for item in found] == ["подними сумму 481"]
     assert nothing == []
 
