@@ -1,6 +1,7 @@
 """The page's side of the Telegram sandbox: deals and calls from the portal, the audit tail, the tour, the supervisor."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -54,6 +55,7 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
         "my-deals",
         "change-sum",
         "ambiguous-name",
+        "voice",
         "injection",
         "kill-bot",
         "who-did-it",
@@ -63,16 +65,20 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
 async def test_every_step_of_the_tour_is_one_the_page_knows(tmp_path: Path) -> None:
     """A step has one action the page can do; each stop has a title, a description and a person who exists."""
     async with opened(tmp_path) as kit:
-        tour = (await kit.control("/demo/tour"))["tour"]
+        tours = [(await kit.control(f"/demo/tour?language={language}"))["tour"] for language in ("ru", "en")]
         people = {person["telegram_id"] for person in (await kit.control("/sandbox/users"))["users"]}
 
-    for stop in tour:
+    assert len(tours[0]) == len(tours[1])
+    assert not re.search("[а-яё]", "".join(str([stop["title"], stop["description"]]) for stop in tours[1]))
+    for stop in (stop for tour in tours for stop in tour):
+        assert isinstance(stop["title"], str), stop
         assert stop["title"], stop
         assert stop["description"], stop
         assert stop["person"] in people, stop
         for step in stop["steps"]:
-            assert set(step) <= {"say", "press", "post", "note", "tab", "filter"}, step
-            assert len(set(step) - {"filter"}) == 1, step
+            assert set(step) <= {"say", "voice", "press", "post", "words", "note", "tab", "filter"}, step
+            assert len(set(step) - {"filter", "words"}) == 1, step
+            assert step.get("press", "approve") in {"approve", "deny", "choice"}, step
 
 
 async def test_the_audit_tail_survives_whatever_the_files_hold(tmp_path: Path) -> None:
