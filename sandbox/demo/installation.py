@@ -13,8 +13,8 @@ import yaml
 
 TOKEN = "1:sandbox"  # noqa: S105 - the sandbox Bot API accepts only this one
 EVENTS = tuple(f"{start}{verb}" for start in ("ONCRMDEAL", "ONCRMLEAD", "ONTASK") for verb in ("ADD", "UPDATE", "DELETE"))
-CLIENTS = {"site": "manager", "head": "lead", "ops": "admin", "demo": "admin"}
-"""The clients of the bot's HTTP API by the role of their token; "demo" is this program, which closes cards before a scene."""
+CLIENTS = {"site": "manager", "head": "lead", "ops": "admin", "tour": "admin"}
+"""The clients of the bot's HTTP API by the role of their token; "tour" is this program, which closes cards before a scene."""
 _HERE = Path(__file__).parent
 
 Mode = Literal["shadow", "canary", "full"]

@@ -68,6 +68,8 @@ async def start_over(client: httpx.AsyncClient, stage: Stage) -> None:
 
 async def set_language(client: httpx.AsyncClient, stage: Stage, language: Language) -> None:
     """Set the language in which the bot speaks to everybody who chose none; the running bot follows within seconds."""
+    if stage.installation.language == language:
+        return
     stage.installation.language = language
     await _set_telegram_language(client, stage)
     stage.installation.write_files()
@@ -124,7 +126,7 @@ async def _close_cards(client: httpx.AsyncClient, stage: Stage, needs: Needs) ->
 
 async def _call_api(client: httpx.AsyncClient, stage: Stage, method: str, path: str, body: Any = None) -> Any:
     """Call the bot's HTTP API, which may start a moment after the chat. Raises SceneFailed if it stays silent."""
-    headers = {"X-API-Key": stage.installation.tokens["demo"]}
+    headers = {"X-API-Key": stage.installation.tokens["tour"]}
 
     async def answered() -> httpx.Response | None:
         try:

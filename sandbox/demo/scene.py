@@ -26,7 +26,7 @@ async def play(client: httpx.AsyncClient, stage: Stage, person: int, words: str)
     deal = (await client.get(f"{portal}/sandbox/records/deal/{DEAL}")).json()
     before = await _list_calls(client, stage, 0)
     after = before[-1]["seq"] if before else 0
-    text = words.format(sum=int(float(deal["OPPORTUNITY"])) + STEP)
+    text = words.format(sum=f"{int(float(deal['OPPORTUNITY'])) + STEP:,}".replace(",", " "))
     yield {"code": "asks", "text": text}
     said = (await client.post(f"{telegram}/sandbox/users/{person}/send", json={"text": text})).json()
     card, data = await wait_for(lambda: _find_button(client, stage, person, said["message_id"]), "no-card")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import socket
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
@@ -27,6 +28,8 @@ class Supervisor:
 
     address: str
     stage: Stage | None = None
+    rounds: Counter[str] = field(default_factory=Counter)
+    """How often each scene was begun."""
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while the bot is stopped, killed or restored, so that two pages of the demo do not do it at once."""
 
@@ -40,6 +43,7 @@ class Supervisor:
 class Asked(BaseModel):
     """A scene that the page asks for: whose it is, what it needs, and what the person writes in it."""
 
+    scene: str = ""
     person: int = 0
     deals: list[int] = []
     reason: str = ""
@@ -88,12 +92,14 @@ def _build_app(supervisor: Supervisor) -> FastAPI:
         needs = Needs(person=asked.person, deals=asked.deals, reason=asked.reason)
         async with supervisor.busy, _open_client() as client:
             await prepare_scene(client, supervisor.get_stage(), needs)
-        return {"ok": True}
+        supervisor.rounds[asked.scene] += 1
+        return {"round": supervisor.rounds[asked.scene]}
 
     @app.post("/demo/restart")
     async def restart() -> dict[str, object]:
         async with supervisor.busy, _open_client() as client:
             await start_over(client, supervisor.get_stage())
+            supervisor.rounds.clear()
         return {"ok": True}
 
     @app.post("/demo/language")

@@ -50,10 +50,27 @@ def read_audit(folder: Path, limit: int, find: str) -> list[JsonObject]:
     if not folder.is_dir():
         return []
     wanted = find.casefold()
-    records = [_shaped(path.stem, line) for path in sorted(folder.glob("*.jsonl")) for line in _tail(path)]
-    readable = [record for record in records if record is not None and _holds(record, wanted)]
-    readable.sort(key=lambda record: str(record["time"]), reverse=True)
-    return readable[:limit]
+    found = [_shaped(path.stem, line) for path in sorted(folder.glob("*.jsonl")) for line in _tail(path)]
+    records = sorted((record for record in found if record is not None), key=lambda record: str(record["time"]))
+    _recognize_interrupted(records)
+    return [record for record in reversed(records) if _holds(record, wanted)][:limit]
+
+
+def _recognize_interrupted(records: Iterable[JsonObject]) -> None:
+    """Correct the decision of a press that a restart interrupted: the log has it only as a press on a card that was executed already.
+
+    It is the first approval of its card; a later one came too late.
+    """
+    known: set[str] = set()
+    for record in records:
+        decision, card = record["decision"], record["raw"].get("confirmation")
+        number = str(card.get("confirmation_id") or "") if isinstance(card, dict) else ""
+        if not decision or not number:
+            continue
+        if decision["code"] == "late" and number not in known and card.get("status") == "executed":
+            decision["code"] = "approved"
+        if decision["code"] in _APPROVED.values():
+            known.add(number)
 
 
 def judge_decision(raw: JsonObject) -> str:
@@ -93,10 +110,10 @@ def _shaped(user: str, line: bytes) -> JsonObject | None:
     decision = judge_decision(raw)
     return {
         "time": str(_first(raw, _NAMES["time"]) or ""),
-        "user": _readable(_first(raw, _NAMES["user"]) or user),
+        "user": _person(_first(raw, _NAMES["user"]) or user),
         "kind": kind if kind in _KINDS else "message",
         "text": "" if kind in _KINDS else _readable(_first(raw, _NAMES["text"])),
-        "decision": {"code": decision, "by": _readable(_first(raw, _NAMES["decider"]))} if decision else None,
+        "decision": {"code": decision, "by": _person(_first(raw, _NAMES["decider"]))} if decision else None,
         "calls": _calls(raw),
         "raw": raw,
     }
@@ -116,6 +133,12 @@ def _readable(value: Any) -> str:
     if isinstance(value, dict):
         value = _first(value, ("name", "text", "message", "id", "key"))
     return "" if value is None else str(value)
+
+
+def _person(value: Any) -> str:
+    """Render a person by name, a program that uses the API by its key ("http:site"), which the page puts in words."""
+    key = str(value.get("key") or "") if isinstance(value, dict) else ""
+    return key if key.startswith("http:") else _readable(value)
 
 
 def _listed(value: Any) -> list[JsonObject]:

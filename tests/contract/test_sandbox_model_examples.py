@@ -31,6 +31,9 @@ async def test_every_example_of_the_help_is_a_plan(question: str, person: int) -
 
     assert len(examples) > 12
     assert [example for example, steps in plans.items() if not steps] == []
+    meant = {"Ромашка", "Стройинвест: кровля"}
+    named = {name for steps in plans.values() for name in re.findall(r"@deal:([^'\"]+)", str([step.params for step in steps]))}
+    assert named <= meant, "an example names a deal and no further word"
 
 
 @pytest.mark.parametrize(("person", "absent"), [(7, "Анны"), (8, "Ромашка"), (6, "Анны")])

@@ -117,6 +117,21 @@ def test_a_record_of_a_denial_holds_no_code_to_be_read(tmp_path: Path) -> None:
     }
 
 
+def test_an_approval_that_a_restart_interrupted_is_one(tmp_path: Path) -> None:
+    """The log has it as a press on an executed card; only the next press is late, and a program of the API keeps its key."""
+    late = {
+        **DENIED,
+        "outcome": {"notice": "card-already-executed"},
+        "executed_actions": [{"method": "crm.deal.update", "status": "executed"}],
+    }
+    late["confirmation"] = {"confirmation_id": "ab", "method": "crm.deal.update", "status": "executed"}
+    second = {**late, "timestamp": "2026-11-23T07:00:00Z", "decided_by": {"key": "http:site", "name": "site"}}
+    lines = [json.dumps(record) for record in (late, second)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    told = [record["decision"] for record in read_audit(tmp_path, 10, "")]
+    assert told == [{"code": "late", "by": "http:site"}, {"code": "approved", "by": "Борис Смирнов"}]
+
+
 @pytest.mark.parametrize(
     ("method", "params", "told"),
     [

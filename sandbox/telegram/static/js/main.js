@@ -11,7 +11,7 @@ import { setBot } from "./links.js";
 import { People, avatar, roleName } from "./people.js";
 import { Second } from "./second.js";
 import { Side } from "./side.js";
-import { fillPage, loadTexts, startSwitch, t } from "./texts.js";
+import { fillPage, language, loadTexts, startSwitch, t } from "./texts.js";
 import { complain, toast } from "./toasts.js";
 import { Tour } from "./tour.js";
 
@@ -152,8 +152,11 @@ async function start() {
   byId("app").toggleAttribute("data-solo", solo);
   await openChat(Number(location.hash.slice(1)) || DEFAULT_CHAT);
   listen();
-  startSwitch((language) => (config.supervisor ? post("/demo/language", { language }) : Promise.resolve()));
-  if (config.supervisor && !solo) startRestart();
+  startSwitch((next) => (config.supervisor ? post("/demo/language", { language: next }) : Promise.resolve()));
+  if (config.supervisor && !solo) {
+    startRestart();
+    post("/demo/language", { language: language() }).catch(complain);
+  }
   if (solo) return void (document.documentElement.dataset.ready = "yes");
   const tour = new Tour(side, {
     become: (person) => (place.chat === person ? undefined : openChat(person)),

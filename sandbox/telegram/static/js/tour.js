@@ -2,10 +2,12 @@
 
 import { get, post, postLines } from "./api.js";
 import { byId, h, icon } from "./dom.js";
-import { language, t } from "./texts.js";
+import { language, locale, t } from "./texts.js";
 
 const BUTTON_SECONDS = 45;
 const PAUSE = 350;
+const ROUNDS = 10;
+const STEP = 1000;
 const BUTTONS = { approve: /^c1:.*:y$/, deny: /^c1:.*:n$/, choice: /^n1:/ };
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
@@ -45,6 +47,7 @@ export class Tour {
     place.steps.replaceChildren();
     try {
       if (stop.person) await this.hooks.become(stop.person);
+      this.round = 1;
       if (this.supervisor) await this.prepare(stop, place.steps);
       this.since = this.hooks.lastMessage();
       for (const step of stop.steps) await this.step(step, place.steps), await sleep(PAUSE);
@@ -61,8 +64,8 @@ export class Tour {
   }
 
   async prepare(stop, steps) {
-    const body = { person: stop.person, deals: stop.needs ?? [], reason: t("tour.reason") };
-    await this.waitFor(steps, t("tour.preparing"), t("tour.prepared"), () => post("/demo/prepare", body));
+    const body = { scene: stop.id, person: stop.person, deals: stop.needs ?? [], reason: t("tour.reason") };
+    await this.waitFor(steps, t("tour.preparing"), t("tour.prepared"), async () => { this.round = (await post("/demo/prepare", body)).round; });
   }
 
   async step(step, steps) {
@@ -71,12 +74,19 @@ export class Tour {
     if (step.post) return this.posted(step, steps);
     if (step.press) return this.press(step.press, steps);
     const [before, after] = step.say ? ["tour.writing", "tour.wrote"] : ["tour.speaking", "tour.spoke"];
-    const said = step.say ?? step.voice;
+    const said = this.fill(step.say ?? step.voice, step.sum);
     const send = () => (step.say ? this.hooks.send(said) : this.hooks.speak(said));
     return this.waitFor(steps, [`${t(before)}: `, h("q", {}, said)], [`${t(after)}: `, h("q", {}, said)], async () => {
       const { message_id: id } = await send();
       this.since = id; // a button of an earlier card is not meant
     });
+  }
+
+  // A sum is another one each time the scene is played: the bot remembers what was denied, and says so on the next card.
+  fill(words, sum) {
+    if (!sum) return words;
+    const number = sum + STEP * ((this.round - 1) % ROUNDS);
+    return words.replace("{sum}", number.toLocaleString(locale()).replace(/\s/g, " "));
   }
 
   // Show what is under way, and what was done once it is; a failure takes the line away and goes on to the scene.
