@@ -55,9 +55,7 @@ async def test_voice_deletion_handing_over_and_subscriptions_end_in_the_act(tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("number", "language", "question"), [(1007, "ru", "что ты умеешь?"), (1006, "ru", "что ты умеешь?"), (1008, "en", "what can you do?")]
-)
+@pytest.mark.parametrize(("number", "language", "question"), [(1006, "ru", "что ты умеешь?"), (1008, "en", "what can you do?")])
 async def test_no_example_of_the_help_ends_in_a_refusal(tmp_path: Path, number: int, language: str, question: str) -> None:
     """Every example that the demo names to a manager and to a lead leads to an answer or a card."""
     async with running_demo(tmp_path) as demo:
