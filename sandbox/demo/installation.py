@@ -68,7 +68,7 @@ class Installation:
         }
 
     def write_files(self) -> None:
-        """Write the access file, in which people have the demo's language, and the policy. The running bot reads both anew."""
+        """Write the access file, in which people have the demo's language, and the policy."""
         listed = [{**person, "locale": self.language} for person in load_people()]
         (self.folder / "access.yaml").write_text(yaml.safe_dump({"people": listed}, allow_unicode=True), encoding="utf-8")
         shutil.copyfile(_HERE / "policy.yaml", self.folder / "policy.yaml")

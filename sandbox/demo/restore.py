@@ -67,12 +67,16 @@ async def start_over(client: httpx.AsyncClient, stage: Stage) -> None:
 
 
 async def set_language(client: httpx.AsyncClient, stage: Stage, language: Language) -> None:
-    """Set the language in which the bot speaks to everybody who chose none; the running bot follows within seconds."""
+    """Set the language in which the bot speaks to everybody who chose none.
+
+    The bot is restarted: a running one would tell its administrators that the list of people has changed.
+    """
     if stage.installation.language == language:
         return
+    await stage.bot.stop()
     stage.installation.language = language
     await _set_telegram_language(client, stage)
-    stage.installation.write_files()
+    await start_bot(client, stage)
 
 
 async def start_bot(client: httpx.AsyncClient, stage: Stage) -> None:

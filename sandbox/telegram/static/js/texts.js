@@ -55,6 +55,7 @@ export function fillPage() {
 export function startSwitch(tell) {
   byId("language").addEventListener("click", async () => {
     const next = chosen === "ru" ? "en" : "ru";
+    byId("language").disabled = true;
     localStorage.setItem(KEPT, next);
     await tell(next).catch(() => {});
     location.href = `/${location.hash}`;
