@@ -2,15 +2,18 @@
 
 import { get } from "./api.js";
 import { byId, h, icon } from "./dom.js";
-import { language, t } from "./texts.js";
+import { examplesOf, language, t } from "./texts.js";
 import { complain } from "./toasts.js";
 
 const LARGEST = 25 * 1024 * 1024;
+// Samples that suit everybody; the others are replaced by the examples of the person who speaks.
+const OF_NO_DEAL = ["remind", "silence"];
 const PICTURES = ["image/png", "image/jpeg"];
 
 export class Attach {
   // `post` sends to one of the addresses of the person who writes: (action, body).
-  constructor({ post, takeText }) {
+  constructor({ post, takeText, speaker }) {
+    this.speaker = speaker;
     this.post = post;
     this.takeText = takeText;
     this.file = h("input", { type: "file", hidden: true, onchange: () => this.sendFile().catch(complain) });
@@ -28,7 +31,9 @@ export class Attach {
     if (!this.panel.hidden) return void (this.panel.hidden = true);
     const typed = this.takeText(false);
     const { samples } = await get(`/sandbox/voice?language=${language()}`);
-    const rows = samples.map((sample) => this.row(sample.words || t("composer.silence"), { words: sample.words }));
+    const others = samples.filter((sample) => OF_NO_DEAL.includes(sample.name)).map((sample) => sample.words);
+    const spoken = [...examplesOf(this.speaker()).filter((words) => !words.startsWith("/")), ...others];
+    const rows = spoken.map((words) => this.row(words || t("composer.silence"), { words }));
     const own = typed ? this.row(typed, { words: typed }, true) : h("p", { class: "none" }, t("composer.voice_hint"));
     this.panel.replaceChildren(own, ...rows);
     this.panel.hidden = false;

@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { growDraft, renderMessage } from "./bubbles.js";
 import { byId, h, icon } from "./dom.js";
 import { dayLabel, sameDay } from "./format.js";
-import { look, t } from "./texts.js";
+import { examplesOf, t } from "./texts.js";
 import { alertWith, complain, toast } from "./toasts.js";
 
 const RUN_SECONDS = 300;
@@ -156,7 +156,7 @@ export class Chat {
 
   showEmpty() {
     if (this.elements.size > 0 || this.tail || this.chatId < 0) return;
-    const chips = (look(`chat.examples.${this.speaker}`) ?? look("chat.examples.default")).map((text) => h("button", { class: "chip", type: "button", onclick: () => this.say(text) }, text));
+    const chips = examplesOf(this.speaker).map((text) => h("button", { class: "chip", type: "button", onclick: () => this.say(text) }, text));
     this.list.append(h("li", { class: "empty-chat" }, h("div", { class: "avatar bot" }), h("h2", {}, t("chat.empty_title")),
       h("p", {}, t("chat.empty_text")),
       h("div", { class: "chips" }, chips)));

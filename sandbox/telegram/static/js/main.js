@@ -25,7 +25,7 @@ const nameOf = (who) => (who === "bot" ? t("chat.bot_name") : people.people.get(
 const side = new Side();
 const people = new People((chatId) => openChat(chatId).then(() => side.mark("chat")).catch(complain));
 const composer = new Composer({ send: (text, reply) => send(text, reply).catch(complain), nameOf });
-new Attach({ post: (action, body) => does(action, body), takeText: (away) => composer.takeText(away) });
+new Attach({ post: (action, body) => does(action, body), takeText: (away) => composer.takeText(away), speaker: () => place.person });
 const chat = new Chat({
   nameOf,
   send: (text) => send(text).catch(complain),

@@ -27,6 +27,9 @@ export function look(key) {
   return key.split(".").reduce((found, part) => found?.[part], texts);
 }
 
+// What a person may try in the demo: it ends well for that person, who may not see every deal.
+export const examplesOf = (person) => look(`chat.examples.${person}`) ?? look("chat.examples.default");
+
 export function counted(key, count) {
   const form = new Intl.PluralRules(locale()).select(count);
   return t(`${key}.${look(`${key}.${form}`) ? form : "many"}`, { count: count.toLocaleString(locale()) });
