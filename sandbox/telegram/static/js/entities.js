@@ -2,6 +2,7 @@
 
 import { h, icon } from "./dom.js";
 import { deepLink } from "./links.js";
+import { t } from "./texts.js";
 import { toast } from "./toasts.js";
 
 const PLAIN = { bold: "strong", italic: "em", underline: "u", strikethrough: "s" };
@@ -32,12 +33,12 @@ function pieces(text, entities, start, end, onCommand) {
 }
 
 function wrapped(entity, raw, children, onCommand) {
-  const copy = () => navigator.clipboard?.writeText(raw).then(() => toast("Скопировано"));
+  const copy = () => navigator.clipboard?.writeText(raw).then(() => toast(t("chat.copied")));
   switch (entity.type) {
     case "code":
-      return h("code", { title: "Скопировать", onclick: copy }, children);
+      return h("code", { title: t("chat.copy"), onclick: copy }, children);
     case "pre":
-      return h("pre", { title: "Скопировать", onclick: copy, data: entity.language ? { language: entity.language } : {} }, children);
+      return h("pre", { title: t("chat.copy"), onclick: copy, data: entity.language ? { language: entity.language } : {} }, children);
     case "url":
       return anchor(raw, children, onCommand);
     case "text_link":
@@ -71,6 +72,6 @@ function expandable(raw, children) {
   if (raw.split("\n").length <= 3 && raw.length < 180) return quote;
   quote.classList.add("closed");
   const turn = () => quote.classList.toggle("closed");
-  quote.append(h("button", { class: "unfold", type: "button", "aria-label": "Развернуть или свернуть", onclick: turn }, icon("down", 18)));
+  quote.append(h("button", { class: "unfold", type: "button", "aria-label": t("chat.unfold"), onclick: turn }, icon("down", 18)));
   return quote;
 }
