@@ -15,7 +15,7 @@ from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.targets import get_at_path
-from orchestrator.gate.decide import evaluate_rules
+from orchestrator.gate.decide import evaluate_rules, value_kinds
 
 _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
 
@@ -151,13 +151,13 @@ def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode)
 
 
 def _check_people(call: Call, facts: Facts) -> Iterator[Refuse]:
-    """Yield a refusal if the call makes a dismissed employee responsible for a record.
+    """Yield a refusal if the call names a dismissed employee for a record, for example as the responsible person.
 
     The portal would accept this, and nobody would look after the record.
     """
-    for name, value in critical_fields.find_responsible_fields(call, facts) if facts.dismissed_users else ():
+    for name, ids in value_kinds.find_new_people(call, facts) if facts.dismissed_users else ():
         for number in sorted(facts.dismissed_users):
-            if str(number) in {item.lstrip("0") for item in fields.parse_ids(value)}:
+            if str(number) in ids:
                 yield refuse("gate-user-inactive", id=number, field=critical_fields.to_field_code(call, name))
 
 
