@@ -19,8 +19,10 @@ def render_edit(body: JsonObject, tr: Translator) -> Spans:
 def _render_value_question(edit: EditBody, tr: Translator) -> Spans:
     objection = build_spans("⚠️ ", tr.translate_notice(edit.objection)) if edit.objection else ()
     asked = build_spans(format_bold(tr.translate("edit-new-value", field=edit.name)), "\n", tr.translate("edit-now", value=edit.value))
-    options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(edit.options, start=1)], "\n")
-    how = build_spans(Span(tr.translate("edit-how-options" if options else "edit-how", kind=edit.field_kind), "italic"))
+    listed = edit.options if edit.objection else ()  # without an objection the buttons hold plain names, which need no list
+    options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(listed, start=1)], "\n")
+    code = "edit-how-options" if edit.options else "edit-how-again" if edit.objection else "edit-how"
+    how = build_spans(Span(tr.translate(code, kind=edit.field_kind), "italic"))
     return join_blocks([objection, asked, options, how], "\n\n")
 
 

@@ -51,7 +51,8 @@ edit-how = { $kind ->
     [flag] Reply to this message: yes or no. Changed your mind? Reply “leave it”.
    *[other] Reply to this message. Changed your mind? Reply “leave it”.
   }
-edit-how-options = Press the right one, or reply to this message more precisely.
+edit-how-options = Press the right one, or reply to this message in words.
+edit-how-again = Reply to this message once more, or press “Leave as it is”.
 edit-placeholder = New value: { $field }
 edit-field = ✏ Changing: { $field }. Reply to the message below
 edit-done = ✏ Changed: { $field }. The new card is below

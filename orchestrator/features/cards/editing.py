@@ -28,13 +28,16 @@ from orchestrator.features.cards.resubmit import (
     read_word,
     submit_again,
 )
+from orchestrator.features.cards.value_options import list_options
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
-from orchestrator.gate.call.ports import FieldLists
+from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.request_words import may_be_request
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.input_filter import build_request_row, wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.card import Card
@@ -62,14 +65,18 @@ class _EditableCard:
         """The id of the card's confirmation."""
         return self.entry.confirmation_id
 
+    def get_place(self, session: Session) -> FieldContext:
+        """Return the call with its records before the change, and the state of the session."""
+        return FieldContext(call=self.call, before=self.entry.before or {}, state=session.state)
+
 
 class CardEditor:
     """Handles the clicks and replies of an edit, each in one commit; every method may raise StoreError."""
 
-    def __init__(self, catalogue: Catalogue, lists: FieldLists) -> None:
-        """Keep the catalogue of methods and the reader of the portal's field lists."""
+    def __init__(self, catalogue: Catalogue, reference: Reference) -> None:
+        """Keep the catalogue of methods and the reader of the portal's lists of fields, stages and people."""
         self._catalogue = catalogue
-        self._lists = lists
+        self._reference = reference
 
     async def begin(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the click ("edit", id): ask which field to change, or for the value if there is only one field."""
@@ -79,7 +86,7 @@ class CardEditor:
             await _report_objection(card, row, actor, session, tools)
             return
         if len(card.fields) == 1:
-            await _ask(card, card.fields[0], row, actor, session)
+            await self._ask(card, card.fields[0], row, actor, session)
             return
         event = EditAsked(confirmation_id=card.id, by=actor.key, ask=_next_question_number(card, session), options=[])
         shown = [
@@ -99,7 +106,7 @@ class CardEditor:
         if not number.isdecimal() or int(number) >= len(card.fields):
             await _report_objection(OUTDATED, row, actor, session, tools)
             return
-        await _ask(card, card.fields[int(number)], row, actor, session)
+        await self._ask(card, card.fields[int(number)], row, actor, session)
 
     async def cancel(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the click ("noedit", id): end the edit without a change."""
@@ -132,7 +139,7 @@ class CardEditor:
     async def receive_answer(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle a reply to the question for a value: read the value and make the new request.
 
-        If the value is invalid, explain why and ask again.
+        If the value is invalid, explain why and ask again; if the reply reads as a request, pass it on to a turn instead.
         """
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(str(row.body["confirmation_id"]), actor, session) if actor is not None else None
@@ -148,18 +155,22 @@ class CardEditor:
         if words.lower().strip(" .!") in _CANCEL:
             await _cancel_edit(card.id, row, actor, session)
             return
-        place = FieldContext(call=card.call, before=card.entry.before or {}, state=session.state)
         try:
-            found = await read_value(words, field, place, actor=actor, tools=tools) if words else _NO_ANSWER
+            found = await read_value(words, field, card.get_place(session), actor=actor, tools=tools) if words else _NO_ANSWER
         except BitrixError:
             found = Unresolved(notice=Notice(code="edit-not-read-now"), detail="the portal cannot be read")
+        is_no_value = isinstance(found, Unresolved) or (isinstance(found, Ambiguous) and found.is_guess)
+        if is_no_value and may_be_request(words):
+            await session.commit(actor=actor.key, inbox_new=[build_request_row(row)], inbox_done=[row.id])
+            wake_workers(tools.store)
+            return
         match found:
             case Resolved():
                 await self._request_change(card, field, found.value, words, row=row, actor=actor, session=session, tools=tools)
             case Ambiguous():
-                await _ask(card, field, row, actor, session, objection=found.ask, options=found.options[:_MOST_OPTIONS])
+                await self._ask(card, field, row, actor, session, objection=found.ask, options=found.options[:_MOST_OPTIONS])
             case Unresolved():
-                await _ask(card, field, row, actor, session, objection=found.notice)
+                await self._ask(card, field, row, actor, session, objection=found.notice)
 
     async def _request_change(  # noqa: PLR0913 - a card, what is new of it, and who works on it where
         self,
@@ -177,11 +188,38 @@ class CardEditor:
         params = replace_value(card.call.params, field.code, value)
         result = await submit_again(card.entry, params, f"edit:{row.id}", actor, session, tools, said=said)
         if isinstance(result, Pending) and result.confirmation_id == card.id:
-            await _ask(card, field, row, actor, session, objection=Notice(code="edit-same"))
+            await self._ask(card, field, row, actor, session, objection=Notice(code="edit-same"))
         elif isinstance(result, Pending):
             await _replace_card(card, result.confirmation_id, field, row=row, actor=actor, session=session)
         else:
-            await _ask(card, field, row, actor, session, objection=_find_reason(result))
+            await self._ask(card, field, row, actor, session, objection=_find_reason(result))
+
+    async def _ask(
+        self,
+        card: _EditableCard,
+        field: EditableField,
+        row: InboxRow,
+        actor: Actor,
+        session: Session,
+        *,
+        objection: Notice | None = None,
+        options: Sequence[Option] = (),
+    ) -> None:
+        """Ask for the new value of the field, in a new message, with a button for each value that can be chosen.
+
+        An edited message further up would be overlooked, and Telegram cannot edit a forced reply into one.
+        """
+        ask = _next_question_number(card, session)
+        options = options or await list_options(field, card.get_place(session), actor, self._reference)
+        kept = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
+        event = EditAsked(confirmation_id=card.id, code=field.code, by=actor.key, ask=ask, options=kept)
+        labels = [option.label for option in options]
+        out = [open_cards.build_question_row(session.key, card.id, field, session.now, ask=ask, objection=objection, options=labels)]
+        if is_click(row):
+            out.insert(0, build_toast(row, objection or Notice(code="toast-new-value", args={"field": field.name}), session))
+        if len(card.fields) > 1:
+            out.insert(0, open_cards.build_picker_result_row(session.key, card.id, "edit-field", session.now, field=field.name))
+        await session.commit(event, actor=actor.key, outbox=out, inbox_done=[row.id])
 
     async def _find_card(self, confirmation_id: str, actor: Actor | None, session: Session) -> "_EditableCard | Notice":
         """Return the card if that person can change it now, else the message why not."""
@@ -216,7 +254,7 @@ class CardEditor:
         if not call.entity:
             return {}
         try:
-            listed = await self._lists.load_fields(call.entity)
+            listed = await self._reference.load_fields(call.entity)
         except BitrixError:
             return {}
         return {code: field.type for code, field in listed.items() if field.custom and not field.multiple}
@@ -232,32 +270,6 @@ def _next_question_number(card: _EditableCard, session: Session) -> int:
     """Return the number of the next question about the card; replies to earlier questions become invalid."""
     edit = list_edits(session.state).get(card.id)
     return edit.ask + 1 if edit is not None else 1
-
-
-async def _ask(
-    card: _EditableCard,
-    field: EditableField,
-    row: InboxRow,
-    actor: Actor,
-    session: Session,
-    *,
-    objection: Notice | None = None,
-    options: Sequence[Option] = (),
-) -> None:
-    """Ask for the new value of the field, in a new message.
-
-    An edited message further up would be overlooked, and Telegram cannot edit a forced reply into one.
-    """
-    ask = _next_question_number(card, session)
-    kept = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
-    event = EditAsked(confirmation_id=card.id, code=field.code, by=actor.key, ask=ask, options=kept)
-    labels = [option.label for option in options]
-    out = [open_cards.build_question_row(session.key, card.id, field, session.now, ask=ask, objection=objection, options=labels)]
-    if is_click(row):
-        out.insert(0, build_toast(row, objection or Notice(code="toast-new-value", args={"field": field.name}), session))
-    if len(card.fields) > 1:
-        out.insert(0, open_cards.build_picker_result_row(session.key, card.id, "edit-field", session.now, field=field.name))
-    await session.commit(event, actor=actor.key, outbox=out, inbox_done=[row.id])
 
 
 async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, *, row: InboxRow, actor: Actor, session: Session) -> None:

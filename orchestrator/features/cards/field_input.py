@@ -16,6 +16,7 @@ from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import MARKS, Call
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
+from orchestrator.language.request_words import is_quoted
 from orchestrator.runtime.feature import Tools
 from state.canonical import to_storable_text
 from state.session_state import SessionState
@@ -117,7 +118,8 @@ async def read_value(words: str, field: EditableField, place: FieldContext, *, a
 def _read_text(said: str) -> Resolution:
     if len(said) > LONGEST:
         return Unresolved(notice=Notice(code="too-long", args={"length": len(said), "limit": LONGEST}), detail="too long")
-    return Resolved(value=said, label=said, named_by_person=True)
+    text = said[1:-1].strip() or said if is_quoted(said) else said
+    return Resolved(value=text, label=text, named_by_person=True)
 
 
 def _read_flag(said: str, present: str | float) -> Resolution:
@@ -125,10 +127,13 @@ def _read_flag(said: str, present: str | float) -> Resolution:
     word = said.lower().strip(" .!")
     if word not in _YES | _NO:
         return Unresolved(notice=Notice(code="edit-yes-or-no"), detail="neither yes nor no")
-    is_yes = present in {"Y", "1", 1}  # True == 1, so it is found as well
+    return Resolved(value=build_flag_value(present, is_yes=word in _YES), label=word, named_by_person=True)
+
+
+def build_flag_value(present: str | float, *, is_yes: bool) -> str | float:
+    """Return yes or no in the form of the value `present`: "Y", "N", 1, 0, True or False."""
     other = _FLAGS[present] if present in _FLAGS else type(present)(not present)
-    value = present if is_yes == (word in _YES) else other
-    return Resolved(value=value, label=word, named_by_person=True)
+    return present if (present in {"Y", "1", 1}) == is_yes else other  # True == 1, so it is found as well
 
 
 def _find_currency_objection(said: str, place: FieldContext, actor: Actor) -> Unresolved | None:
