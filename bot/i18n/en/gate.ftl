@@ -73,15 +73,21 @@ gate-target-unclear = It is not clear which record is meant
 gate-already-so = Already so: the record holds these values, nothing was sent
 gate-no-user = You have no Bitrix24 user here. Ask the administrator to add one
 gate-user-inactive = There is no employee No. { $id }, or they no longer work here, so they cannot be assigned
-gate-value-date = { $field }: “{ $value }” is no date. Name the day, for example 30 November or 2026-11-30
+gate-value-date = { $field }: I do not understand the date “{ $value }”. Name the day, for example 30 November or 2026-11-30
 gate-value-year = { $field }: the day “{ $value }” does not fit. It must lie between { $since } and { $until }
-gate-value-order = { $field }: “{ $value }” is earlier than “{ $begin }”. Name the times again
-gate-value-number = { $field }: “{ $value }” is no number. Write digits without spaces, for example 150000 or 1500.50
+gate-value-order = The time of “{ $field }” is earlier than that of “{ $begin }”. Name both again
+gate-value-number = { $field }: I do not understand the number “{ $value }”. Write digits without spaces, for example 150000 or 1500.50
 gate-value-range = { $field }: “{ $value }” does not fit. It must be a number from { $least } to { $most }
-gate-value-stage = This funnel has no stage “{ $value }”. It has: { $known }
-gate-value-choice = { $field }: “{ $value }” is not in the list. There are: { $known }
-gate-value-flag = { $field }: “{ $value }” does not fit. It can only be “yes” or “no”
-gate-value-user = { $field }: “{ $value }” is no employee. Name the person by first and last name
+gate-value-stage = This funnel has no { $value ->
+    [none] such stage
+   *[other] stage “{ $value }”
+  }. It has: { $known }
+gate-value-choice = { $field }: { $value ->
+    [none] that value
+   *[other] “{ $value }”
+  } is not in the list. There are: { $known }
+gate-value-flag = { $field }: I do not understand “{ $value }”. Just say whether to switch it on or off
+gate-value-user = { $field }: I find no employee by “{ $value }”. Give the first and the last name
 gate-value-id = { $field }: it is not clear which record “{ $value }” is. Name it by its title or number
 gate-value-email = “{ $value }” is no e-mail address. It should look like ivan@example.com
 gate-value-phone = “{ $value }” is no phone: it has no digits. Write the number in digits

@@ -73,15 +73,21 @@ gate-target-unclear = Непонятно, о какой записи речь
 gate-already-so = Уже так: эти значения в записи и стоят, ничего не отправлено
 gate-no-user = Для вас не указан сотрудник Битрикс24. Попросите администратора добавить его
 gate-user-inactive = Сотрудника №{ $id } нет или он уволен, назначить его нельзя
-gate-value-date = { $field }: «{ $value }» – не дата. Назовите день, например 30 ноября или 30.11.2026
+gate-value-date = { $field }: не понял дату «{ $value }». Назовите день, например 30 ноября или 30.11.2026
 gate-value-year = { $field }: день «{ $value }» не подходит. Нужен день с { $since } по { $until }
-gate-value-order = { $field }: «{ $value }» раньше, чем «{ $begin }». Назовите время ещё раз
-gate-value-number = { $field }: «{ $value }» – не число. Напишите его цифрами без пробелов, например 150000 или 1500.50
+gate-value-order = Время «{ $field }» раньше, чем «{ $begin }». Назовите и то и другое ещё раз
+gate-value-number = { $field }: не понял число «{ $value }». Напишите его цифрами без пробелов, например 150000 или 1500.50
 gate-value-range = { $field }: «{ $value }» не подходит. Нужно число от { $least } до { $most }
-gate-value-stage = Стадии «{ $value }» в этой воронке нет. Есть: { $known }
-gate-value-choice = { $field }: значения «{ $value }» нет в списке. Есть: { $known }
-gate-value-flag = { $field }: «{ $value }» не подходит. Здесь бывает только «да» или «нет»
-gate-value-user = { $field }: «{ $value }» – не сотрудник. Назовите человека по имени и фамилии
+gate-value-stage = { $value ->
+    [none] Такой стадии
+   *[other] Стадии «{ $value }»
+  } в этой воронке нет. Есть: { $known }
+gate-value-choice = { $field }: { $value ->
+    [none] такого значения
+   *[other] значения «{ $value }»
+  } нет в списке. Есть: { $known }
+gate-value-flag = { $field }: не понял «{ $value }». Скажите просто: включить или выключить
+gate-value-user = { $field }: не нашёл сотрудника по слову «{ $value }». Назовите имя и фамилию
 gate-value-id = { $field }: не понял, что за запись «{ $value }». Назовите её точнее, по названию или номеру
 gate-value-email = «{ $value }» – не адрес почты. Нужен адрес вида ivan@example.ru
 gate-value-phone = «{ $value }» – не телефон: в нём нет цифр. Напишите номер цифрами

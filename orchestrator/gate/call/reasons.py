@@ -44,7 +44,7 @@ REFUSALS: dict[str, str] = {
     "gate-value-date": "{param} ({field}) is a day such as 2026-11-30 or a time such as 2026-11-30T18:00:00+03:00, not {value}: use @date: "
     "and the person's words.",
     "gate-value-year": "{param} ({field}) lies between {since} and {until}; {value} does not. Ask the person which day is meant.",
-    "gate-value-order": "{param} ({field}, {value}) lies before {begin}. Ask the person for the times.",
+    "gate-value-order": "{param} ({field}, {value}) lies before its beginning ({begin}). Ask the person for the times.",
     "gate-value-number": "{param} ({field}) is ASCII digits with a point before the decimals, such as 150000 or 1500.50, not {value}.",
     "gate-value-range": "{param} ({field}) is a number from {least} to {most}, not {value}. Ask the person which number is meant.",
     "gate-value-stage": "{value} is no stage of that record's funnel ({param}). Write @stage: and the name of one of: {known}.",

@@ -64,10 +64,11 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return refuse("gate-no-user", name=actor.name)
     if call.commands and policy.is_listed(policy.refuse_methods, call.method):
         return refuse("gate-policy-refuses", method=call.method)
+    is_undo = effect.proposed_by == value_checks.UNDO
     found = [
         (leaf, refusal)
         for leaf in call.leaves
-        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts)) is not None
+        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts, is_undo=is_undo)) is not None
     ]
     if found:
         return _select_refusal(call, found, facts)

@@ -5,9 +5,10 @@ reject it, drop it in silence or store something else. Pure; the lists and dates
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Final
 
@@ -24,7 +25,7 @@ from orchestrator.language.money_parser import LARGEST
 from orchestrator.language.text import Locale
 from orchestrator.language.time_zones import parse_moment
 
-_UNDO: Final = "undo"
+UNDO: Final = "undo"
 _SHOWN: Final = 60
 _MOST_NAMES: Final = 12
 _MOST_VALUES: Final = 40
@@ -48,6 +49,8 @@ _MONEY: Final = re.compile(r"-?[0-9]{1,15}(?:[.,][0-9]+)?(?:\|[A-Z]{3})?", re.AS
 _ID: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 _EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+|[^@]*<[^\s@<>]+@[^\s@<>]+>")
 _DIGIT: Final = re.compile(r"[0-9]", re.ASCII)
+_CODE: Final = re.compile(r"[A-Z0-9_:.-]+", re.ASCII)
+"""A code of the portal, such as C1:NEW, which says nothing to a person."""
 _SHORTEST_PHONE: Final = 2
 _ROW_NUMBERS: Final = ("price", "quantity", "discountsum", "discountrate", "taxrate")
 _ROW_TITLES: Final = {name: load_lexicon("card_fields").read_titles("row_numbers", name) for name in _ROW_NUMBERS}
@@ -59,7 +62,7 @@ def find_value_problem(call: Call, *, facts: Facts, actor: Actor, effect: Effect
 
     An undo is not checked: it writes back what the portal itself had.
     """
-    if effect.proposed_by == _UNDO:
+    if effect.proposed_by == UNDO:
         return None
     for leaf in call.leaves:
         found = next(_find_problems(leaf, facts, actor), None)
@@ -126,7 +129,11 @@ def _find_range(place: _Place) -> tuple[date, date | None]:
     if place.value.kind == "birthday":
         return date(_FIRST_BIRTH, 1, 1), today
     own = place.value.kind == "own_date"
-    return date(_FIRST_BIRTH if own else _FIRST_YEAR, 1, 1), today + timedelta(days=366 * (_OWN_YEARS_AHEAD if own else _YEARS_AHEAD))
+    return date(_FIRST_BIRTH if own else _FIRST_YEAR, 1, 1), _add_years(today, _OWN_YEARS_AHEAD if own else _YEARS_AHEAD)
+
+
+def _add_years(day: date, years: int) -> date:
+    return date(day.year + years, day.month, min(day.day, monthrange(day.year + years, day.month)[1]))
 
 
 def parse_day(value: object) -> date | None:
@@ -266,8 +273,9 @@ def _refuse_unlisted(place: _Place, code: str, item: object, known: Mapping[str,
     told = ", ".join(names[:_MOST_NAMES]) + (f" … +{rest}" if rest > 0 else "")
     pairs = ", ".join(f"{value} «{name}»" if value != name else value for value, name in list(known.items())[:_MOST_VALUES])
     found = place.refuse(code, item, known="").reason
-    reason, listed = (found.model_copy(update={"args": {**found.args, "known": text}}) for text in (told, pairs))
-    return Refuse(reason=reason, detail=format_english(listed))
+    shown = "none" if _CODE.fullmatch(str(item)) else found.args["value"]
+    reason = found.model_copy(update={"args": {**found.args, "value": shown, "known": told}})
+    return Refuse(reason=reason, detail=format_english(found.model_copy(update={"args": {**found.args, "known": pairs}})))
 
 
 def _check_contacts(place: _Place) -> Iterator[Refuse]:

@@ -9,7 +9,11 @@ import pytest
 
 from bot.i18n.translate import Translator
 from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.gate.call.effect import Facts
+from orchestrator.gate.decide.value_checks import find_value_problem
+from tests.unit.gate.gate_kit import LEAD, RECORDS, call, effect, judged, said
 from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.spine_kit import NOW
 
 
 @pytest.fixture
@@ -59,7 +63,7 @@ BAD: list[tuple[Wish, str, str]] = [
     (deal(CLOSEDATE="2026-13-01"), "gate-value-date", "2026-13-01"),
     (deal(CLOSEDATE="２０２６-12-01"), "gate-value-date", "Дата завершения"),
     (deal(CLOSEDATE="скоро"), "gate-value-date", "например"),
-    (deal(CLOSEDATE="31.12.2099"), "gate-value-year", "2036"),
+    (deal(CLOSEDATE="31.12.2099"), "gate-value-year", "21.11.2036"),
     (deal(CLOSEDATE="0001-01-01"), "gate-value-year", "1970"),
     (deal(CLOSEDATE=20261130), "gate-value-date", "20261130"),
     (item(closedate="tomorrow"), "gate-value-date", "Дата завершения"),
@@ -73,13 +77,16 @@ BAD: list[tuple[Wish, str, str]] = [
     (meeting(**{"from": "завтра в 10"}), "gate-value-date", "Начало"),
     (meeting(to="2026-11-30T09:00:00+03:00"), "gate-value-order", "Окончание"),
     (deal(STAGE_ID="C1:NEW"), "gate-value-stage", "Есть: "),
-    (deal(STAGE_ID="НОВАЯ"), "gate-value-stage", "Стадии «НОВАЯ»"),
-    (deal(STAGE_ID="DT177_10:NEW"), "gate-value-stage", "DT177_10:NEW"),
+    (deal(STAGE_ID="НОВАЯ"), "gate-value-stage", "Стадии «НОВАЯ» в этой воронке нет"),
+    (deal(STAGE_ID="DT177_10:NEW"), "gate-value-stage", "Такой стадии"),
     (item(stageId="C1:NEW"), "gate-value-stage", "Есть: "),
     (item(categoryId=1, stageId="NEW"), "gate-value-stage", "Есть: "),
-    (new_deal(STAGE_ID="C1:NEW"), "gate-value-stage", "C1:NEW"),
+    (new_deal(STAGE_ID="C1:NEW"), "gate-value-stage", "Подготовка документов"),
     (new_deal(CATEGORY_ID=99), "gate-value-choice", "Воронка"),
     (("crm.lead.add", {"fields": {"TITLE": "Лютик", "STATUS_ID": "WON"}}), "gate-value-stage", "Есть: "),
+    (("crm.item.add", {"entityTypeId": 1, "fields": {"title": "Лютик", "stageId": "WON"}}), "gate-value-stage", "Не обработан"),
+    (("crm.item.add", {"entityTypeId": 177, "fields": {"title": "Лютик", "stageId": "NEW"}}), "gate-value-stage", "Есть: "),
+    (("crm.item.add", {"entityTypeId": 177, "fields": {"title": "Лютик", "closedate": "завтра"}}), "gate-value-date", "Дата завершения"),
     (deal(ASSIGNED_BY_ID="Анна"), "gate-value-user", "Анна"),
     (deal(ASSIGNED_BY_ID=998), "gate-user-inactive", "998"),
     (deal(ASSIGNED_BY_ID=-1), "gate-value-user", "Ответственный"),
@@ -117,7 +124,7 @@ BAD: list[tuple[Wish, str, str]] = [
     (deal(**{FLAG: "может быть"}), "gate-value-flag", "Нужен монтаж"),
     (deal(**{PERSON: "Анна"}), "gate-value-user", "Технический специалист"),
     (deal(**{PERSON: 998}), "gate-user-inactive", "998"),
-    (deal(OPENED="да"), "gate-value-flag", "«да» или «нет»"),
+    (deal(OPENED="да"), "gate-value-flag", "включить или выключить"),
     (item(opened="maybe"), "gate-value-flag", "Доступна для всех"),
     (deal(COMPANY_ID="Ромашка"), "gate-value-id", "Компания"),
     (item(contactIds=["Иванов"]), "gate-value-id", "Контакты"),
@@ -173,6 +180,8 @@ HONEST: list[Wish] = [
     item(categoryId=1, stageId="C1:NEW"),
     item(categoryId=1),
     new_deal(CATEGORY_ID=1, STAGE_ID="C1:NEW"),
+    ("crm.item.add", {"entityTypeId": 1, "fields": {"title": "Лютик", "stageId": "NEW"}}),
+    ("crm.item.add", {"entityTypeId": 177, "fields": {"title": "Лютик"}}),
     new_deal(CATEGORY_ID="0", STAGE_ID="NEW"),
     deal(ASSIGNED_BY_ID="6"),
     new_task(ACCOMPLICES=[6, 8]),
@@ -240,6 +249,21 @@ async def test_the_funnel_of_a_record_that_the_batch_creates_is_not_guessed(desk
     made = "crm.deal.add?fields[TITLE]=x&fields[CATEGORY_ID]=1"
     params = {"cmd": {"a": made, "b": "crm.deal.update?id=$result[a]&fields[STAGE_ID]=C1:WON"}}
     assert isinstance(await desk.wish("batch", params), Pending)
+
+
+def test_an_undo_writes_back_whatever_stood_there() -> None:
+    """Former values are the portal's own, and whoever is responsible again must still work here."""
+    facts = Facts(records=RECORDS, today=NOW.date(), dismissed_users=frozenset({8}))
+    back = call("crm.deal.update", {"id": 481, "fields": {"CLOSEDATE": "2099-12-31"}})
+    own, undo = (effect("crm.deal.update", dict(back.params), proposed_by=by) for by in ("crm_agent", "undo"))
+    assert find_value_problem(back, facts=facts, actor=LEAD, effect=own) is not None
+    assert find_value_problem(back, facts=facts, actor=LEAD, effect=undo) is None
+    for method, params, code in (
+        ("tasks.task.update", {"taskId": 8017, "fields": {"AUDITORS": [8]}}, ""),
+        ("tasks.task.update", {"taskId": 8017, "fields": {"RESPONSIBLE_ID": 8}}, "gate-user-inactive"),
+    ):
+        found = judged(effect(method, params, proposed_by="undo"), facts=facts)
+        assert (said(found) == [code]) == bool(code), found
 
 
 async def test_another_funnel_says_how_the_deal_is_moved(desk: Desk) -> None:
