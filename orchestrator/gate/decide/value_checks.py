@@ -23,7 +23,6 @@ from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import LARGEST
 from orchestrator.language.text import Locale
-from orchestrator.language.time_zones import parse_moment
 
 UNDO: Final = "undo"
 _SHOWN: Final = 60
@@ -166,7 +165,7 @@ def _check_order(call: Call, facts: Facts, actor: Actor, values: list[WrittenVal
         if first not in by_key or last not in by_key:
             continue
         begin, end = (_parse_time(by_key[key].value) for key in (first, last))
-        if begin is not None and end is not None and end < begin:
+        if begin is not None and end is not None and (begin.tzinfo is None) == (end.tzinfo is None) and end < begin:
             place = _Place(
                 call=call, value=by_key[last], facts=facts, title=find_title(call, by_key[last], actor.locale), locale=actor.locale
             )
@@ -174,7 +173,13 @@ def _check_order(call: Call, facts: Facts, actor: Actor, values: list[WrittenVal
 
 
 def _parse_time(value: object) -> datetime | None:
-    return parse_moment(value, zone="UTC") if isinstance(value, str) else None
+    """Return a time in ISO form; None for other forms and for a day without a time, which an event of a whole day has."""
+    if not isinstance(value, str) or ":" not in value or _ISO.fullmatch(value.strip()) is None:
+        return None
+    try:
+        return datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
 
 
 def _check_amount(place: _Place) -> Iterator[Refuse]:
@@ -198,8 +203,8 @@ def _check_money(place: _Place) -> Iterator[Refuse]:
 
 
 def _check_numbers(place: _Place, form: re.Pattern[str]) -> Iterator[Refuse]:
-    items = place.value.items if place.value.field is not None and place.value.field.multiple else (place.value.value,)
-    for item in items:
+    several = place.value.field is not None and place.value.field.multiple
+    for item in place.value.items if several or not place.value.items else (place.value.value,):
         if not _is_number(item, form):
             yield place.refuse("gate-value-number", item)
 

@@ -173,6 +173,8 @@ HONEST: list[Wish] = [
     ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": ""}}),
     todo(deadline="2026-11-30 10:00:00"),
     meeting(),
+    meeting(**{"from": "2026-11-30", "to": "2026-11-30", "skip_time": "Y"}),
+    meeting(**{"from": "2026-11-30T23:00:00+10:00", "to": "2026-11-30T17:00:00+03:00"}),
     deal(STAGE_ID="EXECUTING"),
     deal(STAGE_ID="WON"),
     ("crm.deal.update", {"id": 411, "fields": {"STAGE_ID": "C1:WON"}}),
@@ -242,6 +244,15 @@ async def test_a_command_of_a_batch_is_named_with_its_reason(desk: Desk) -> None
     assert "411" in Translator("ru").translate_notice(found.reason)
     assert "Дата завершения" in Translator("ru").translate_notice(found.reason)
     assert "command b" in found.detail
+
+
+async def test_a_value_from_another_command_is_not_checked(desk: Desk) -> None:
+    """What `$result[…]` will be is not known; the card says where it comes from."""
+    written = "&".join(
+        f"fields[{name}]=$result[a][{name}]" for name in ("OPPORTUNITY", "CLOSEDATE", "STAGE_ID", "ASSIGNED_BY_ID", "OPENED")
+    )
+    found = await desk.wish("batch", {"cmd": {"a": "crm.deal.get?id=411", "b": f"crm.deal.update?id=410&{written}"}})
+    assert isinstance(found, Pending), found
 
 
 async def test_the_funnel_of_a_record_that_the_batch_creates_is_not_guessed(desk: Desk) -> None:
