@@ -10,7 +10,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from orchestrator.directory.answers import Ambiguous, Option, Resolved, Unresolved
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import EditableField
@@ -28,7 +28,7 @@ from orchestrator.features.cards.resubmit import (
     read_word,
     submit_again,
 )
-from orchestrator.features.cards.value_options import list_options
+from orchestrator.features.cards.value_options import list_options, load_call_fields, read_choice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import Reference
@@ -156,7 +156,7 @@ class CardEditor:
             await _cancel_edit(card.id, row, actor, session)
             return
         try:
-            found = await read_value(words, field, card.get_place(session), actor=actor, tools=tools) if words else _NO_ANSWER
+            found = await self._read(words, field, card.get_place(session), actor, tools) if words else _NO_ANSWER
         except BitrixError:
             found = Unresolved(notice=Notice(code="edit-not-read-now"), detail="the portal cannot be read")
         is_no_value = isinstance(found, Unresolved) or (isinstance(found, Ambiguous) and found.is_guess)
@@ -171,6 +171,11 @@ class CardEditor:
                 await self._ask(card, field, row, actor, session, objection=found.ask, options=found.options[:_MOST_OPTIONS])
             case Unresolved():
                 await self._ask(card, field, row, actor, session, objection=found.notice)
+
+    async def _read(self, words: str, field: EditableField, place: FieldContext, actor: Actor, tools: Tools) -> Resolution:
+        if field.kind == "choice":
+            return await read_choice(words, field, place, self._reference)
+        return await read_value(words, field, place, actor=actor, tools=tools)
 
     async def _request_change(  # noqa: PLR0913 - a card, what is new of it, and who works on it where
         self,
@@ -247,17 +252,12 @@ class CardEditor:
         return _EditableCard(entry=entry, call=call, fields=fields)
 
     async def _load_custom_types(self, call: Call) -> Mapping[str, str]:
-        """Return the types of the custom fields with a single value, by code.
+        """Return the types of the fields with a single value that are custom or have a list of values, by code.
 
         Empty if the portal cannot be read, so that those fields are not offered.
         """
-        if not call.entity:
-            return {}
-        try:
-            listed = await self._reference.load_fields(call.entity)
-        except BitrixError:
-            return {}
-        return {code: field.type for code, field in listed.items() if field.custom and not field.multiple}
+        listed = await load_call_fields(call, self._reference)
+        return {code: field.type for code, field in listed.items() if (field.custom or field.type == "crm_status") and not field.multiple}
 
 
 def _find_reason(result: Outcome) -> Notice:

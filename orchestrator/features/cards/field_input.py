@@ -34,8 +34,11 @@ _CUSTOM_TYPES: Final = {
     "employee": "user",
     "double": "number",
     "integer": "number",
+    "boolean": "flag",
+    "enumeration": "choice",
+    "crm_status": "choice",
 }
-"""How answers for custom fields of the portal are read, by the field's type; fields of other types cannot be changed on a card."""
+"""How answers for fields that only the portal describes are read, by the field's type; other types cannot be changed on a card."""
 _WORDS: Final = load_lexicon("answers")
 _YES: Final = frozenset(_WORDS.read_words("value", "yes"))
 _NO: Final = frozenset(_WORDS.read_words("value", "no"))
@@ -46,7 +49,7 @@ _FLAGS: Final[Mapping[object, str]] = {"Y": "N", "N": "Y", "1": "0", "0": "1"}
 def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, str]) -> list[EditableField]:
     """Return the fields that the person can change with one answer, in the card's order; none for batches, lists and phones.
 
-    `own_types` are the types of the portal's custom fields, by code.
+    `own_types` are the portal's types of custom fields and of fields with a list of values, by code.
     """
     if call.commands or call.kind != "bitrix":
         return []
@@ -62,7 +65,7 @@ def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, s
 def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str:
     """Return the kind by which answers for the field are read, "" if the field cannot be changed on a card."""
     known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(code, code))
-    if known is not None:
+    if known is not None and known.kind != "enum":
         return known.kind if known.kind in {*_REFERENCES, *_REFERENCES_TO, *_TEXTS, "flag"} else ""
     return _CUSTOM_TYPES.get(own_types.get(code, ""), "")
 

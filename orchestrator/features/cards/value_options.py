@@ -1,19 +1,23 @@
-"""Lists the values that can be chosen by a button when a field of a card is edited: yes and no, stages, funnels, people. Reads only."""
+"""Lists the values that can be chosen by a button when a field of a card is edited: stages, funnels, people, list values. Reads only."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from bitrix.errors import BitrixError
-from orchestrator.directory.answers import Option
+from orchestrator.directory.answers import Option, Resolution, Resolved, Unresolved
 from orchestrator.directory.reference import is_employed
-from orchestrator.directory.reference_data import parse_funnel
+from orchestrator.directory.reference_data import Field, parse_funnel
 from orchestrator.directory.rows import User
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.message_views import EditableField
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards.field_input import FieldContext, build_flag_value
 from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import Reference
+from orchestrator.gate.decide.field_checks import find_list_name
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import fold
 
 _MOST: Final = 12
 """The most buttons under a question; what is not among them is typed."""
@@ -36,6 +40,8 @@ async def list_options(field: EditableField, place: FieldContext, actor: Actor, 
             case "category":
                 entity = place.call.entity if place.call.entity.startswith("item:") else "deal"
                 found = [Option(value=row.id, label=row.name) for row in await reference.load_categories(entity)]
+            case "choice":
+                found = await _load_choices(field.code, place, reference)
             case "user":
                 found = _list_people(await reference.load_users(), _list_previous(field, place), actor)
             case _:
@@ -43,6 +49,36 @@ async def list_options(field: EditableField, place: FieldContext, actor: Actor, 
     except BitrixError:
         return ()
     return [option for option in found if str(option.value) != str(present)][:_MOST]
+
+
+async def read_choice(words: str, field: EditableField, place: FieldContext, reference: Reference) -> Resolution:
+    """Return the value of the field's list whose name the person wrote, whole or only its beginning. May raise BitrixError."""
+    known = await _load_choices(field.code, place, reference)
+    said = fold(words).strip(' .!«»"')
+    exact = [option for option in known if fold(option.label) == said]
+    found = exact or [option for option in known if said and fold(option.label).startswith(said)]
+    if len(found) != 1:
+        listed = ", ".join(option.label for option in known[:_MOST])
+        return Unresolved(notice=Notice(code="edit-choose", args={"known": listed}), detail="no single value of the list")
+    return Resolved(value=found[0].value, label=found[0].label, named_by_person=True)
+
+
+async def _load_choices(code: str, place: FieldContext, reference: Reference) -> list[Option]:
+    field = (await load_call_fields(place.call, reference)).get(code)
+    if field is None:
+        return []
+    if field.status_entity_id:
+        return [Option(value=row.id, label=row.name) for row in await reference.load_status_entries(field.status_entity_id)]
+    return [Option(value=value, label=name) for value, name in field.choices.items()]
+
+
+async def load_call_fields(call: Call, reference: Reference) -> Mapping[str, Field]:
+    """Return the portal's fields by the codes that the call uses; empty if the kind of record has none or they cannot be read."""
+    kind = find_list_name(call) or call.entity
+    try:
+        return await reference.load_fields(kind) if kind else {}
+    except BitrixError:
+        return {}
 
 
 def _list_flags(present: object, actor: Actor) -> list[Option]:

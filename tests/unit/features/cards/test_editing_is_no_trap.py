@@ -11,6 +11,7 @@ from orchestrator.runtime.input_filter import recognize_answer
 from state.journal.store import OutboxRow
 from tests.unit.features.cards.cards_kit import RU, answer, asked, cards_of, opened, pressing, shown
 from tests.unit.spine_kit import World, message, press, reply, step
+from tests.unit.spine_portal import says
 
 STAGE = step("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "WON"}})
 OWNER = step("crm.deal.update", {"id": 481, "fields": {"ASSIGNED_BY_ID": 8}})
@@ -74,6 +75,47 @@ async def test_names_can_still_be_typed_below_the_buttons(world: World) -> None:
     assert len(labels(again)) == len(labels(question))
     await world.work(answer(again, "Вера"))
     assert [card["status"] for card in cards_of(world.outbox())] == ["superseded", "requested"]
+
+
+OWN_FIELDS = {
+    "SOURCE_ID": {"type": "crm_status", "statusType": "SOURCE", "title": "Источник"},
+    "UF_CRM_1": {
+        "type": "enumeration",
+        "isDynamic": True,
+        "formLabel": "Доставка",
+        "items": [{"ID": "57", "VALUE": "Самовывоз"}, {"ID": "58", "VALUE": "Курьер"}, {"ID": "59", "VALUE": "Почта"}],
+    },
+    "OPPORTUNITY": {"type": "double", "title": "Сумма"},
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "options", "words", "written"),
+    [
+        ("SOURCE_ID", "CALL", ["Веб-сайт"], "веб", "WEB"),
+        ("UF_CRM_1", "57", ["Курьер", "Почта"], "Курьер", "58"),
+    ],
+)
+async def test_a_field_with_a_list_of_values_offers_the_list(
+    world: World, code: str, value: str, options: list[str], words: str, written: str
+) -> None:
+    """Standard lists and those of custom fields; a name that is not in the list is told with what there is."""
+    world.portal.will("crm.deal.fields", *[says(200, {"result": OWN_FIELDS})] * 9)
+    proposed = step("crm.deal.update", {"id": 481, "fields": {code: value, "OPPORTUNITY": 5}})
+    entry = await asked(world, proposed, text="поставь сделке 481 источник и сумму 5")
+    await world.work(pressing("edit", entry["confirmation_id"]))
+    named = [field["name"] for field in world.outbox()[-1].body["fields"]]
+    number = next(place for place, name in enumerate(named) if name != "Сумма")
+    await world.work(pressing("field", entry["confirmation_id"], str(number)))
+    question = world.outbox()[-1]
+    assert labels(question)[:-1] == options
+    await world.work(answer(question, "голубиная"))
+    again = world.outbox()[-1]
+    assert again.body["objection"]["code"] == "edit-choose"
+    await world.work(answer(again, words))
+    _, new = cards_of(world.outbox())
+    await world.work(press(new))
+    assert world.portal.ledger[0][1]["fields"] == {code: written, "OPPORTUNITY": 5}
 
 
 async def test_after_one_unreadable_value_nobody_is_held_to_an_answer(world: World) -> None:
