@@ -10,6 +10,7 @@ _WORDS: Final = load_lexicon("requests")
 _OPENING: Final = re.compile(rf"(?:(?:{_WORDS.join_patterns('before_request')})[,.!]? )*(?:{_WORDS.join_patterns('request_opens')})(?!\w)")
 _GREETING: Final = re.compile(rf"(?:{_WORDS.join_patterns('greetings')})(?!\w)")
 _SUBJECT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('request_subjects')})")
+_SPEAKER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('speaker')})(?!\w)")
 _QUOTED: Final = re.compile(r"«[^«»]+»|\"[^\"]+\"|“[^“”]+”")
 
 
@@ -22,12 +23,22 @@ def may_be_request(text: str) -> bool:
 
 
 def is_clear_request(text: str) -> bool:
-    """Return whether the text begins like a request and speaks of records of the CRM or of the speaker, as no name of a record does.
+    """Return whether the text begins like a request and speaks of records of the CRM, as hardly a name or a comment does.
 
-    «Когда будет оплата?» may be a comment; «сколько у меня сделок?» is a question to the bot.
+    «Пришли мне счёт» may be a message to a colleague; «сколько у меня сделок?» is a question to the bot.
     """
     said = fold(text).strip()
     return not is_quoted(text) and _OPENING.match(said) is not None and _SUBJECT.search(said) is not None
+
+
+def is_no_value(text: str) -> bool:
+    """Return whether the text cannot be a day, a sum or a name, even if one stands in it: «напомни мне завтра», «что там завтра?»."""
+    said = fold(text).strip()
+    if is_quoted(text):
+        return False
+    if _GREETING.match(said) is not None or is_clear_request(text):
+        return True
+    return _OPENING.match(said) is not None and (said.endswith("?") or _SPEAKER.search(said) is not None)
 
 
 def is_quoted(text: str) -> bool:

@@ -17,7 +17,7 @@ from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards import open_cards
-from orchestrator.features.cards.field_input import FieldContext, list_editable_fields, read_value, replace_value
+from orchestrator.features.cards.field_input import TEXTS, FieldContext, list_editable_fields, read_value, replace_value
 from orchestrator.features.cards.resubmit import (
     OUTDATED,
     build_current_card,
@@ -34,7 +34,7 @@ from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.request_words import may_be_request
+from orchestrator.language.request_words import is_no_value, may_be_request
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_request_row, wake_workers
@@ -155,14 +155,16 @@ class CardEditor:
         if words.lower().strip(" .!") in _CANCEL:
             await _cancel_edit(card.id, row, actor, session)
             return
+        if field.kind not in TEXTS and is_no_value(words):
+            await _pass_on(row, actor, session, tools)
+            return
         try:
             found = await self._read(words, field, card.get_place(session), actor, tools) if words else _NO_ANSWER
         except BitrixError:
             found = Unresolved(notice=Notice(code="edit-not-read-now"), detail="the portal cannot be read")
-        is_no_value = isinstance(found, Unresolved) or (isinstance(found, Ambiguous) and found.is_guess)
-        if is_no_value and may_be_request(words):
-            await session.commit(actor=actor.key, inbox_new=[build_request_row(row)], inbox_done=[row.id])
-            wake_workers(tools.store)
+        is_unread = isinstance(found, Unresolved) or (isinstance(found, Ambiguous) and found.is_guess)
+        if is_unread and may_be_request(words):
+            await _pass_on(row, actor, session, tools)
             return
         match found:
             case Resolved():
@@ -258,6 +260,12 @@ class CardEditor:
         """
         listed = await load_call_fields(call, self._reference)
         return {code: field.type for code, field in listed.items() if (field.custom or field.type == "crm_status") and not field.multiple}
+
+
+async def _pass_on(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+    """Have the reply worked as a request; the question stays, and a later reply to it may still be the value."""
+    await session.commit(actor=actor.key, inbox_new=[build_request_row(row)], inbox_done=[row.id])
+    wake_workers(tools.store)
 
 
 def _find_reason(result: Outcome) -> Notice:

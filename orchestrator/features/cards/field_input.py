@@ -26,7 +26,7 @@ LONGEST: Final = 2000
 """The greatest length of a text value, in characters."""
 _REFERENCES: Final = {"money": "sum", "number": "sum", "date": "date", "datetime": "date", "user": "user", "stage": "stage"}
 _REFERENCES_TO: Final = {"category": "category", "company": "company", "contact": "contact"}
-_TEXTS: Final = frozenset({"text", "prose"})
+TEXTS: Final = frozenset({"text", "prose"})
 _CUSTOM_TYPES: Final = {
     "string": "text",
     "date": "date",
@@ -66,7 +66,7 @@ def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str
     """Return the kind by which answers for the field are read, "" if the field cannot be changed on a card."""
     known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(code, code))
     if known is not None and known.kind != "enum":
-        return known.kind if known.kind in {*_REFERENCES, *_REFERENCES_TO, *_TEXTS, "flag"} else ""
+        return known.kind if known.kind in {*_REFERENCES, *_REFERENCES_TO, *TEXTS, "flag"} else ""
     return _CUSTOM_TYPES.get(own_types.get(code, ""), "")
 
 
@@ -102,7 +102,7 @@ async def read_value(words: str, field: EditableField, place: FieldContext, *, a
     """Return the value that the person's words mean for the field, or why they mean none or several. May raise BitrixError."""
     call = place.call
     said = to_storable_text(words).strip()
-    if field.kind in _TEXTS:
+    if field.kind in TEXTS:
         return _read_text(said)
     if field.kind == "flag":
         return _read_flag(said, critical_fields.extract_written_fields(call)[field.code])

@@ -1,5 +1,6 @@
 """✏ is no trap: what can be chosen is chosen by buttons, and a later sentence that is no value goes its usual way."""
 
+from collections import deque
 from typing import Any
 
 import pytest
@@ -156,6 +157,28 @@ async def test_a_later_sentence_is_a_request_and_no_value(world: World, words: s
     assert len(world.events("ConfirmationRequested")) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "is_value"),
+    [
+        ("в пятницу", True),
+        ("перенеси на пятницу", True),
+        ("давай 30 ноября", True),
+        ("перенеси встречу на пятницу", False),
+        ("напомни мне завтра в 10 позвонить", False),
+        ("что у меня завтра?", False),
+        ("спасибо, до завтра", False),
+    ],
+)
+async def test_a_day_within_a_request_is_not_taken_for_the_value(world: World, words: str, is_value: Any) -> None:
+    """A sentence that only contains a day is worked as what it is."""
+    proposed = step("crm.deal.update", {"id": 481, "fields": {"CLOSEDATE": "2026-12-30"}})
+    question = await opened(world, await asked(world, proposed, text="закрой сделку 481 к 30 декабря"))
+    world.model.will(*([] if is_value else [reply(text="Хорошо.")]))
+    await world.work(answer(question, words))
+    assert len(world.events("ConfirmationRequested")) == (2 if is_value else 1)
+    assert world.model.script == deque()
+
+
 @pytest.mark.parametrize("words", ["1,3 млн", "900 тысяч", "1 500 000 руб.", "150000"])
 async def test_a_value_stays_a_value(world: World, words: str) -> None:
     question = await opened(world, await asked(world))
@@ -189,6 +212,7 @@ async def is_answer(world: World, session: Any, text: str) -> bool:
         ("Лютик и партнёры", True),
         ("Проверь счёт, пожалуйста", True),
         ("Когда будет оплата?", True),
+        ("Пришли мне счёт до пятницы", True),
         ("Позвонить Иванову завтра", True),
         ("«Покажи мои сделки»", True),
         ("покажи мои сделки", False),
