@@ -1,11 +1,17 @@
 """Renders the questions asked when somebody edits a card, and the list of a group's open cards. Pure; no text is read as markup."""
 
+from typing import Final
+
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import CallLine, EditBody, WaitingBody
 from state.stored import JsonObject
+
+_CHOSEN: Final = frozenset({"flag", "stage", "category", "user", "choice"})
+"""The kinds of values that are chosen by name: their buttons say enough, and need no list above them."""
+_SHORT: Final = 30
 
 
 def render_edit(body: JsonObject, tr: Translator) -> Spans:
@@ -19,7 +25,7 @@ def render_edit(body: JsonObject, tr: Translator) -> Spans:
 def _render_value_question(edit: EditBody, tr: Translator) -> Spans:
     objection = build_spans("⚠️ ", tr.translate_notice(edit.objection)) if edit.objection else ()
     asked = build_spans(format_bold(tr.translate("edit-new-value", field=edit.name)), "\n", tr.translate("edit-now", value=edit.value))
-    listed = edit.options if edit.objection else ()  # without an objection the buttons hold plain names, which need no list
+    listed = () if all(len(label) <= _SHORT for label in edit.options) and edit.field_kind in _CHOSEN else edit.options
     options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(listed, start=1)], "\n")
     code = "edit-how-options" if edit.options else "edit-how-again" if edit.objection else "edit-how"
     how = build_spans(Span(tr.translate(code, kind=edit.field_kind), "italic"))
