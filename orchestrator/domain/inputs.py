@@ -169,6 +169,9 @@ class FieldValue(Input, kind="edit_value"):
     ask: int
     text: str
     message_id: int = 0
+    quoted: str = ""
+    """Text of somebody else in the same message; it is kept in case the message turns out to be a request."""
+    at: int | None = None
 
 
 class DenialReason(Input, kind="reason"):

@@ -359,6 +359,7 @@ class Gate:
         denied = case.ledger.state.denied.get(get_essence(call))
         return replace(
             found,
+            today=case.ledger.now.date(),
             written=written,
             first_sums=await find_first_sums(call, found, self._deps, case.ledger),
             denied_at=denied.at if denied else "",

@@ -15,6 +15,7 @@ TYPES = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
 STAGES = {
     "DEAL_STAGE": ("NEW", "Новая", "WON", "Успех"),
     "DEAL_STAGE_1": ("C1:NEW", "Заявка", "C1:WON", "Победа"),
+    "SOURCE": ("CALL", "Звонок", "WEB", "Веб-сайт"),
     "STATUS": ("NEW", "Новый", "JUNK", "Мусор"),
 }
 _CLASSIC = re.compile(r"crm\.(deal|lead|contact|company)\.(get|list|add|update|delete)")

@@ -53,9 +53,11 @@ edit-how = { $kind ->
     [datetime] Reply to this message, for example: tomorrow at 15:00. Changed your mind? Reply “leave it”.
     [user] Reply to this message with the name of an employee. Changed your mind? Reply “leave it”.
     [flag] Reply to this message: yes or no. Changed your mind? Reply “leave it”.
+    [choice] Reply to this message with the name of the value. Changed your mind? Reply “leave it”.
    *[other] Reply to this message. Changed your mind? Reply “leave it”.
   }
-edit-how-options = Press the right one, or reply to this message more precisely.
+edit-how-options = Press the right one, or reply to this message in words.
+edit-how-again = Reply to this message once more, or press “Leave as it is”.
 edit-placeholder = New value: { $field }
 edit-field = ✏ Changing: { $field }. Reply to the message below
 edit-done = ✏ Changed: { $field }. The new card is below
@@ -63,6 +65,7 @@ edit-cancelled = Nothing was changed, the card still waits for a decision
 edit-over = This question is closed. Press “Change” on the card again
 edit-same = The card has this value already
 edit-empty = The answer is empty
+edit-choose = There is no such value. There are: { $known }
 edit-yes-or-no = I did not understand: yes or no?
 edit-other-currency = The amount on the card is in { currency-has }, and you named it in { currency-named }. Write it in { currency-has }. To change the currency too, deny the card and write a new request: “change the currency to { currency-to } and the amount to { $sum }”
 edit-not-read-now = Bitrix24 does not answer now, so the value could not be checked. Reply again a little later

@@ -180,14 +180,14 @@ async def _evaluate_stored(
         call = decode_call(stored.call, deps.catalogue)
         facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
         first = await find_first_sums(call, facts, deps, ledger)
-        facts = replace(facts, written=await deps.count_changes(call, actor, ledger), first_sums=first)
+        facts = replace(facts, today=ledger.now.date(), written=await deps.count_changes(call, actor, ledger), first_sums=first)
     except UndecodableCall:
         return refuse("gate-method-unknown", method=stored.call.method, hint="")
     except BitrixError as error:
         return build_read_refusal(error)
     call, fell = drop_removed_elements(call, facts, stored.before)
     provenance = Provenance.model_validate(entry.provenance or {})
-    effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance)
+    effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance, proposed_by=stored.proposed_by)
     call, verdict = evaluate(call, mode=mode, policy=deps.policy, actor=actor, facts=facts, effect=effect)
     verdict = refuse_unchanged(verdict, call, facts)
     if isinstance(verdict, Refuse):

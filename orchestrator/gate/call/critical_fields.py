@@ -27,7 +27,6 @@ _PEOPLE = frozenset(
     }
 )
 _STAGES = frozenset({"stageid", "statusid"})
-_RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
 _LONGEST_NUMBER = 9
 _TASK_WAITS = "2"
 _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "gate-class-outward"))
@@ -168,20 +167,6 @@ def find_required_funnel(call: Call) -> str:
     )
     staged = any(fields.to_field_key(name, call.entity) in _STAGES for name in names)
     return f"{call.entity}:{_find_category(call)}" if staged and len(_find_category(call)) <= _LONGEST_NUMBER else ""
-
-
-def find_responsible_fields(call: Call, facts: Facts) -> Iterator[tuple[str, object]]:
-    """Yield (name, value) of the fields by which the call changes who is responsible for a record.
-
-    Fields that this program added, and fields that keep their value, are left out.
-    """
-    if call.reads_only:
-        return
-    record = find_current_record(call, facts) if call.spec.verb != "add" else None
-    for name, value in extract_written_fields(call).items():
-        key = fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
-        if key in _RESPONSIBLE and name not in call.system_fields and not has_value(call, name, value, record):
-            yield name, value
 
 
 def _find_category(call: Call) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol, runtime_checkable
 
-from orchestrator.directory.reference_data import Field
+from orchestrator.directory.reference_data import Category, Field, Stage
 from orchestrator.directory.rows import User
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
@@ -222,8 +222,26 @@ class People(Protocol):
         """
 
 
-class Reference(FieldLists, People, Protocol):
-    """Reads the portal's lists of fields and of employees."""
+class ValueLists(Protocol):
+    """Reads the values that a field may have, cached for a while. Each list is read again, once, if `has` returns False for it."""
+
+    async def load_stages(
+        self, entity: str, category: int | None = None, *, has: Callable[[Sequence[Stage]], bool] | None = None
+    ) -> Sequence[Stage]:
+        """Return the stages of a funnel, of the default funnel if none is given; raises bitrix errors."""
+
+    async def load_status_entries(self, book: str, *, has: Callable[[Sequence[Stage]], bool] | None = None) -> Sequence[Stage]:
+        """Return the entries of a CRM status list such as SOURCE; raises bitrix errors."""
+
+    async def load_categories(self, entity: str = "deal", *, has: Callable[[Sequence[Category]], bool] | None = None) -> Sequence[Category]:
+        """Return the funnels of a kind of record; raises bitrix errors."""
+
+    async def load_currency_book(self) -> CurrencyBook:
+        """Return the portal's currencies; raises bitrix errors."""
+
+
+class Reference(FieldLists, People, ValueLists, Protocol):
+    """Reads the portal's lists of fields, of employees and of values."""
 
 
 class Records(Protocol):

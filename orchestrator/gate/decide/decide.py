@@ -18,7 +18,7 @@ from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import ask, refuse, wrap_in_batch
-from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint
+from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint, value_checks
 from orchestrator.gate.decide.foreign_request import reword_refusal
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
@@ -64,10 +64,11 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return refuse("gate-no-user", name=actor.name)
     if call.commands and policy.is_listed(policy.refuse_methods, call.method):
         return refuse("gate-policy-refuses", method=call.method)
+    is_undo = effect.proposed_by == value_checks.UNDO
     found = [
         (leaf, refusal)
         for leaf in call.leaves
-        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts)) is not None
+        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts, is_undo=is_undo)) is not None
     ]
     if found:
         return _select_refusal(call, found, facts)
@@ -202,8 +203,10 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     except Refusal as refusal:
         return call, refusal.verdict
     text = effect.provenance.person_text
-    wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor) or sums.check_currencies(
-        fine, facts, money=policy.money, text=text
+    wrong = (
+        field_checks.find_field_problem(fine, facts=facts, actor=actor)
+        or value_checks.find_value_problem(fine, facts=facts, actor=actor, effect=effect)
+        or sums.check_currencies(fine, facts, money=policy.money, text=text)
     )
     if wrong is not None:
         return fine, wrong

@@ -5,6 +5,7 @@ day, by any person in any conversation. Calls that are known not to have happene
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -20,10 +21,9 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import Ledger, People, Records
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
-from orchestrator.gate.decide import evaluate_rules, field_checks
+from orchestrator.gate.decide import evaluate_rules, field_checks, value_kinds
 from orchestrator.gate.normalize.sums import CURRENCY
 from state.clock import parse_iso
-from state.stored import JsonObject
 
 _LONGEST_ID = 9
 
@@ -35,12 +35,16 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     """
     wanted = find_needed_records(call, actor)
     records = await deps.records.load_records(wanted) if wanted else {}
-    return Facts(
+    facts = Facts(
         records=records,
         first_stages=await _load_first_stages(call, deps.records),
         field_lists=await field_checks.load_field_lists(call, deps.records.reference),
-        dismissed_users=await _find_dismissed(_find_new_responsible(call, actor, records), deps.records.reference),
         by_webhook=deps.is_by_webhook(call),
+    )
+    return replace(
+        facts,
+        value_lists=await value_kinds.load_value_lists(call, facts, deps.records.reference),
+        dismissed_users=await _find_dismissed(_find_new_people(call, actor, facts), deps.records.reference),
     )
 
 
@@ -73,18 +77,13 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
         return frozenset()
 
 
-def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Target, JsonObject | None]) -> frozenset[int]:
-    """Return the ids of users whom the call makes responsible for a record and who were not responsible before.
+def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
+    """Return the ids of users whom the call names for a record and who were not named before.
 
     The requester is left out.
     """
-    facts = Facts(records=records)
-    return frozenset(number for leaf in call.leaves for number in _list_responsible_ids(leaf, facts)) - {actor.bitrix_user_id}
-
-
-def _list_responsible_ids(leaf: Call, facts: Facts) -> Iterator[int]:
-    for _, value in critical_fields.find_responsible_fields(leaf, facts):
-        yield from (int(item) for item in fields.parse_ids(value) if item.isascii() and item.isdecimal() and len(item) <= _LONGEST_ID)
+    found = (number for leaf in call.leaves for _, ids in value_kinds.find_new_people(leaf, facts) for number in ids)
+    return frozenset(int(number) for number in found if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}
 
 
 DAY: Final = timedelta(days=1)

@@ -15,13 +15,17 @@ from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.targets import get_at_path
-from orchestrator.gate.decide import evaluate_rules
+from orchestrator.gate.decide import evaluate_rules, value_kinds
 
 _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
+_RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
 
 
-def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts) -> Refuse | None:
-    """Return the first reason to refuse a call, or one command of a batch; None when there is none."""
+def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, is_undo: bool = False) -> Refuse | None:
+    """Return the first reason to refuse a call, or one command of a batch; None when there is none.
+
+    An undo may put a dismissed employee back among the observers, but not make one responsible again.
+    """
     found = [
         _check_policy(call, policy),
         _check_connection(call, facts),
@@ -31,7 +35,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     ]
     found.append(next(_check_records(call, actor=actor, facts=facts, mode=mode), None))
     found.append(next(_check_linked_records(call, actor=actor, facts=facts, mode=mode), None))
-    found.append(next(_check_people(call, facts), None))
+    found.append(next(_check_people(call, facts, is_undo=is_undo), None))
     return next((refusal for refusal in found if refusal is not None), None)
 
 
@@ -154,14 +158,15 @@ def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode)
     yield from _check_rights(call, call.ties, actor=actor, facts=facts, mode=mode)
 
 
-def _check_people(call: Call, facts: Facts) -> Iterator[Refuse]:
-    """Yield a refusal if the call makes a dismissed employee responsible for a record.
+def _check_people(call: Call, facts: Facts, *, is_undo: bool) -> Iterator[Refuse]:
+    """Yield a refusal if the call names a dismissed employee for a record, for example as the responsible person.
 
     The portal would accept this, and nobody would look after the record.
     """
-    for name, value in critical_fields.find_responsible_fields(call, facts) if facts.dismissed_users else ():
-        for number in sorted(facts.dismissed_users):
-            if str(number) in {item.lstrip("0") for item in fields.parse_ids(value)}:
+    for name, ids in value_kinds.find_new_people(call, facts) if facts.dismissed_users else ():
+        key = fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
+        for number in [] if is_undo and key not in _RESPONSIBLE else sorted(facts.dismissed_users):
+            if str(number) in ids:
                 yield refuse("gate-user-inactive", id=number, field=critical_fields.to_field_code(call, name))
 
 

@@ -52,6 +52,10 @@ _PORTAL_REFUSALS = frozenset(
         "gate-param-reserved",
         "gate-param-missing",
         "gate-param-invalid",
+        "gate-move-funnel",
+        "gate-value-year",
+        "gate-value-stage",
+        "gate-value-choice",
     }
 )
 """The codes of refusals caused by the portal's records and fields; they stay the same under every policy and mode."""
