@@ -122,13 +122,23 @@ async def _build_row_lines(call: Call, record: JsonObject, context: Context, rea
 
 
 async def _divide_people(line: PreviewLine, value: object, old: object, kind: str, context: Context, reader: Reader) -> list[PreviewLine]:
+    """Return the lines of a field with several people; of contacts and companies the first one is the primary one, and is marked."""
     written, held = fields.parse_ids(value), fields.parse_ids(old)
     found = {"added": written - held, "removed": held - written, "kept": written & held}
     lines = []
     for part, ids in found.items():
-        texts = [await format_value(item, kind, context=context, reader=reader) for item in sorted(ids, key=lambda item: (len(item), item))]
+        first = "" if kind == "user" else _find_first(old if part == "removed" else value)
+        texts = []
+        for item in sorted(ids, key=lambda item: (len(item), item)):
+            text = await format_value(item, kind, context=context, reader=reader)
+            texts.append(_PRIMARY[reader.locale].format(name=text) if item == first else text)
         lines += [_build_line(line.field, _PARTS[part][reader.locale].format(name=line.name), "\n".join(texts))] if texts else []
     return lines
+
+
+def _find_first(ids: object) -> str:
+    """Return the first of several ids as text; "" for one or none."""
+    return str(ids[0]) if isinstance(ids, list) and len(ids) > 1 else ""
 
 
 def _divide_texts(line: PreviewLine, locale: Locale) -> list[PreviewLine]:

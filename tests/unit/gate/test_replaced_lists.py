@@ -8,7 +8,7 @@ import pytest
 from bitrix.catalogue.catalogue import Method
 from orchestrator.gate.approve.preview import preview
 from orchestrator.gate.approve.revalidate import build_before_image
-from orchestrator.gate.call import replaced_lists
+from orchestrator.gate.call import fields, replaced_lists
 from orchestrator.gate.call.effect import Ask, Facts
 from orchestrator.gate.call.policy import Policy
 from tests.unit.gate.gate_kit import CONTACT, DEAL, TASK, NoOwnNames, call, catalogue, effect, judged, said
@@ -231,14 +231,25 @@ def test_a_card_that_unlinks_all_does_not_say_that_it_is_final() -> None:
             {"id": 481, "fields": {"CONTACT_IDS": [44, 45]}},
             {**DEAL, "CONTACT_IDS": [43, 44]},
             ("deal", 481),
-            [("Контакты — добавятся", "", "Сидоров"), ("Контакты — исчезнут", "", "Иванов"), ("Контакты — останутся", "", "Петрова")],
+            [
+                ("Контакты — добавятся", "", "Сидоров"),
+                ("Контакты — исчезнут", "", "Иванов (главный в списке)"),
+                ("Контакты — останутся", "", "Петрова (главный в списке)"),
+            ],
+        ),
+        (
+            "crm.deal.update",
+            {"id": 481, "fields": {"CONTACT_IDS": [44, 43]}},
+            {**DEAL, "CONTACT_IDS": [43, 44]},
+            ("deal", 481),
+            [("Контакты — останутся", "", "Иванов\nПетрова (главный в списке)")],
         ),
         (
             "crm.item.update",
             {"entityTypeId": 2, "id": 481, "fields": {"contactIds": [45]}},
             {**DEAL, "contactIds": [43, 44]},
             ("deal", 481),
-            [("Контакты — добавятся", "", "Сидоров"), ("Контакты — исчезнут", "", "Иванов\nПетрова")],
+            [("Контакты — добавятся", "", "Сидоров"), ("Контакты — исчезнут", "", "Иванов (главный в списке)\nПетрова")],
         ),
         (
             "tasks.task.update",
@@ -257,7 +268,7 @@ def test_a_card_that_unlinks_all_does_not_say_that_it_is_final() -> None:
             {"id": 43, "fields": {"COMPANY_IDS": [5, 6]}},
             {**CONTACT, "COMPANY_IDS": [5]},
             ("contact", 43),
-            [("Компании — добавятся", "", "Север"), ("Компании — останутся", "", "Вектор")],
+            [("Компании — добавятся", "", "Север"), ("Компании — останутся", "", "Вектор (главный в списке)")],
         ),
         (
             "tasks.task.update",
@@ -318,3 +329,10 @@ def test_no_row_that_replaces_a_list_is_forgotten() -> None:
     words = ("replaces all", "removes all", "unlinks all")
     rest = {method.name for method in catalogue() if method.note.startswith(words) and not method.replaces and not method.reads_only}
     assert rest == {"crm.calllist.update"}
+
+
+@pytest.mark.parametrize(("kind", "same"), [("contact", False), ("company", False), ("user", True)])
+def test_another_primary_contact_is_a_change(kind: str, same: bool) -> None:  # noqa: FBT001
+    """The same contacts with another one in front are not what the record has already; of people the order means nothing."""
+    assert fields.is_same_value([44, 43], ["43", "44"], kind=kind) is same
+    assert fields.is_same_value([43, 44], ["43", "44"], kind=kind)
