@@ -116,6 +116,8 @@ class Portal:
                 return [{"STATUS_ID": first, "NAME": name, "SORT": "10"}, {"STATUS_ID": last, "NAME": end, "SORT": "20"}]
             case "user.get":
                 return [user(6, "Вера", "Белова"), user(7, "Анна", "Ковалёва"), user(8, "Борис", "Седов"), user(9, "Анна", "Уварова")]
+            case "crm.deal.contact.items.get":
+                return [{"CONTACT_ID": 43, "SORT": 10, "ROLE_ID": 0, "IS_PRIMARY": "Y"}]
             case "crm.timeline.comment.list":
                 return list(self.comments)
             case "crm.timeline.comment.add":

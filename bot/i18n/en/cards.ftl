@@ -159,6 +159,9 @@ changed-field = { $field ->
     [COMPANY_ID] the company changed
     [CONTACT_ID] the contact changed
     [CONTACT_IDS] the contacts changed
+    [COMPANY_IDS] the companies changed
+    [ATTENDEES] the attendees changed
+    [ROWS] the products changed
     [PHONE] the phones changed
     [EMAIL] the e-mail changed
     [PROBABILITY] the probability changed

@@ -238,6 +238,9 @@ gate-field = { $field ->
     [COMPANY_ID] the company
     [CONTACT_ID] the contact
     [CONTACT_IDS] the contacts
+    [ATTENDEES] the attendees
+    [ROWS] the products
+    [COMPANY_IDS] the companies
     [PHONE] the phone
     [EMAIL] the e-mail
     [FM] the phone or e-mail
@@ -252,6 +255,7 @@ gate-add-sum = It sets { gate-field }
 gate-add-person = It goes to another person ({ gate-field })
 gate-add-stage = The record would not start at the first stage
 gate-class-delete = This cannot be undone
+gate-class-unlink = This unlinks everything at once
 gate-class-config = This changes the portal's settings
 gate-class-money = This changes money
 gate-class-outward = Other people will see this
@@ -273,10 +277,6 @@ gate-undo = Undoing puts the former values back
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The request does not name record No. { $id }
 gate-taint-value = The value comes from text in the CRM: { gate-field }
-gate-batch-twice = The same write stands here more than once: { $count } { $count ->
-    [one] repetition
-   *[other] repetitions
-  }
 gate-denied-before = This was denied before: { $by }, { $at }
 
 ## Created without some of its fields
@@ -293,6 +293,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-binding] { gate-binding }
     [gate-class-config] { gate-class-config }
     [gate-class-delete] { gate-class-delete }
+    [gate-class-unlink] { gate-class-unlink }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }

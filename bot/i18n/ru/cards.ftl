@@ -161,6 +161,9 @@ changed-field = { $field ->
     [COMPANY_ID] компания изменилась
     [CONTACT_ID] контакт изменился
     [CONTACT_IDS] контакты изменились
+    [COMPANY_IDS] компании изменились
+    [ATTENDEES] участники изменились
+    [ROWS] товары изменились
     [PHONE] телефоны изменились
     [EMAIL] почта изменилась
     [PROBABILITY] вероятность изменилась

@@ -238,6 +238,9 @@ gate-field = { $field ->
     [COMPANY_ID] компания
     [CONTACT_ID] контакт
     [CONTACT_IDS] контакты
+    [ATTENDEES] участники
+    [ROWS] товары
+    [COMPANY_IDS] компании
     [PHONE] телефон
     [EMAIL] почта
     [FM] телефон или почта
@@ -250,6 +253,9 @@ gate-critical = { $field ->
     [ACCOMPLICES] Меняются { gate-field }
     [AUDITORS] Меняются { gate-field }
     [CONTACT_IDS] Меняются { gate-field }
+    [COMPANY_IDS] Меняются { gate-field }
+    [ATTENDEES] Меняются { gate-field }
+    [ROWS] Меняются { gate-field }
     [OBSERVERS] Меняются { gate-field }
    *[other] Меняется { gate-field }
   }
@@ -258,6 +264,7 @@ gate-add-sum = Указана { gate-field }
 gate-add-person = Назначается другой сотрудник ({ gate-field })
 gate-add-stage = Запись сразу встанет не на первую стадию
 gate-class-delete = Это нельзя отменить
+gate-class-unlink = Это отвяжет всё сразу
 gate-class-config = Это меняет настройки портала
 gate-class-money = Это меняет деньги
 gate-class-outward = Это увидят другие люди
@@ -287,7 +294,6 @@ gate-undo = Отмена возвращает прежние значения
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
 gate-taint-target = В просьбе не названа запись №{ $id }
 gate-taint-value = Значение взято из текста в CRM: { gate-field }
-gate-batch-twice = Одно и то же записано больше одного раза: лишних повторов { $count }
 gate-denied-before = Раньше это отклонили: { $by }, { $at }
 
 ## Создано без части полей
@@ -304,6 +310,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-binding] { gate-binding }
     [gate-class-config] { gate-class-config }
     [gate-class-delete] { gate-class-delete }
+    [gate-class-unlink] { gate-class-unlink }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }

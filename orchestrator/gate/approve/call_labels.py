@@ -54,8 +54,8 @@ async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> JsonObj
 
 
 def _format_change(line: PreviewLine) -> str:
-    before = f"{trim_text(line.before, limit=_VALUE)} → " if line.before else ""
-    return f"{line.name}: {before}{trim_text(line.after, limit=_VALUE)}"
+    old, new = (trim_text(", ".join(value.split("\n")), limit=_VALUE) for value in (line.before, line.after))
+    return f"{line.name}: {old} → {new}" if line.before else f"{line.name}: {new}"
 
 
 def _truncate(items: Sequence[str], most: int) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from bitrix.catalogue.catalogue import ListKind
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
@@ -27,6 +28,7 @@ _PEOPLE = frozenset(
     }
 )
 _STAGES = frozenset({"stageid", "statusid"})
+_LIST_CODES: Mapping[ListKind, str] = {"products": "ROWS", "contacts": "CONTACT_IDS", "companies": "COMPANY_IDS", "people": "ATTENDEES"}
 _LONGEST_NUMBER = 9
 _TASK_WAITS = "2"
 _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "gate-class-outward"))
@@ -90,6 +92,8 @@ def to_field_code(call: Call, name: str) -> str:
 
     The message files in `bot` contain a name for people for each such code.
     """
+    if name in call.spec.replaces:
+        return _LIST_CODES[call.spec.replaces[name]]
     name = call.spec.stands_for.get(name, name)
     entity = call.entities.get(call.entity)
     return entity.by_key.get(fields.to_field_key(name, entity.name), name) if entity else name
@@ -98,7 +102,8 @@ def to_field_code(call: Call, name: str) -> str:
 def _collect_class_reasons(call: Call) -> Iterator[Notice]:
     for letter, code in _CLASS_CODES:
         if letter in call.classes:
-            yield ask(code, method=call.method)
+            unlinks = letter == "D" and bool(call.spec.replaces)  # the former links can be restored
+            yield ask("gate-class-unlink" if unlinks else code, method=call.method)
     if "C" in call.classes:
         code = "gate-binding" if call.method in {"event.bind", "event.unbind"} else "gate-class-config"
         yield ask(code, method=call.method)

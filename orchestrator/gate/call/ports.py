@@ -257,6 +257,9 @@ class Records(Protocol):
         Raises bitrix errors when the portal cannot be read.
         """
 
+    async def load_lists(self, reads: Sequence[tuple[str, JsonObject]]) -> Sequence[Sequence[object]]:
+        """Return the whole list that each of `reads` (method, params) names; raises bitrix errors if one cannot be read as a whole."""
+
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
         """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
 

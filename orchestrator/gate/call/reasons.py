@@ -80,6 +80,7 @@ ASKS: dict[str, str] = {
     "gate-add-person": "the new record names another person ({field}).",
     "gate-add-stage": "the new record does not start at the first stage ({field}).",
     "gate-class-delete": "{method} cannot be undone.",
+    "gate-class-unlink": "{method} unlinks everything at once.",
     "gate-class-config": "{method} changes the configuration of the portal.",
     "gate-class-money": "{method} changes money.",
     "gate-class-outward": "{method} sends something to people.",
@@ -101,7 +102,6 @@ ASKS: dict[str, str] = {
     "gate-taint-prose": "free text of other people was read in this turn.",
     "gate-taint-target": "{entity} {id} was not named by the person.",
     "gate-taint-value": "the value of {field} comes from text of the CRM.",
-    "gate-batch-twice": "{count} commands of the batch repeat another one exactly.",
     "gate-denied-before": "this was denied on {at} by {by}.",
 }
 BATCH_ASKS: dict[str, str] = {"gate-batch-asks": "command {key} ({method}) of the batch: {text}"}

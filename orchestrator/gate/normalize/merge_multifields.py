@@ -13,6 +13,7 @@ from orchestrator.gate.call.effect import BeforeImage, Call, Facts, Target
 from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.reasons import ask, refuse
+from orchestrator.gate.call.replaced_lists import advance_record
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.normalize import batch
 from state.stored import JsonObject
@@ -104,11 +105,13 @@ def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, .
 def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
     """Yield each command of `call` with the facts (data read to check a call) as they will be when the command runs. Never raises.
 
-    In these facts, records have the phones and addresses that the earlier commands of the batch give them.
+    In these facts, records have the phones, addresses and replaced lists that the earlier commands of the batch give them.
     """
     now = facts
     for leaf in call.leaves:
         yield leaf, now
+        if leaf.spec.replaces and leaf.targets and (held := now.records.get(leaf.targets[0])) is not None:
+            now = replace(now, records={**now.records, leaf.targets[0]: advance_record(leaf, held)})
         target = _find_changed_record(leaf)
         record = now.records.get(target) if target else None
         if target is None or record is None:
