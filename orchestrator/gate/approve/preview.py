@@ -361,10 +361,10 @@ def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -
 
 
 def _writes_money(leaf: Call) -> bool:
-    """Return whether the command writes a sum or its currency, or creates or deletes a record that may have one."""
+    """Return whether the command writes a sum or its currency, or deletes a record that may have one."""
     written = critical_fields.extract_written_fields(leaf)
     writes_sum = any(fields.has_field(written, name, leaf.entity) for name in ("OPPORTUNITY", "CURRENCY_ID"))
-    return writes_sum or leaf.spec.verb in {"add", "delete"}
+    return writes_sum or leaf.spec.verb == "delete"
 
 
 async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:

@@ -5,6 +5,8 @@ import { deepLink } from "./links.js";
 import { t } from "./texts.js";
 import { toast } from "./toasts.js";
 
+// A block stands on lines of its own: the line break beside it ends its line and is none of the text around it.
+const BLOCKS = new Set(["blockquote", "expandable_blockquote", "pre"]);
 const PLAIN = { bold: "strong", italic: "em", underline: "u", strikethrough: "s" };
 
 export function renderText(text, entities, onCommand) {
@@ -22,11 +24,13 @@ function pieces(text, entities, start, end, onCommand) {
     const to = Math.min(entity.offset + entity.length, end);
     index += 1;
     if (to <= from) continue;
-    if (from > position) nodes.push(text.slice(position, from));
+    const block = BLOCKS.has(entity.type);
+    const before = text.slice(position, from);
+    if (before) nodes.push(block ? before.replace(/\n$/, "") : before);
     const inner = [];
     while (index < entities.length && entities[index].offset < to) inner.push(entities[index++]);
     nodes.push(wrapped(entity, text.slice(from, to), pieces(text, inner, from, to, onCommand), onCommand));
-    position = to;
+    position = block && text[to] === "\n" ? Math.min(to + 1, end) : to;
   }
   if (position < end) nodes.push(text.slice(position, end));
   return nodes;
