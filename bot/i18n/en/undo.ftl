@@ -1,5 +1,8 @@
 # Undo and history.
 button-undo = ↩ Undo
+# Under an answer that tells of several changes.
+button-undo-of = ↩ Undo: { $name }
+button-undo-several = all changes of the batch ({ $count })
 card-undo = ↩ Put back as it was
 card-undone = ↩ Undone { $on } · { $who }
 undo-shown = Check the card: what will be put back

@@ -1,5 +1,8 @@
 # Undo and history.
 button-undo = ↩ Отменить
+# Under an answer that tells of several changes.
+button-undo-of = ↩ Отменить: { $name }
+button-undo-several = все изменения пакета ({ $count })
 card-undo = ↩ Вернуть, как было
 card-undone = ↩ Отменено { $on } · { $who }
 undo-shown = Проверьте карточку: что вернётся
