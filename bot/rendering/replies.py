@@ -1,5 +1,7 @@
 """Renders replies as text. Pure; of the texts only those of the model are read as markup, and it makes no link of its own."""
 
+from itertools import groupby
+
 from bot.i18n.translate import Translator
 from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
@@ -27,7 +29,9 @@ _PLAIN = frozenset(
         "duplicates-found",
         "duplicate-elsewhere",
         "duplicate-taken",
+        "done-already",
         "made-more",
+        "made-unshown",
         "only-own",
         "mode",
         "status",
@@ -37,6 +41,8 @@ _PLAIN = frozenset(
     }
 )
 """Codes of notices that are not warnings, so that no warning sign is put before them."""
+_MADE = frozenset({"made", "made-not", "made-unshown", "made-more"})
+"""Codes of the lines about changes made without a card, which stand together like a list."""
 _SIGNS = ("⚠️", "⛔")
 """A notice whose text begins with one of these has its warning sign already."""
 
@@ -51,7 +57,9 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
         for title, table in reply.sections
     )
-    blocks.extend(_render_notice(notice, reply, tr) for notice in reply.notices)
+    for is_made, group in groupby(reply.notices, lambda notice: notice.code in _MADE):
+        said = [_render_notice(notice, reply, tr) for notice in group]
+        blocks.extend([join_blocks(said, "\n")] if is_made else said)
     return join_blocks(blocks, "\n\n")
 
 
@@ -75,7 +83,7 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
         lines = [build_spans("• ", render_planned_call(preview, method, tr)) for preview, method in calls]
         return build_spans(format_bold(tr.translate("shadow-plan")), "\n", join_blocks(lines, "\n"))
     if notice.code == "made":
-        before, name, after = tr.translate_notice(notice).rpartition(str(notice.args.get("name") or "\0"))
+        before, name, after = tr.translate_notice(notice).partition(str(notice.args.get("name") or "\0"))
         return build_spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
     if notice.code in _PLAIN:
         return build_spans(tr.translate_notice(notice))

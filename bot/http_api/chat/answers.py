@@ -31,6 +31,8 @@ WANTED: Final = frozenset({"AnswerGiven", "CallSucceeded", "ConfirmationRequeste
 _PAGE: Final = 100
 BeforeImages = Mapping[str, Mapping[str, JsonObject]]
 """By confirmation id: the before-images of a card, that is, the records it changes as they were when it was made."""
+_MADE: Final = frozenset({"made", "made-not", "made-unshown"})
+"""The codes of the lines about changes made without a card; a batch has one for each of its commands."""
 _RECORDS: Final = ("deal", "contact", "company", "task")
 
 
@@ -187,12 +189,17 @@ def _select_changes(happened: Sequence[Event]) -> list[CallSucceeded]:
 
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
-    """Return effect id (id of a change) → (sentence about it, address of its record in the portal or ""), from the reply's notices."""
-    made = [notice for notice in reply.notices if notice.code == "made"]
+    """Return effect id (id of a change) → (sentences about it, address of its record in the portal or ""), from the reply's notices."""
+    made = [notice for notice in reply.notices if notice.code in _MADE]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
     made += [Notice.model_validate(call) for call in calls]
-    named = ((notice.args, tr.translate_notice(notice)) for notice in made)
-    return {str(args["effect_id"]): (words, str(args.get("url") or "")) for args, words in named if args.get("effect_id")}
+    found: dict[str, tuple[str, str]] = {}
+    for notice in made:
+        effect_id = str(notice.args.get("effect_id") or "")
+        words, url = found.get(effect_id, ("", ""))
+        said = tr.translate_notice(notice)
+        found[effect_id] = (f"{words}; {said}" if words else said, url or str(notice.args.get("url") or ""))
+    return {effect_id: told for effect_id, told in found.items() if effect_id}
 
 
 def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
