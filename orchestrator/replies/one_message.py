@@ -49,7 +49,7 @@ def _list_made_words(made: list[Notice]) -> Iterator[str]:
 
 
 def _list_card_words(reply: Reply, context: Context) -> Iterator[str]:
-    """Yield the titles, names of fields and values that the cards of the reply show."""
+    """Yield the titles, numbers, names of fields and values that the cards of the reply show."""
     entries = context.state.cards
     for confirmation_id in reply.confirmations:
         if confirmation_id in entries:
@@ -59,6 +59,6 @@ def _list_card_words(reply: Reply, context: Context) -> Iterator[str]:
 
 
 def _list_part_words(part: PreviewPart) -> Iterator[str]:
-    yield part.title
+    yield f"{part.title} {part.id or ''}"
     for line in part.lines:
         yield from (line.name, line.before, line.after)

@@ -10,8 +10,10 @@ card-group-rest = { $kinds } other { $kinds ->
   } ({ $count })
 details-why = Why I ask
 details-asked = Asked by { $who }
-card-asked-by = Asked by { $who } · until { $until }
-card-waits-for-lead = Waiting for the lead ({ $who }) until { $until }
+card-asked-by = Asked by { $who } · answer by { $until }, then the card closes
+# In the list of open cards.
+pending-asked-by = Asked by { $who } · answer by { $until }
+card-waits-for-lead = Waiting for the lead ({ $who }) until { $until }, then the card closes
 card-risk = { $level ->
     [high] 🔴 Dangerous.
     [mid] 🟠 Careful.

@@ -12,8 +12,10 @@ card-group-rest = ещё { $kinds } { $kinds ->
   } ({ $count })
 details-why = Почему спрашиваю
 details-asked = Просит { $who }
-card-asked-by = Просит { $who } · до { $until }
-card-waits-for-lead = Ждёт руководителя ({ $who }) до { $until }
+card-asked-by = Просит { $who } · ответ до { $until }, потом карточка закроется
+# В списке открытых карточек.
+pending-asked-by = Просит { $who } · ответ до { $until }
+card-waits-for-lead = Ждёт руководителя ({ $who }) до { $until }, потом карточка закроется
 card-risk = { $level ->
     [high] 🔴 Опасно.
     [mid] 🟠 Внимание.
