@@ -27,6 +27,7 @@ card-sum = In total { $sum }
 card-took = {" "}in { $seconds } s
 card-number = Record #{ $number }
 card-undo-until = Can be taken back until { $until }
+card-undo-ask-until = Only a lead can take it back, until { $until }
 card-failed-one = ⚠️ { $what }: { $text }
 card-moved = ↓ This card is below now
 card-file = What will change

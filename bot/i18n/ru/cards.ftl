@@ -29,6 +29,7 @@ card-sum = На сумму { $sum }
 card-took = {" "}за { $seconds } с
 card-number = Запись №{ $number }
 card-undo-until = Отменить можно до { $until }
+card-undo-ask-until = Вернуть может только руководитель, до { $until }
 card-failed-one = ⚠️ { $what }: { $text }
 card-moved = ↓ Эта карточка теперь ниже
 card-file = Что изменится

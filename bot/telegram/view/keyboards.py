@@ -154,7 +154,8 @@ def _build_settled_rows(view: CardView, tr: Translator) -> Buttons:
     if card.status == "unknown":
         return [[_build_button(tr.translate("button-check"), CheckClick(confirmation_id=card.confirmation_id))]]
     if card.status == "executed" and card.undo_until:
-        return [[_build_button(tr.translate("button-undo"), ActionClick(words=("undo", card.effect_id)))]]
+        code = "button-undo-ask" if card.undo_by_lead else "button-undo"
+        return [[_build_button(tr.translate(code), ActionClick(words=("undo", card.effect_id)))]]
     if may_repeat(card):
         code = "button-ask-again" if card.status == "expired" else "button-repeat"
         return [[_build_button(tr.translate(code), ActionClick(words=("again", card.confirmation_id)))]]

@@ -116,7 +116,7 @@ def build_current_card(entry: Card, session: Session, tools: Tools) -> OutboxRow
     It has the undo button if undo is still possible: drawing the card without it would remove it.
     """
     deps, entries = tools.gate.deps, session.state.cards
-    body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
+    body = undo_policy.add_undo_status(entry, entries, now=session.now, deps=deps)
     return outbox.build_card_row(session.key, body, session.now)
 
 
