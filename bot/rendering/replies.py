@@ -6,7 +6,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
-from orchestrator.domain.outputs import Notice, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, Notice, Reply, Table, Text
 
 MAX_ROWS = 30
 _PLAIN = frozenset(
@@ -41,7 +41,7 @@ _PLAIN = frozenset(
     }
 )
 """Codes of notices that are not warnings, so that no warning sign is put before them."""
-_MADE = frozenset({"made", "made-not", "made-unshown", "made-more"})
+_MADE = MADE_CODES | {"made-more"}
 """Codes of the lines about changes made without a card, which stand together like a list."""
 _SIGNS = ("⚠️", "⛔")
 """A notice whose text begins with one of these has its warning sign already."""

@@ -1,7 +1,7 @@
 """What a turn says to a person: notices, texts, tables, buttons. The rendering code in `bot` turns them into messages."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -76,6 +76,10 @@ class Reply(Frozen):
     def text(self) -> str:
         """The text parts joined, without lists and notices."""
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+MADE_CODES: Final = frozenset({"made", "made-not", "made-unshown"})
+"""The codes of the notices that each tell one change made without a card, or one command of a batch that failed; `effect_id` names it."""
 
 
 def build_reply(*notices: Notice, text: str = "") -> Reply:

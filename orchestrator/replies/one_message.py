@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview, PreviewPart
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.outputs import Notice, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, Notice, Reply, Table, Text
 from orchestrator.gate.call import reminders
 from orchestrator.language.restatement import drop_restatements
 from orchestrator.runtime.turn_context import Context
 
 WAITING = "waiting-on-card"
 """The code of the sentence beside a text that the model wrote before it knew that a person would be asked."""
-MADE_CODES = frozenset({"made", "made-not", "made-unshown"})
-"""The codes of the lines about changes made without a card."""
 
 
 def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:

@@ -13,7 +13,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.outputs import File, Notice, Reply
+from orchestrator.domain.outputs import MADE_CODES, File, Notice, Reply
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
@@ -31,8 +31,6 @@ WANTED: Final = frozenset({"AnswerGiven", "CallSucceeded", "ConfirmationRequeste
 _PAGE: Final = 100
 BeforeImages = Mapping[str, Mapping[str, JsonObject]]
 """By confirmation id: the before-images of a card, that is, the records it changes as they were when it was made."""
-_MADE: Final = frozenset({"made", "made-not", "made-unshown"})
-"""The codes of the lines about changes made without a card; a batch has one for each of its commands."""
 _RECORDS: Final = ("deal", "contact", "company", "task")
 
 
@@ -190,7 +188,7 @@ def _select_changes(happened: Sequence[Event]) -> list[CallSucceeded]:
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
     """Return effect id (id of a change) → (sentences about it, address of its record in the portal or ""), from the reply's notices."""
-    made = [notice for notice in reply.notices if notice.code in _MADE]
+    made = [notice for notice in reply.notices if notice.code in MADE_CODES]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
     made += [Notice.model_validate(call) for call in calls]
     found: dict[str, tuple[str, str]] = {}
