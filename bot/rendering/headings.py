@@ -1,4 +1,7 @@
-"""Renders what a call does: the heading of a card, for a batch with how many records of which kind, and one change of a field. Pure."""
+"""Renders in words what a call does: the heading of its card, and the change of one field. Pure.
+
+The heading of a batch says how many records of which kind it changes.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,7 +17,7 @@ MAX_FIELDS: Final = 3
 
 
 def format_change(line: PreviewLine, *, named: bool = False) -> str:
-    """Return "old → new" in one line, or only the new value if there was none before; with `named` after the field's name."""
+    """Return "old → new" in one line, or only the new value if there was none before; if `named`, "field: " stands in front."""
     before, after = (", ".join(value.split("\n")) for value in (line.before, line.after))
     change = f"{before} → {after}" if before else after
     return f"{line.name}: {change}" if named else change
@@ -56,7 +59,10 @@ def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
 
 
 def _name_fields(changes: Sequence[PreviewPart]) -> str:
-    """Return the fields that all changes of existing records write, after a colon; "" if there are too many to name."""
+    """Return the names of the fields that the updates of a batch write, such as ": ответственный, сумма".
+
+    Returns "" if they write more than `MAX_FIELDS` fields, or if a change is not an update.
+    """
     names = list(dict.fromkeys(line.name for item in changes for line in item.lines))
     if not names or len(names) > MAX_FIELDS or any(item.verb != "update" for item in changes):
         return ""

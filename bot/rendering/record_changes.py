@@ -19,7 +19,7 @@ _VALUE: Final = 120
 
 
 class HistoryButton(NamedTuple):
-    """A button that shows another page of a history: its label, and the words of its callback data."""
+    """A button that shows another page of a history: its label, and the `words` (handler, then its arguments) that a click sends back."""
 
     text: str
     words: tuple[str, ...]
