@@ -282,7 +282,7 @@ def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
 
 
 def _is_about_portal(code: str) -> bool:
-    """Return whether the code of a recorded refusal has its cause in the portal, so that the refusal would occur under any rules."""
+    """Return whether a recorded refusal with this code was caused by the portal's data or answer, and so would occur under any rules."""
     return code in _PORTAL_REFUSALS or not code.startswith("gate-")
 
 
@@ -298,7 +298,8 @@ def _find_missing_facts(case: _Case, verdict: Ask) -> str:
 def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
     """Return whether the step might need no card (question to a person) if the unrecorded values of its records were known.
 
-    `codes` are the reasons for the card. One of them must depend on those values, and each of the others on something not recorded.
+    `codes` are the reasons for the card. At least one of them must depend on those values. The others must depend on them too, or on which
+    text of other people the model had read, if that was not recorded.
     """
     by_value = ("gate-critical" in codes and bool(case.unread)) or "gate-add-stage" in codes
     return by_value and (codes <= _VALUE_REASONS or not case.taint_known)
