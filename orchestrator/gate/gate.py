@@ -120,7 +120,7 @@ class Gate:
     def deps(self) -> GateDeps:
         """The dependencies of the gate, for features built on it.
 
-        Undo, for example, reads and names records with them as cards do.
+        The feature that undoes calls, for example, uses them to read records and to find names, as the gate does for cards.
         """
         return self._deps
 

@@ -157,7 +157,10 @@ def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[
 
 
 def _collect_loss_reasons(call: Call, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Yield what the person loses by the call: sight of the records that it hands to others. It is said on the card, and asks for none."""
+    """Yield a notice if the person may no longer touch some records after the call, because it gives them to other owners.
+
+    The notice is added to a card that is needed for other reasons. By itself it is no reason to ask for a confirmation.
+    """
     lost = find_lost_records(call, facts.records, actor)
     if lost:
         kinds = {target[0].partition(":")[0] for target in lost}
