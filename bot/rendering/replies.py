@@ -3,6 +3,8 @@
 Only texts of the model are read as Markdown.
 """
 
+import re
+
 from bot.i18n.translate import Translator
 from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
@@ -10,6 +12,8 @@ from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
 
 MAX_ROWS = 30
+_NUMBER = re.compile(r"№[0-9]+", re.ASCII)
+"""What stands in place of a title that is not known; it gets no quotes."""
 _PLAIN = frozenset(
     {
         "chosen",
@@ -114,4 +118,5 @@ def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
     words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
     if not preview.title:
         return build_spans(words)
-    return build_spans(words, " ", Span(format_title(preview.title), url=preview.url))
+    title = preview.title if _NUMBER.fullmatch(preview.title) else format_title(preview.title)
+    return build_spans(words, " ", Span(title, url=preview.url))
