@@ -6,7 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
+from bitrix.catalogue.catalogue import Method
 from orchestrator.gate.approve.param_words import ParamWords, find_common_words, find_param_words
+from orchestrator.gate.call import fields
 from tests.unit.gate.gate_kit import LEAD, NAMED, catalogue, effect, judged, said
 from tests.unit.gate.reading_kit import LOCALES, Drawn, draw, load_calls, open_portal
 from tests.unit.gate.sandbox_kit import Desk
@@ -18,6 +20,26 @@ FAMILIES = sorted({name.partition(".")[0] for name in WRITES})
 def test_every_write_of_the_catalogue_has_a_realistic_call() -> None:
     """A new row without one is noticed, and so is a call of a row that is gone."""
     assert sorted(load_calls()) == WRITES
+
+
+def test_every_parameter_that_the_catalogue_lists_has_words() -> None:
+    """Also those that no realistic call happens to use."""
+    unnamed = {
+        f"{row.name} {name}"
+        for row in catalogue()
+        if not row.reads_only and row.name != "batch"
+        for path in (*row.required, *row.params, *row.critical)
+        for name in path.split(".")
+        if name not in {"*", row.fields_at, *row.target}
+        and f"@{name}" != row.target_entity
+        and not _has_words(row, row.stands_for.get(name, name))
+    }
+    assert unnamed == set()
+
+
+def _has_words(row: Method, name: str) -> bool:
+    info = fields.find_field_info(catalogue().entities.get(row.entity.partition(":")[0]), name)
+    return bool(info or find_param_words(row.name, row.entity, name) or find_common_words(name))
 
 
 @pytest.mark.req("S004-30")
