@@ -60,7 +60,11 @@ def parse_number(value: object) -> float | None:
 
 
 def parse_reset_time(data: Mapping[str, Any]) -> datetime | None:
-    """Return the time at which the portal next frees part of a method's time budget (`operating_reset_at`); None if `data` has none."""
+    """Return when the portal next frees part of a method's time budget (`operating_reset_at`); None if `data` has no such time.
+
+    The time budget is the running time that the portal allows a method within ten minutes. `data` is a part of an answer: its times or an
+    error.
+    """
     reset = parse_number(data.get("operating_reset_at"))
     try:
         return datetime.fromtimestamp(reset, UTC) if reset else None

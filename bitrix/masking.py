@@ -107,7 +107,7 @@ def is_free_of_secrets(document: str) -> bool:
 
 
 def mask_value(value: Any) -> Any:
-    """Return a copy of JSON-like data with secrets hidden: values with a secret key, and secrets inside any string.
+    """Return a copy of JSON-like data with secrets hidden: values whose key names a secret, and secrets inside any string.
 
     Parts that are nested too deeply are hidden completely.
     """

@@ -92,9 +92,10 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
     """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
-    `trouble` tells a session that nothing can be stored, `partial` passes on a turn's progress, and `present` returns an actor with the
-    present rights. `audience` and `members` find the people who use the bot, `files` downloads what they send, and `ears` is told how the
-    calls of the portal and the model end. Raises SettingsError for missing settings (S004-67).
+    The orchestrator calls `trouble` to tell a session that nothing can be stored, and `partial` to show a session the progress of its
+    running turn (processing of a message). `present` returns an actor with the rights that the person has now. `audience` and `members`
+    find the people who use the bot, and `files` downloads what they send. `ears` records how each call to the portal and to the model
+    ended. Raises SettingsError for missing settings (S004-67).
     """
     clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
     auth = build_portal_auth(settings, store, clock.now)
@@ -143,9 +144,10 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     members: Members | None = None,
     ear: VoiceInput | None = None,
 ) -> Orchestrator:
-    """Build the orchestrator with the given portal and model clients; the other arguments are those of `build_orchestrator`.
+    """Build the orchestrator with the given portal and model clients.
 
-    Benchmarks and tests call it with clients that have transports of their own.
+    `ear` handles voice messages; without it they are not handled. The other arguments are those of `build_orchestrator`, which calls this
+    function. Benchmarks and tests call it with clients that have transports of their own.
     """
     policy, catalogue = load_rules(settings)
     reads = PortalReader(client, catalogue, clock)
@@ -198,7 +200,8 @@ async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
     """Open the database, migrate it to the current schema, and close it at the end of the block.
 
     Raises SettingsError if it cannot be opened. A lock file ensures that only one process at a time uses the embedded database. Leases (a
-    process's claims on sessions) that are found there were left by a process that has ended, so they are expired at once.
+    process's claims on sessions) that an embedded database holds when it is opened were therefore left by a process that has ended, and are
+    expired at once.
     """
     with contextlib.ExitStack() as stack:
         embedded = settings.database_url is None
@@ -245,7 +248,7 @@ def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
 
 
 def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:
-    """Build the rate limiter of portal calls, whose level is shared by all processes through `store`.
+    """Build the rate limiter of portal calls; it counts the calls of all processes together, in a counter that is kept in `store`.
 
     All clients of a process must use the same limiter, because the portal counts their calls together.
     """
@@ -254,7 +257,7 @@ def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Cl
 
 
 def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Callable[[Mode], str]:
-    """Return a function from mode to the description of the portal's methods for the model's prompt.
+    """Return a function that describes the portal's methods for the model's prompt, as they are allowed in a given safety mode.
 
     Descriptions are cached by mode and policy.
     """
@@ -273,7 +276,7 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Calla
 
 
 def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """Return, by name, the read-only functions with which an engine looks up records, people, links and the time.
+    """Return a mapping of name → read-only function, with which an engine looks up records, people, links and the time.
 
     An engine plans the answer to a message.
     """

@@ -24,7 +24,8 @@ _SET_BY_THE_WIRE = frozenset({b"content-length", b"transfer-encoding"})
 def build_transport(address: str, *, connections: int = 0, kept: float) -> httpx.AsyncBaseTransport | None:
     """Return a transport with at most `connections` connections (0: any number); an unused one is closed after `kept` seconds.
 
-    Returns None if the environment configures proxies; httpx then uses its own transport.
+    `address` is the URL of the server that the transport will call. Returns None if the environment configures proxies and the server is
+    not on this machine; httpx then uses its own transport.
     """
     url = httpx.URL(address)
     if not LOOPBACK.fullmatch(url.host) and urllib.request.getproxies().keys() & {"http", "https", "all"}:
@@ -44,7 +45,10 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     """An httpx transport over aiohttp. Raises httpx's errors; use it only in the event loop in which its first request was made."""
 
     def __init__(self, *, connections: int, kept: float, secure: bool) -> None:
-        """Create the transport; connections are opened when requests need them."""
+        """Create the transport; connections are opened when requests need them, at most `connections` at once (0: any number).
+
+        An unused connection is closed after `kept` seconds. `secure` says whether the connections use TLS.
+        """
         self._connections = connections
         self._keep_alive = kept
         self._context: ssl.SSLContext | bool = _load_ssl_context() if secure else True

@@ -50,7 +50,10 @@ _DELIVERY_TIMEOUT = 5.0
 
 
 async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError if it cannot start."""
+    """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError if it cannot start.
+
+    `ready` is called once when everything has been started.
+    """
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     access = load_access(settings.access_file)
     if settings.openai_api_key is None:

@@ -15,7 +15,8 @@ OPEN_STATUSES = frozenset({"requested", "approved", "unknown"})
 class Card(Stored):
     """One confirmation card with its call, its status and the decision about it.
 
-    If the journal has the decision but not the event that requested the card, only the fields that the decision repeats are set.
+    If the journal has the decision about the card but not the event that requested the card, only the fields that the decision's event
+    contains are set.
     """
 
     confirmation_id: str
@@ -93,7 +94,9 @@ class Card(Stored):
     """The record that the call created: "deal:512"."""
 
     undo_until: str = ""
-    """Until when the call can be undone. This and the next two fields are only set on a card that is about to be shown, never stored."""
+    """Until when the call can be undone. This and the next three fields are only set on a card that is about to be shown, never stored."""
+    undo_by_lead: bool = False
+    """Whether only a lead (head of sales) can undo it, because the requester has handed the record away."""
     undone_at: str = ""
     undone_by: str = ""
 

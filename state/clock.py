@@ -81,7 +81,10 @@ _ELAPSING: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 def measure_mark_age(mark: str, boot: str, elapsed: float) -> timedelta | None:
-    """Return the time from `mark` to `elapsed`; None if the mark is from another boot or is invalid."""
+    """Return the time since `mark` was made; None if `mark` is from another boot than `boot` or is invalid.
+
+    `elapsed` is the time now, in seconds since that boot.
+    """
     made, _, at = mark.partition(" ")
     return timedelta(seconds=elapsed - float(at)) if at and made == boot else None
 

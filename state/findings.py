@@ -10,7 +10,10 @@ or database does not open; inconsistent: intact, but two places contradict each 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing a check found. `place` is a stream or a user's log; `file` and `offset` (bytes) give its place on disk, if known."""
+    """One thing that a check found in a stream or a user's log, which `place` names.
+
+    `file` and `offset` (bytes) say where on disk it is, if known.
+    """
 
     kind: FindingKind
     place: str

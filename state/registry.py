@@ -42,7 +42,7 @@ class JoinedPerson(Stored):
 
 @dataclass(slots=True, kw_only=True)
 class Registry:
-    """Everybody's invitations, access, preferences and requests. All times are ISO 8601."""
+    """Everybody's invitations, access and preferences, and the strangers who asked for access. All times are ISO 8601."""
 
     invited: dict[str, Invitation] = field(default_factory=dict)
     """Open invitations by the fingerprint of their link."""

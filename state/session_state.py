@@ -1,7 +1,7 @@
 """The types of a session's state, which is computed by applying the session's events in order.
 
 The state holds what the model is told about its work, and the data of each feature, such as reminders. Only the folds in `state/events`
-change it, in place; everybody else only reads it.
+(the functions that apply events) change it, in place; everybody else only reads it.
 """
 
 from dataclasses import dataclass, field
@@ -75,7 +75,7 @@ class AwaitedDenial(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCall(Stored):
-    """A call whose intent (CallStarted) is stored, and whose outcome is not stored yet."""
+    """A call that was started (its event CallStarted is stored) and whose outcome is not stored yet."""
 
     effect_id: str
     method: str
@@ -95,7 +95,7 @@ class UnknownCall(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTurn(Stored):
-    """The turn that is under way."""
+    """The turn that is under way, that is, the input that is being processed."""
 
     turn_id: str
     started: str = ""
@@ -130,7 +130,10 @@ class CardEdit(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortalState(Stored):
-    """What the bot knows about records of the portal (Bitrix24) that it watches; only the portal's own session has it."""
+    """What the bot knows about those records of the portal (Bitrix24) of whose changes it tells people.
+
+    Only the portal's own session has it.
+    """
 
     due: dict[str, dict[str, str]] = field(default_factory=dict)
     """The records that changed and were not read since → {action, ts}: what happened, and the time of the first event about it."""
@@ -147,7 +150,7 @@ def _no_objects() -> dict[str, Any]:
 
 @dataclass(slots=True)
 class AgentState:
-    """The model's work in a session so far, which the model is told in each prompt; `agent_state` of seed 004 (S004-13)."""
+    """The model's work in a session so far, which the model is told in each prompt; called `agent_state` in the requirements (S004-13)."""
 
     goals: list[str] = field(default_factory=list)
     done: list[dict[str, Any]] = field(default_factory=list)
@@ -251,7 +254,7 @@ class SessionState:
 
     @property
     def turn_id(self) -> str:
-        """The id of the turn under way, "" between turns."""
+        """The id of the turn (processing of an input) that is under way, "" between turns."""
         return self.turn.turn_id if self.turn else ""
 
     @property

@@ -18,7 +18,10 @@ _PATH = re.compile(r"(/rest/[0-9]+/[A-Za-z0-9_-]+)/?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The credential of one request: the access token of an application; None for a webhook, whose address is its credential."""
+    """The credential of one request.
+
+    `access` is the access token of an application. It is None for a webhook, because the address of a webhook is its credential.
+    """
 
     access: SecretStr | None = None
     new: bool = field(default=False, compare=False)
@@ -51,7 +54,7 @@ class Auth(Protocol):
 
     @property
     def is_application(self) -> bool:
-        """Whether calls run in the context of an application, which event subscriptions need."""
+        """Whether calls are made as an application of the portal, not by a webhook; only an application can subscribe to events."""
 
     @property
     def setting(self) -> str:

@@ -227,7 +227,10 @@ class Application:
         return self._pick_refresh_token(StoredPair.read(await self._store.load(self._name))) != spent
 
     def _pick_refresh_token(self, kept: StoredPair) -> SecretStr:
-        """Return the refresh token for the next renewal: that of the stored pair, or the one from the settings. It works only once."""
+        """Return the refresh token for the next renewal: that of the stored pair `kept`, else the one from the settings.
+
+        Each refresh token works only once.
+        """
         return kept.pair.refresh if kept.pair is not None else self._first
 
 

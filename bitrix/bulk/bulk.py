@@ -26,10 +26,10 @@ async def list_all(
 ) -> AsyncGenerator[Any, None]:
     """Yield every row of a list once, in order of id if possible. Only a few batches are in memory at a time.
 
-    A list in `LISTS`, or one whose id field is named in `id_field`, is read in ranges of ids. Any other list is read by offset: if rows are
-    added or removed meanwhile, a row may come twice or be missed. Raises ValueError for parameters that reading by id does not allow
-    (another order, `start`). Raises `Refused`, `NotSent`, and `OutcomeUnknown` if rows may be missing or `deadline` has passed. Close the
-    generator with `aclosing`.
+    A list method named in `bitrix.bulk.lists.LISTS`, or one whose id field is named in `id_field`, is read in ranges of ids. Any other list
+    is read by offset: if rows are added or removed meanwhile, a row may come twice or be missed. Raises ValueError for parameters that
+    reading by id does not allow (another order, `start`). Raises `Refused`, `NotSent`, and `OutcomeUnknown` if rows may be missing or the
+    option `deadline` (see `BulkOptions`) has passed. Close the generator with `aclosing`.
     """
     ids = IdList(id_field, id_field) if id_field is not None else LISTS.get(method.lower())
     sender = Sender(client=client, **terms)
@@ -73,11 +73,12 @@ class GetOutcome:
 
 
 async def call_all(client: BitrixClient, steps: Steps, **terms: Unpack[BulkOptions]) -> AsyncGenerator[ItemOutcome, None]:
-    """Make many calls in batches, and yield one outcome per step, in the order of the steps.
+    """Make many calls in batches, and yield one outcome per step (call), in the order of the steps.
 
     A step is sent again only if a limit of the portal proves that it did not run. Several batches of 50 run at once, so the steps are not
-    executed in their order; steps that depend on each other need separate calls. Nothing more is sent after `deadline`, after `stop` is
-    set, or once the portal has lost three answers in a row or refuses the webhook.
+    executed in their order; steps that depend on each other need separate calls. Nothing more is sent after the option `deadline` has
+    passed or `stop` is set (see `BulkOptions`), once the answers to three batches in a row were lost, or once the portal refuses the
+    webhook.
 
     `steps` is read only as needed. An error that it raises comes after the outcomes of the steps already sent. Network errors are not
     raised but reported in outcomes. Close the generator with `aclosing`: this cancels running batches, and outcomes not yet yielded are

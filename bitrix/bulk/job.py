@@ -27,10 +27,11 @@ _SERVER_FAULTS = frozenset({"INTERNAL_SERVER_ERROR", "ERROR_UNEXPECTED_ANSWER"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemOutcome:
-    """The outcome of the step with the number `index`.
+    """The outcome of the step (call) with the number `index`.
 
     `done`: the portal answered `result`. `refused`: the portal answered an error and changed nothing. `unknown`: the step was sent, but the
-    answer was lost or does not mention it, so its effect must be looked up. `not_sent`: the step was not executed and may be sent again.
+    answer was lost, does not mention the step or reports a fault of the server, so the caller must look up whether the step was executed.
+    `not_sent`: the step was not executed and may be sent again.
     """
 
     index: int
@@ -68,7 +69,7 @@ class Job:
         self._shut: BitrixError | None = None
 
     def count_allowed(self) -> int:
-        """Return how many batches may be under way now."""
+        """Return how many batches may be under way now: one before the first answer and after a lost answer, else `in_flight`."""
         return self._allowed
 
     async def generate_batches(self, steps: Steps) -> AsyncGenerator[Coroutine[Any, Any, list[ItemOutcome]], None]:
@@ -112,9 +113,9 @@ class Job:
         return self._shut
 
     async def _send_once(self, items: Sequence[_Item]) -> tuple[list[ItemOutcome], BitrixError | None]:
-        """Send one batch; return (outcomes of the steps whose result is known, limit of the portal or None).
+        """Send one batch; return (outcomes of the steps whose result is known, error of a limit of the portal or None).
 
-        If a limit kept some steps from running, it is returned as an error, and these steps have no outcome yet.
+        If a limit kept some steps from running, its error is returned, and these steps have no outcome yet.
         """
         try:
             answer = await self._send("batch", {"halt": 0, "cmd": {item.command.key: item.text for item in items}})

@@ -18,8 +18,8 @@ _OURS = frozenset({"filter", "order", "select", "start"})
 class IdQuery:
     """Builds the commands for reading one list in ranges of ids.
 
-    Raises ValueError for an order other than by id, a `start`, an OR at the top of the filter, or bounds of the id that are not numbers. If
-    `params` has a `select`, the id field is added to it.
+    Raises ValueError for an order other than by id, a parameter `start` (an offset), an OR at the top of the filter, or bounds of the id
+    that are not numbers. If `params` has a `select`, the id field is added to it.
     """
 
     def __init__(self, method: str, params: Mapping[str, Any], ids: IdList) -> None:

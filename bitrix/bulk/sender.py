@@ -42,7 +42,8 @@ class BulkOptions(TypedDict, total=False):
 
     `in_flight` is the greatest number of batches that run at once. `deadline` is a time on the clock of the event loop, as for
     `asyncio.timeout_at`. Once `stop` is set, nothing more is sent, and running requests are awaited. `on_progress` is called after each
-    portion and must not raise. `pause` is called with the seconds to wait after a limit of the portal has refused something.
+    portion and must not raise. `pause` is the function that waits the given number of seconds after a limit of the portal has refused
+    something.
     """
 
     priority: Priority

@@ -1,8 +1,8 @@
 """Reads a list in ranges of ids, in batches and without offsets, so that every row comes once and in order. Only for reads.
 
 The first batch reads pages from the lowest id upwards, and the one page with the highest ids. The ids in between are divided into windows
-(ranges of ids), and several windows are read at once. In a batch, each page begins behind the last id of the page before it. It is not
-documented what happens behind a page with fewer than 50 rows, so nothing behind such a page is used, and every id is checked.
+(ranges of ids), and several windows are read at once. In a batch, each page begins after the last id of the page before it. Bitrix24 does
+not document what the pages after one with fewer than 50 rows hold, so those pages of the batch are not used, and every id is checked.
 """
 
 import asyncio
@@ -86,9 +86,9 @@ class _WindowQueue:
         self._in_flight = in_flight
 
     def fill(self) -> None:
-        """Start reading the lowest gaps, as far as the limits on running and waiting windows allow.
+        """Start reading the lowest gaps, as long as not too many windows are being read or wait to be yielded.
 
-        A gap in first place is always started, since all later rows have to wait for it.
+        If the first range is a gap, its reading is always started, since all later rows have to wait for it.
         """
         allowed = self._in_flight if self._density.is_reliable else 1
         place = 0
@@ -107,7 +107,10 @@ class _WindowQueue:
             place += 1
 
     def split(self) -> None:
-        """Update the density from windows that were read, and insert a gap behind each for the ids that it did not cover."""
+        """Evaluate the windows that were read since the last call: update the density (rows per id), and queue the ids still to be read.
+
+        Behind a window that had more rows than one batch can hold, the rest of its ids is inserted as a gap.
+        """
         parts: deque[Gap | _Window] = deque()
         for part in self.parts:
             rest = None
@@ -132,14 +135,14 @@ class _WindowQueue:
 
 
 class _Reader:
-    """Sends the batches of one walk and checks the answers."""
+    """Sends the batches for reading one list in ranges of ids, and checks the answers."""
 
     def __init__(self, sender: Sender, query: IdQuery) -> None:
         self._sender = sender
         self._query = query
 
     async def begin(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density]:
-        """Read both ends of the list; return (lowest rows, highest rows, gap between them or None, density of the ids).
+        """Read both ends of the list; return (lowest rows, highest rows, gap between them or None, density: rows per id).
 
         `pages` is the number of pages to read from the lowest id upwards.
         """
@@ -149,7 +152,7 @@ class _Reader:
         raise build_inconsistency_error("ends before its greatest id")
 
     async def _probe_ends(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density] | None:
-        """Return the same as `begin`; None if the pages from the lowest id end before the highest ids.
+        """Return the same as `begin`; None if the pages read upwards ended the list although the page read downwards has higher ids.
 
         This happens if rows are deleted meanwhile, so the caller tries again.
         """
@@ -173,7 +176,7 @@ class _Reader:
         return rows, tail, gap, density
 
     async def read(self, gap: Gap, pages: int) -> _WindowRows:
-        """Read one window with one batch of `pages` pages. Return its rows and the part of the window that they do not cover."""
+        """Read the window `gap` (a range of ids) with one batch of `pages` pages; return its rows and the part of `gap` not read."""
         patience = Backoff(self._sender)
         while True:
             outcomes = await self._send(self._query.build_pages(gap.low, gap.high, pages))
@@ -211,9 +214,10 @@ class _Reader:
         return rows, last, False, None
 
     async def _wait(self, outcome: CommandOutcome, patience: Backoff) -> None:
-        """Pause before a missing page is read again: after a limit of the portal, or a few times if the answer did not mention the page.
+        """Pause before the page with this `outcome` is read again, which a limit of the portal refused or the answer did not mention.
 
-        Raises an error if waiting does not help.
+        `patience` makes the pauses: many after a limit, only a few for a page that is not mentioned. Raises an error if no further pause is
+        allowed, or if the page was refused for another reason.
         """
         if outcome.status == "error" and outcome.error not in LIMITS:
             raise Refused(outcome.error, outcome.description)
@@ -236,7 +240,7 @@ def _extract_page(outcome: CommandOutcome) -> Rows:
 
 
 def _drop_repeats(rows: Rows, ids: Sequence[int], last: int, names: IdList) -> Rows:
-    """Return `rows` without rows that the list repeats, where `names` allows this.
+    """Return `rows` without repeated rows, which may occur only in a list with `names.repeats`; `ids` are the ids of `rows`.
 
     Raises `OutcomeUnknown` if the ids do not ascend. `last` is the last id before these rows.
     """

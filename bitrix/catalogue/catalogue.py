@@ -22,6 +22,9 @@ Owner = Literal["record", "filter", "self", "reference", "unscoped"]
 `reference` is data everybody may see (stages, users, fields); `unscoped` cannot be checked, so only people with `sees: all` in the access
 file may use it."""
 
+ListKind = Literal["products", "contacts", "companies", "people"]
+"""What stands in a list that belongs to a record: product rows, linked contacts or companies, guests of a calendar event."""
+
 
 class Method(BaseModel):
     """The description of one method of the portal.
@@ -54,6 +57,12 @@ class Method(BaseModel):
     """Whether the created record gets ORIGINATOR_ID and ORIGIN_ID, by which it can be found if the portal's answer was lost."""
     before: str = ""
     """The read method that returns the record as it is before the change: "crm.deal.get"."""
+    replaces: dict[str, ListKind] = Field(default_factory=dict)
+    """The record's list that the call replaces as a whole: the parameter that holds the new list, and what the list holds.
+
+    `before` reads the list. A call without the parameter empties the list, as crm.deal.contact.items.delete does."""
+    changes_one: Literal["", "add", "remove"] = ""
+    """With `replaces`: the call adds one element (its fields) to the list or removes one, and keeps the others."""
     undo: str = ""
     """The method that undoes this one; "" if there is none."""
     leads_to: tuple[str, ...] = ()
@@ -136,7 +145,10 @@ class Entity(BaseModel):
 
     @cached_property
     def by_key(self) -> dict[str, str]:
-        """The names of `fields` by their key (`bitrix.catalogue.names.to_field_key`); the first one if several have the same key."""
+        """The names in `fields`, each by the key that is equal for all its spellings (`to_field_key`).
+
+        If several names have the same key, the first one is kept.
+        """
         return {to_field_key(name, self.name): name for name in reversed(self.fields)}
 
 
@@ -165,9 +177,9 @@ class FieldInfo(BaseModel):
 
 
 def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Catalogue:
-    """Return the catalogue read from every YAML file of `folder`, followed by the `extra` rows of the policy.
+    """Return the catalogue read from every YAML file of `folder`; `extra` are rows (descriptions of methods) that the policy adds.
 
-    Raises ValueError for an invalid row; the error names the file and the row.
+    Raises ValueError for an invalid row; the error names the file, or the policy, and the row.
     """
     methods: list[Method] = []
     entities: dict[str, Entity] = {}

@@ -159,7 +159,7 @@ def _parse_command(key: str, text: str, renamed: Mapping[str, str]) -> Command:
 
 
 def _rename_references(value: Any, renamed: Mapping[str, str]) -> Any:
-    """Return `value` with every reference to a command that got a new key changed to this key. `renamed` gives the new keys by old key."""
+    """Return `value` with the references to renamed commands corrected; `renamed` gives the new key of each such command by its old key."""
     if isinstance(value, str):
         return _NUMBERED.sub(lambda found: found[1] + renamed.get(str(int(found[2])), found[2]), value)
     if isinstance(value, dict):

@@ -98,7 +98,8 @@ class BitrixClient:
     ) -> None:
         """Prepare the HTTP client. Nothing is sent yet.
 
-        `headers` returns headers to add to each request. `heard` is called after each request with its error or None, and must not raise.
+        `operating_limit` is the time budget of each method in seconds (see `OperatingTime`). `headers` returns headers to add to each
+        request. `heard` is called after each request with its error or None, and must not raise.
         """
         self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
         self._home = PortalAddress(self._auth.root, setting=self._auth.setting)
@@ -132,7 +133,7 @@ class BitrixClient:
 
     @property
     def is_application(self) -> bool:
-        """Whether calls run in the context of an application, which event subscriptions need; false for a webhook."""
+        """Whether calls are made as an application of the portal, not by a webhook; only an application can subscribe to events."""
         return self._auth.is_application
 
     async def call(
@@ -148,8 +149,10 @@ class BitrixClient:
 
         A write (`repeatable=False`) is sent again only if it is proven that nothing was executed. A read is repeated after other failures,
         too. A call is tried at most three times, but more often if a limit of the portal refuses it. `send_within` is the time in seconds
-        before which the last try must begin. If the call is cancelled, its outcome is unknown. If the time budget of the method is used up,
-        bulk work waits until it is free; an interactive call raises `NotSent` at once, with the time in `free_at`.
+        before which the last try must begin. If the call is cancelled, its outcome is unknown.
+
+        The portal limits the running time of each method within ten minutes. If the method has used up this time budget, bulk work waits
+        until the method may run again; an interactive call raises `NotSent` at once, and the error's `free_at` says when it may.
         """
         body = _encode_body(method, params)
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)

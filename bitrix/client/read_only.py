@@ -38,15 +38,15 @@ class PortalCaller(Protocol):
 class WriteRefused(NotSent):
     """Code with a read-only client called a method that is not a read.
 
-    For developers: nothing was sent. A change of the portal is an effect and goes through the gate.
+    For developers: nothing was sent. A write must be proposed as an effect, that is, as a call that the gate checks.
     """
 
 
 class ReadOnlyClient:
     """Passes reads on to `client` and raises `WriteRefused` for everything else, before anything is sent.
 
-    A read is a method that the catalogue lists with class R alone, or a batch of only such methods. A method that the catalogue does not
-    list is refused, and no safety mode changes that.
+    A read is a method that the catalogue lists with R (read) as its only class, or a batch of only such methods. A method that the
+    catalogue does not list is refused in every safety mode (shadow, canary, full).
     """
 
     def __init__(self, client: PortalCaller, catalogue: Catalogue) -> None:

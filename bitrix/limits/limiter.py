@@ -1,4 +1,4 @@
-"""Decides when a request may be sent, so that the portal's request limit is not exceeded. It holds the client's only clock.
+"""Decides when a request may be sent, so that the portal's request limit is not exceeded. It holds the clock that measures waits.
 
 It sends nothing itself and knows nothing of HTTP.
 """
@@ -44,9 +44,9 @@ _Ticket = tuple[Priority, int]
 class Limiter:
     """Lets requests through one by one, so that the portal's request counter stays below its threshold.
 
-    One limiter serves all clients of a portal in a process. `shared` is a copy of the counter that all processes share. An interactive
-    request far below the threshold goes at once and is added to `shared` within half a second. Any other request is added to `shared`
-    first. After each `acquire` the caller must call `settle` once.
+    One limiter serves all clients of a portal in a process. `shared` is a copy of the counter that all processes share. While the counter
+    is far below the threshold, an interactive request goes at once and is added to `shared` within half a second. Any other request is
+    added to `shared` first. After each `acquire` the caller must call `settle` once.
     """
 
     def __init__(
@@ -84,7 +84,10 @@ class Limiter:
         return cls(burst=math.inf, clock=clock, sleep=sleep)
 
     async def acquire(self, priority: Priority = Priority.INTERACTIVE) -> None:
-        """Wait until one request may be sent, and count it. If the wait is cancelled, nothing is counted and nobody else is held up."""
+        """Wait until one request may be sent, and add it to the counter.
+
+        If the wait is cancelled, nothing is added, and the requests that wait behind this one go on.
+        """
         ticket, asked_at = (priority, next(self._numbers)), self.clock()
         heapq.heappush(self._queue, ticket)
         self._called[ticket] = asyncio.Event()

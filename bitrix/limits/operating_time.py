@@ -1,4 +1,7 @@
-"""Tracks how much of its time budget each method has used, according to the portal's answers. It sends nothing and refuses nothing."""
+"""Tracks how much of its time budget each method has used, according to the portal's answers. It sends nothing and refuses nothing.
+
+The time budget is the running time that the portal allows a method within ten minutes.
+"""
 
 import math
 import time
@@ -33,7 +36,7 @@ def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Budget:
-    """What the portal last said about the time budget of one method: the seconds used, and the time at which they are free again.
+    """What the portal last said about the time budget of one method: the seconds used, and when the portal frees them again.
 
     `free_at` is a time on the monotonic clock of this process.
     """
@@ -43,21 +46,21 @@ class _Budget:
 
 
 class OperatingTime:
-    """The time budgets of all methods for one webhook. The portal keeps a separate budget for each method and webhook.
+    """The time budgets (allowed running times) of all methods for one webhook; each pair of method and webhook has its own.
 
-    `limit` is the budget in seconds; with 0 a method is stopped only when the portal refuses it. A method of which the portal has said
-    nothing may run.
+    `limit` is the budget in seconds. With 0 the seconds used are ignored: a method may run until the portal refuses it. A method of which
+    the portal has said nothing may run.
     """
 
     def __init__(self, limit: float, *, clock: Callable[[], float] = time.monotonic, now: Callable[[], datetime]) -> None:
-        """Start with no budgets. `clock` is the monotonic clock that measures waits, `now` the wall clock."""
+        """Start without knowing any method's used time. `clock` is the monotonic clock that measures waits, `now` the wall clock."""
         self._limit = limit - MARGIN if limit > 0 else math.inf
         self._clock = clock
         self._now = now
         self._budgets: dict[str, _Budget] = {}
 
     def record_answer(self, methods: Mapping[str, str], answer: Answer) -> None:
-        """Update the budgets from an answer of the portal. `methods` are the methods of the call by key.
+        """Record the time that methods have used, as an answer of the portal says. `methods` are the methods of the call by key.
 
         The answer to a batch says for each command how much time its method has used.
         """
@@ -71,7 +74,7 @@ class OperatingTime:
                     self.suspend(method, parse_reset_time(error))
 
     def suspend(self, method: str, until: datetime | None) -> None:
-        """Record that the portal refused the method because its time budget is used up.
+        """Record that the portal refused the method because its time budget (allowed running time) is used up.
 
         `until` is the time at which the method may run again, None if the portal gave no time.
         """

@@ -73,7 +73,7 @@ class SharedLevel:
         return place.level if place else None
 
     async def take(self, plan: Plan, traffic: Traffic) -> Place | None:
-        """Add the requests in `traffic` to the shared counter, then one more request if it fits. Return None if the store failed."""
+        """Add the requests in `traffic` to the shared counter, and one more if it fits; return the result, None if the store failed."""
         return await self._try_move(plan, traffic, places=1)
 
     async def _try_move(self, plan: Plan, traffic: Traffic, *, places: int) -> Place | None:

@@ -146,7 +146,7 @@ class Access:
     async def fetch_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
         """Fetch time zones from the portal for all people to whom the access file gives none, and remember them.
 
-        `zone_of(user_id=…)` returns the time zone of one employee. It never raises, so this method never raises either.
+        `zone_of(user_id=…)` returns the time zone of one employee. `zone_of` never raises, so this method never raises either.
         """
         self._zone_of = zone_of
         for person in list(self._by_telegram.values()):
@@ -247,7 +247,7 @@ class Access:
         )
 
     async def _fetch_new_zones(self) -> None:
-        """Fetch the time zones of people who are new in the access file; `fetch_zones` refreshes everybody's every hour."""
+        """Fetch the time zones of people who are new in the access file, without waiting for the hourly `fetch_zones` for everybody."""
         for number, person in list(self._by_telegram.items()):
             if person.time_zone is None and number not in self._zones and self._zone_of is not None:
                 self._zones[number] = await self._zone_of(user_id=person.bitrix_user_id)
@@ -275,9 +275,9 @@ class Access:
         return {f"tg:{number}": person for number, person in self._merge_people().items()}
 
     def _merge_people(self) -> dict[int, Person]:
-        """Return Telegram id → person for the people of the file and those who joined, including dismissed ones.
+        """Return Telegram id → person for the people in the access file and those who joined with an invitation, including dismissed ones.
 
-        A person who is in both is taken from the file.
+        A person who is in both is taken from the access file.
         """
         return _mark_namesakes({**_build_joined_people(self._registry.people), **self._file_people}, self._file_people)
 
@@ -305,10 +305,11 @@ def _build_joined_people(people: Mapping[str, JoinedPerson]) -> dict[int, Person
 
 
 def _mark_namesakes(people: Mapping[int, Person], file: Mapping[int, Person]) -> dict[int, Person]:
-    """Return the people with the Telegram id added to each name that would be ambiguous, such as "Anna (Telegram 7)".
+    """Return the people, with the Telegram id added to each name that does not identify one account, such as "Anna (Telegram 7)".
 
-    A name is ambiguous if two people share it, or if a person who joined has the same employee number as somebody else. `people` and `file`
-    map Telegram ids to people; `file` holds only those of the access file.
+    The id is added to the names of two people who are called the same. It is also added to the name of a person who joined by invitation
+    with an employee number that another person has, since both are then accounts of one employee. `people` and `file` map Telegram ids to
+    people; `file` holds only those of the access file.
     """
     names = Counter(person.name.casefold() for person in people.values())
     employees = Counter(person.bitrix_user_id for person in people.values())

@@ -1,6 +1,7 @@
 """Read-only access to the portal for commands that run beside the bot.
 
-A probe renews no token, stores nothing, and calls only the methods in `READS`. Only `fetch_employee` may renew tokens.
+A `PortalProbe` renews no token, stores nothing, and calls only the methods in `READS`. The function `fetch_employee` does not use a probe,
+and may renew and store tokens.
 """
 
 import asyncio
@@ -56,7 +57,10 @@ class PortalProbe:
     """Calls the portal's read-only methods that `READS` lists; created by `open_portal_probe`."""
 
     def __init__(self, client: BitrixClient, tokens: ReadOnlyTokens, within: float) -> None:
-        """Create a probe that makes its calls through `client`; a call fails if its answer takes longer than `within` seconds."""
+        """Create a probe that makes its calls through `client`; a call fails if its answer takes longer than `within` seconds.
+
+        `tokens` is the token store of `client`; it knows whether a call failed because a new access token was needed.
+        """
         self._client, self._tokens, self._within = client, tokens, within
 
     @property
@@ -104,7 +108,10 @@ _TIMEOUT = 15.0
 
 
 async def fetch_employee(settings: Settings, user_id: int) -> User | None:
-    """Return the employee with this number from the portal, None if there is none. Raises BitrixError, SettingsError, StoreError."""
+    """Return the employee with this number from the portal, None if there is none. Raises BitrixError, SettingsError, StoreError.
+
+    Unlike a `PortalProbe`, it may renew the application's tokens.
+    """
     opened = open_store(settings.database.get_secret_value())  # an application keeps its tokens there
     store, clock = AsyncStore(opened, threads=opened.threads), SystemClock()
     try:

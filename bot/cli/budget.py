@@ -97,9 +97,10 @@ def _find_start(month: int, now: datetime) -> datetime:
 
 
 def _load_people(settings: "Settings") -> "dict[str, Actor]":
-    """Return budget key → actor for everybody in the access file; empty if the file cannot be read.
+    """Return key → actor for everybody in the access file; empty if the file cannot be read.
 
-    The budget key of somebody with an employee number is "employee:<number>", so that all their accounts share one budget.
+    The key is the one under which a person's usage of the model is summed up. For somebody with an employee number it is
+    "employee:<number>", so that the usage of all their accounts counts against one limit.
     """
     from bot.access.access import load_access  # noqa: PLC0415 - see budget
     from orchestrator.gate.call.budget import build_person_key  # noqa: PLC0415 - see budget

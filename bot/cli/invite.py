@@ -96,7 +96,7 @@ def _refuse_second(settings: "Settings", user_id: int) -> None:
 
 @people.callback()
 def list_access(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False) -> None:
-    """List who may use the bot, who lost access in Bitrix24, and which links are open. `sdelka people remove KEY` takes access away.
+    """List who may use the bot, who lost access in Bitrix24, and open invitation links. `sdelka people remove KEY` takes access away.
 
     Exit codes: 0 = shown, 2 = the database or the access file cannot be read.
     """

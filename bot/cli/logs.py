@@ -49,7 +49,7 @@ class LogRecord(View):
 
     @property
     def trace(self) -> str:
-        """The trace id; older records have only a turn id, which serves as the trace id."""
+        """The trace id, which leads back to the input that caused the record. In older records the turn id serves as the trace id."""
         return str(self.trace_id or self.turn_id or "")
 
     @property

@@ -47,10 +47,10 @@ def restore(
 ) -> None:
     """Restore a backup into an empty database and log folder, check it, and list what to look at before and after the bot starts.
 
-    The bot repeats nothing unchecked that may have been done since the backup: it looks up the outcome of approved calls in the portal, and
-    checks there, before the call of an open confirmation card runs, that it was not made already. Inputs that waited in the backup are set
-    aside. People erased since are erased again. Exit codes: 0 = restored and intact, 1 = restored, but something was found in it, 2 =
-    refused or failed: no bot can start on the target. See docs/backup.md.
+    What may have been done since the backup is not done again unchecked: the bot looks up the outcome of approved calls in the portal, and
+    before the call of an open confirmation card runs, it checks in the portal that the call was not made already. Inputs that waited in the
+    backup are set aside. People erased since the backup are erased again. Exit codes: 0 = restored and intact, 1 = restored, but something
+    was found in it, 2 = refused or failed: no bot can start on the target. See docs/backup.md.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.journal.store import StoreError  # noqa: PLC0415 - see above
@@ -125,7 +125,10 @@ def _read_erased_files(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
 
 
 def _find_damage(settings: Settings) -> "list[Finding]":
-    """Return the same findings as `sdelka journal verify`; empty if the restored data are intact."""
+    """Return what `sdelka journal verify` would find in the journal and in the audit logs; empty if the restored data are intact.
+
+    Unlike that command, it does not compare the journal with the logs.
+    """
     from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see restore
     from state.audit_log.verify import verify_logs  # noqa: PLC0415 - see restore
     from state.verify.journal import verify_journal  # noqa: PLC0415 - see restore

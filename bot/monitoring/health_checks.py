@@ -90,7 +90,7 @@ class HealthChecks:
 
 
 def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[object]] | None) -> Check:
-    """Return a check of a party (Telegram, portal or model) that reports whether the last call to it succeeded.
+    """Return a check of a party (Telegram, portal or model) that reports whether the last call to it succeeded, as recorded in `ear`.
 
     If there was no call for a minute, the check calls `probe` first, at most once a minute. Without a probe only the bot's own calls count.
     """

@@ -48,9 +48,10 @@ class Labels:
 
 
 class Meters:
-    """Counts turns, model answers, portal calls and cards for the orchestrator, and HTTP requests, waits and event loop lag.
+    """Counts turns (processed messages), model answers, portal calls and cards for the orchestrator, and HTTP requests.
 
-    It implements `orchestrator.runtime.metrics.Meter`.
+    Also records how long portal calls wait for the rate limiter, and how late the event loop is. It implements
+    `orchestrator.runtime.metrics.Meter`.
     """
 
     def __init__(self, *, database: str = "", price: Price = lambda *_: None) -> None:
@@ -88,7 +89,10 @@ class Meters:
         self._turns.labels(result).inc()
 
     def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
-        """Count a model answer with its duration in seconds, its tokens and, if the price is known, its cost."""
+        """Count a model answer with its duration in seconds, its tokens and, if the price is known, its cost.
+
+        `prompt` and `completion` are the numbers of tokens that the model read and wrote.
+        """
         name = self._models.resolve(model)
         self._iterations.labels("answered").inc()
         self._latency.labels(name).observe(max(0.0, seconds))

@@ -42,7 +42,7 @@ class Monitor:
         store.watchers.append(partial(count_commit, meter=self.meters))
 
     def track_cost(self, budget: Callable[[], Budget]) -> None:
-        """From now on, count the cost of model answers too; `budget` returns the policy's current budget with the prices.
+        """From now on, count the cost of model answers too; `budget` returns the part of the present policy that has the models' prices.
 
         Answers of models without a price are not included.
         """

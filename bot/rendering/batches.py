@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
-from bot.rendering.replies import format_change, render_heading
+from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks, to_plain_text
-from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart, to_given_key
 from orchestrator.domain.outcome import CommandReport
 
 Reports = Mapping[str, CommandReport]
@@ -35,13 +35,21 @@ def render_commands(view: CardView, tr: Translator) -> list[Spans]:
 
 
 def list_commands(view: CardView, tr: Translator) -> list[Spans]:
-    """Return one line per command, with all its changes."""
-    reports = {report.key: report for report in view.commands}
+    """Return one line per command, with all its changes and its outcome."""
+    return list_items(view.preview.items, {report.key: report for report in view.commands}, tr)
+
+
+def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
+    """Return one line per command of a batch, the critical ones first.
+
+    The line of a reading command ends with its key, because later commands name their record by that key.
+    """
     rows = []
-    for number, item in enumerate(view.preview.items, start=1):
+    for number, item in enumerate(sorted(items, key=lambda item: not item.is_critical), start=1):
         changes = "; ".join(format_change(line, named=True) for line in item.lines)
-        mark = _find_mark(item, reports)
-        rows.append(build_spans(f"{number}. {mark}", render_heading(item, item.method, tr), f" — {changes}" if changes else ""))
+        used_as = tr.translate("card-read-key", key=to_given_key(item.key)) if item.is_read else ""
+        head = build_spans(render_heading(item, item.method, tr), used_as)
+        rows.append(build_spans(f"{number}. {_find_mark(item, reports)}", head, f" — {changes}" if changes else ""))
     return rows
 
 
@@ -97,16 +105,23 @@ def _find_title(item: PreviewPart) -> str:
 
 
 def _group_items(items: Sequence[PreviewPart], tr: Translator) -> list[tuple[str, list[PreviewPart]]]:
-    """Return the commands in groups that make the same change, whatever the old values are: what each group does, and its commands."""
+    """Return the commands in groups that make the same change, whatever the old values are.
+
+    Each group is a pair: what its commands do, in words, and the commands.
+    """
     groups: dict[tuple[str, ...], list[PreviewPart]] = {}
     for item in items:
         changes = (f"{line.name} → {line.after}" for line in item.lines)
         groups.setdefault((_render_action(item, tr), *changes), []).append(item)
-    return [(words, members) for (words, *_), members in groups.items()]
+    return [(words, members) for (words, *_), members in sorted(groups.items(), key=lambda group: not group[1][0].is_critical)]
 
 
 def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, tr: Translator, *, most: int | None = None) -> Spans:
-    """Return what a group of commands does and to which records; with `most` one record a line, at most so many, failed ones first."""
+    """Return what a group of commands does (`words`, and the changes of fields) and to which records.
+
+    `members` are the commands of the group, and `reports` their outcomes. With `most` each record is on a line of its own. At most `most`
+    records are shown, those of failed commands first, then how many more there are.
+    """
     same = zip(*(item.lines for item in members), strict=True)  # the members of a group have equally many lines
     changes = "; ".join(_render_shared_change(lines, tr) for lines in same)
     marked = any(_find_mark(item, reports) != _MARKS["success"] for item in members)  # a full success is stated below

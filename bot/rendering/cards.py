@@ -9,7 +9,7 @@ from dataclasses import replace
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_commands, render_commands, render_failed_commands
 from bot.rendering.fit_card import fit_preview
-from bot.rendering.replies import format_change, render_heading
+from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, format_title, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice
@@ -44,7 +44,7 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: what the call does, and each old and new value.
 
     An open card also says why a confirmation is needed and who asked for the call. Any other card says how it was decided and what came of
-    it. A card that is cut holds the first part of the changes and says so.
+    it. If the changes are too long for one card, it shows shortened values, or only the first changes, and says so.
     """
     preview, left_out = fit_preview(view.preview, tr.locale) if view.is_cut else (view.preview, 0)
     shown = replace(view, preview=preview)
@@ -142,7 +142,7 @@ def _render_reasons(view: CardView, tr: Translator) -> list[str]:
 def _render_lines(view: CardView) -> Spans:
     """Return the first changes one by one and further ones in a folded block; empty if there are none.
 
-    A text that goes to somebody outside is never folded.
+    The block is not folded if the call sends a text to somebody outside the company.
     """
     lines = [line for line in view.preview.lines if not _is_named_in_heading(line, view.preview)]
     block: Style = "block" if "N" in view.card.call_class else "quote"
@@ -156,7 +156,10 @@ def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
 
 
 def _render_line(line: PreviewLine, block: Style) -> Spans:
-    """Return one change; a value of several elements is a list, a long value stands in a `block` of its own."""
+    """Return one change of a field; the new value is a list if it has several elements.
+
+    A long change is a quote in the style that the argument `block` gives ("quote" or "block").
+    """
     if "\n" in line.before or "\n" in line.after:
         return build_spans(f"{line.name}:", *(f"\n{text}" for text in _list_elements(line.before)), _render_elements(line))
     if len(line.before) + len(line.after) > LONG:
@@ -263,7 +266,8 @@ def _render_undo(view: CardView, tr: Translator) -> Spans:
     if card.undone_at:
         return format_bold(tr.translate("card-undone", at=card.undone_at, who=card.undone_by))
     offered = card.undo_until and not view.home  # a lead's copy has no undo button
-    return build_spans(tr.translate("card-undo-until", until=tr.format_time(card.undo_until))) if offered else ()
+    code = "card-undo-ask-until" if card.undo_by_lead else "card-undo-until"
+    return build_spans(tr.translate(code, until=tr.format_time(card.undo_until))) if offered else ()
 
 
 def _format_duration(card: Card, tr: Translator) -> str:

@@ -9,7 +9,8 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from bot.i18n.translate import Translator
-from bot.rendering.replies import render_heading, render_table
+from bot.rendering.headings import render_heading
+from bot.rendering.replies import render_table
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.message_views import CallGroup, CallLine, DailyBody, ReminderBody, ReminderItem, TeamLine
 from orchestrator.domain.outputs import Notice
@@ -74,7 +75,8 @@ def build_reminder_buttons(body: JsonObject, tr: Translator) -> list[list[Remind
 def parse_reminder_click(data: str) -> dict[str, str] | None:
     """Return the body of the inbox row for a click on a button under a reminder; None for other callback data.
 
-    The body has the id of the reminder, the action (drop, hour or morning), and the place of the button.
+    The body has the id of the reminder, the action (drop, hour or morning), and `place`, a code that identifies the clicked message among
+    the messages about this reminder.
     """
     found = _DATA.fullmatch(data)
     return {"reminder": found[1], "action": _ACTIONS[found[2]], "place": found[3]} if found else None
@@ -103,8 +105,8 @@ def _render_rest(more: int, tr: Translator) -> Spans:
 def _render_agenda(body: DailyBody, tr: Translator) -> Spans:
     """Return the text of the morning digest or of the answer to /today.
 
-    It has the day's lists with headings, the numbers of the team, and the names of lists that could not be read. If there is nothing to do,
-    a friendly sentence says so.
+    It has the day's lists with headings, the numbers of the team's overdue, due and idle deals and tasks, and the names of lists that could
+    not be read. If there is nothing to do, a friendly sentence says so.
     """
     day = date.fromisoformat(body.day)
     title = tr.translate("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body.what == "digest" else ""

@@ -44,8 +44,9 @@ _CONTACT = re.compile(
 def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonObject:
     """Return the body of an outbox message of this kind, with clickable links disabled in its texts.
 
-    In a reply, texts of the model are unchanged, since their links were checked before. Bodies of some kinds, such as files and answers to
-    clicks, are returned unchanged. `locale` is the language of the word that replaces a removed address.
+    In a reply, texts of the model are unchanged, since unknown links were removed from them before the reply was stored. Bodies of some
+    kinds, such as files and answers to clicks, are returned unchanged. `locale` is the language of the word that replaces a removed
+    address.
     """
     hosts = frozenset(host for address in _find_own_addresses(body) for host in extract_hosts(address))
     match kind:
@@ -80,8 +81,9 @@ class _Findings:
 def disarm_spans(text: Spans) -> Spans:
     """Return the spans so that nothing in them is clickable except their own links (`Span.url`).
 
-    A contact (phone number, e-mail or card number) becomes code, which a tap only copies. Addresses, mentions and commands get an invisible
-    `JOINER`, but only in text that others wrote. The joined text of all spans is searched, since formatting may divide an address.
+    A contact (phone number, e-mail or bank card number) becomes code, which a tap only copies. Addresses, mentions and commands get an
+    invisible `JOINER`, but only in text that others wrote. The joined text of all spans is searched, since formatting may divide an
+    address.
     """
     joined = "".join(span.text for span in text)
     contacts = tuple(found.span() for found in _CONTACT.finditer(joined))
@@ -99,9 +101,10 @@ def disarm_spans(text: Spans) -> Spans:
 
 
 def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
-    """Yield the span in pieces: each contact (phone, e-mail or card number) in it as code, and the text between them with joiners.
+    """Yield the span in pieces: each contact (phone, e-mail or bank card number) in it as code, and the text between the contacts.
 
-    `start` is the span's offset in the joined text of all spans.
+    The text between them gets the invisible `JOINER` where something in it would be clickable. `start` is the span's offset in the joined
+    text of all spans.
     """
     place, end = start, start + len(span.text)
     for first, last in found.contacts:
@@ -114,7 +117,7 @@ def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
 
 
 def _add_joiners(span: Span, start: int, end: int, found: _Findings) -> str:
-    """Return the joined text from `start` to `end`, with the invisible `JOINER` wherever an address, mention, command or tag can be broken.
+    """Return the joined text from `start` to `end`, with the invisible `JOINER` inside each address, mention, command and hashtag.
 
     The text of a span that the program itself wrote is returned unchanged.
     """

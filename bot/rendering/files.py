@@ -35,7 +35,7 @@ class Sheet:
 def build_sheet(table: Table, *, heading: str) -> Sheet:
     """Return a list of records as a sheet with one column, whose title is `heading`.
 
-    Each row has the same text as in the message and links to its record.
+    Each row has the text that the record has in the bot's message, and links to the record.
     """
     return Sheet(columns=(heading,), rows=tuple((row.label,) for row in table.rows), links=tuple(row.url for row in table.rows))
 

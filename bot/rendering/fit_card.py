@@ -1,6 +1,6 @@
-"""Shortens a call's preview to what one card has room for. Pure.
+"""Shortens the preview of a call (its changes, as a card shows them) to what one card has room for. Pure.
 
-Whoever decides reads the rest with «Подробнее» first: see `CardView.awaits_opening`.
+A shortened card can be approved only after its reader has opened the rest with «Подробнее»: see `CardView.awaits_opening`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from orchestrator.domain.card_view import CARD_ROOM, Preview, PreviewLine, Previ
 from orchestrator.gate.call.escape_text import mark_cut
 from orchestrator.language.text import Locale
 
-_LONGEST_VALUES: Final = (1200, 600, 300, 150, 60)
+_LONGEST_VALUES: Final = (2400, 1200, 600, 300, 150, 60)
 """Lengths in characters to which values are cut, tried in this order until the changes fit."""
 
 
@@ -25,7 +25,7 @@ def fit_preview(preview: Preview, locale: Locale) -> tuple[Preview, int]:
 
 
 def _cut_part(part: PreviewPart, longest: int, locale: Locale) -> dict[str, Sequence[PreviewLine]]:
-    """Return the lines of the part with cut values, as an update for `model_copy`."""
+    """Return the lines of the part with values cut to `longest` characters, as the argument `update` of pydantic's `model_copy`."""
     return {"lines": [_cut_line(line, longest, locale) for line in part.lines]}
 
 

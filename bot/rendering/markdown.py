@@ -47,7 +47,8 @@ _SCHEMES: Final = ("mailto:", "tel:")
 def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = None) -> Spans:
     """Return a model's Markdown text as spans.
 
-    Only the addresses in `links` become links. If it is None, all complete addresses of the text do, since the text was checked before.
+    Only the addresses in `links` become links. If it is None, all complete addresses of the text do: the caller must have removed unknown
+    links.
     """
     if links is None:
         links = [found.address for found in find_addresses(text) if "/" in found.address]
@@ -274,7 +275,7 @@ class _Writer:
     def _write(self, text: str, style: Style = "") -> Spans:
         """Return the text as a span in the current styles, or in `style` if it is given.
 
-        A text with `style` (code) takes no other style than a surrounding quote.
+        `style` is given for code. Of the current styles such a text keeps only "quote".
         """
         outer = tuple(one for one in self.styles if one == "quote") if style else self.styles
         first, *more = (style, *outer) if style else (outer or ("",))

@@ -3,17 +3,17 @@
 Only texts of the model are read as Markdown.
 """
 
-import re
+from itertools import groupby
 
 from bot.i18n.translate import Translator
+from bot.rendering.batches import list_items
+from bot.rendering.headings import format_change, render_heading
 from bot.rendering.markdown import render_markdown
-from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
-from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
-from orchestrator.domain.outputs import Notice, Reply, Table, Text
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.outputs import MADE_CODES, Notice, Reply, Table, Text
 
 MAX_ROWS = 30
-_NUMBER = re.compile(r"№[0-9]+", re.ASCII)
-"""What stands in place of a title that is not known; it gets no quotes."""
 _PLAIN = frozenset(
     {
         "chosen",
@@ -34,7 +34,9 @@ _PLAIN = frozenset(
         "duplicates-found",
         "duplicate-elsewhere",
         "duplicate-taken",
+        "done-already",
         "made-more",
+        "made-unshown",
         "only-own",
         "mode",
         "status",
@@ -44,6 +46,8 @@ _PLAIN = frozenset(
     }
 )
 """Codes of notices that are not warnings, so that no warning sign is put before them."""
+_MADE = MADE_CODES | {"made-more"}
+"""Codes of the lines about changes made without a card, which stand together like a list."""
 _SIGNS = ("⚠️", "⛔")
 """A notice whose text begins with one of these has its warning sign already."""
 
@@ -51,7 +55,7 @@ _SIGNS = ("⚠️", "⛔")
 def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
     """Return the text of the whole reply; an empty text if it says nothing.
 
-    Of a list with more than `MAX_ROWS` rows only the `first` ones are shown.
+    Of a list with more than `MAX_ROWS` rows only the first rows are shown; `first` is their number.
     """
     blocks = [
         render_markdown(part.text, locale=tr.locale, links=reply.links) if isinstance(part, Text) else render_table(part, tr, first=first)
@@ -61,14 +65,16 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
         for title, table in reply.sections
     )
-    blocks.extend(_render_notice(notice, reply, tr) for notice in reply.notices)
+    for is_made, group in groupby(reply.notices, lambda notice: notice.code in _MADE):
+        said = [_render_notice(notice, reply, tr) for notice in group]
+        blocks.extend([join_blocks(said, "\n")] if is_made else said)
     return join_blocks(blocks, "\n\n")
 
 
 def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
     """Return a numbered list of records with links, then `gap`, and a last line with their count and sum.
 
-    An empty list becomes a sentence. Of a list with more than `MAX_ROWS` rows only the `first` ones are shown.
+    An empty list becomes a sentence. Of a list with more than `MAX_ROWS` rows only the first rows are shown; `first` is their number.
     """
     if not table.rows:
         return build_spans(tr.translate("list-empty"))
@@ -88,7 +94,7 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
         lines = [build_spans("• ", render_planned_call(preview, method, tr)) for preview, method in calls]
         return build_spans(format_bold(tr.translate("shadow-plan")), "\n", join_blocks(lines, "\n"))
     if notice.code == "made":
-        before, name, after = tr.translate_notice(notice).rpartition(str(notice.args.get("name") or "\0"))
+        before, name, after = tr.translate_notice(notice).partition(str(notice.args.get("name") or "\0"))
         return build_spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
     if notice.code in _PLAIN:
         return build_spans(tr.translate_notice(notice))
@@ -98,25 +104,8 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
 
 
 def render_planned_call(preview: Preview, method: str, tr: Translator) -> Spans:
-    """Return in words what a call would do. It is only planned, because the bot runs in shadow mode, in which nothing is written."""
-    changes = "; ".join(f"{line.name}: {format_change(line)}" for line in preview.lines)
+    """Return in words what a call, and each command of a batch, would do. The bot only plans it: in shadow mode it writes nothing."""
+    changes = "; ".join(format_change(line, named=True) for line in preview.lines)
     head = render_heading(preview, method, tr)
-    return build_spans(head, f" — {changes}") if changes else build_spans(head)
-
-
-def format_change(line: PreviewLine, *, named: bool = False) -> str:
-    """Return "old → new" in one line, or only the new value if there was none before; with `named` after the field's name."""
-    before, after = (", ".join(value.split("\n")) for value in (line.before, line.after))
-    change = f"{before} → {after}" if before else after
-    return f"{line.name}: {change}" if named else change
-
-
-def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
-    """Return what a call does and to which record, such as «Изменить сделку «Ромашка»», with a link to the record."""
-    if isinstance(preview, Preview) and preview.items:
-        return build_spans(tr.translate("card-batch", count=len(preview.items)))
-    words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
-    if not preview.title:
-        return build_spans(words)
-    title = preview.title if _NUMBER.fullmatch(preview.title) else format_title(preview.title)
-    return build_spans(words, " ", Span(title, url=preview.url))
+    commands = join_blocks(list_items(preview.items, {}, tr), "\n")
+    return build_spans(head, f" — {changes}" if changes else "", "\n" if commands else "", commands)

@@ -77,9 +77,9 @@ class LeaderElection:
             await asyncio.sleep(LOOK)
 
     async def _acquire_lease(self) -> bool:
-        """Acquire or renew the lease and return whether this process holds it. Raises StoreError.
+        """Acquire or renew the lease and return whether this process may go on as the leader. Raises StoreError.
 
-        Returns False also if another process has held the lease since the last renewal.
+        Returns False if another process holds the lease, or if another process held it for a while since this one last renewed it.
         """
         before, now = read_boottime(), self._clock.now()
         lease = await self._store.acquire(self._name, self._owner, now, now + LEASE)

@@ -1,5 +1,6 @@
 """A confirmation card as people see it: the preview of the call, which the gate builds, and the card as it is shown in one chat."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -14,6 +15,8 @@ CARD_ROOM: Final = 3000
 """How much text of changes one card shows, in UTF-16 units; Telegram allows 4,096 for the whole message."""
 CARD_COMMANDS: Final = 15
 """Maximum number of commands of a batch that a card lists one by one."""
+_READ_VERBS: Final = frozenset({"get", "list", "fields"})
+_NUMBERED: Final = re.compile(r"^c[0-9]{2,}_", re.ASCII)
 _PER_LINE: Final = 8
 """Units that the signs between the parts of one line take."""
 
@@ -21,6 +24,11 @@ _PER_LINE: Final = 8
 def count_units(text: str) -> int:
     """Return the length of a text in UTF-16 units, in which Telegram measures messages."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
+
+
+def to_given_key(key: str) -> str:
+    """Return the name that the model gave to a command of a batch, without the number that keeps the commands in order ("c00_find")."""
+    return _NUMBERED.sub("", key, count=1) or key
 
 
 class PreviewLine(View):
@@ -60,6 +68,13 @@ class PreviewPart(View):
     """The name of the command in its batch; "" for a single call."""
     method: str = ""
     """The method of the command; "" for a single call."""
+    is_critical: bool = False
+    """Whether the command is among those of its batch that a person should see first: it deletes, or writes sums, owners and the like."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the command only reads, so that it is no change."""
+        return self.verb in _READ_VERBS
 
     def measure(self) -> int:
         """Return how much of a card's room the heading's title and the lines take, in UTF-16 units."""
@@ -121,7 +136,8 @@ class CardView:
     def from_card(cls, card: Card, *, stage: int = 1, home: str = "") -> Self:
         """Return the view of a stored card; raises pydantic's ValidationError if its preview, reasons or reports are malformed.
 
-        `stage` and `home` become the fields of the same names.
+        `stage` is 2 after the first of two taps, otherwise 1. `home` is the session of the card if the view is a copy for a lead (head of
+        sales), otherwise "".
         """
         return cls(
             card=card,

@@ -39,7 +39,7 @@ async def recover(session: Session, tools: Tools) -> None:
 
 
 async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools) -> Timer | None:
-    """Look in the portal whether a call of unknown outcome was executed, but only when the portal must have finished it.
+    """Look in the portal whether a call of unknown outcome was executed, but only when the portal cannot be working on the call any more.
 
     Return a timer for a later look if it is too early, otherwise None.
     """
@@ -89,14 +89,14 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
         entries = {**session.state.cards, entry.confirmation_id: as_it_will_be}
         taken_back = undo_policy.find_original(as_it_will_be, entries)
         changed = [as_it_will_be, *([taken_back] if taken_back is not None and taken_back.is_known else [])]
-        shown = [undo_policy.add_undo_status(one, entries, now=now, policy=deps.policy, catalogue=deps.catalogue) for one in changed]
+        shown = [undo_policy.add_undo_status(one, entries, now=now, deps=deps) for one in changed]
         return [outbox.build_reply_row(session.key, told, now), *(outbox.build_card_row(session.key, body, now) for body in shown)]
 
     return rows
 
 
 def _find_undo_offer(found: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
-    """Return the effect id if the call turned out to have succeeded and can be undone; otherwise an empty tuple.
+    """Return the id of the call `found`, as the only item, if the call turned out to have succeeded and can be undone; otherwise ().
 
     The result is used only for calls without a card. With a card, the undo button is on the card.
     """

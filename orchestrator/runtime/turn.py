@@ -20,7 +20,9 @@ from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
-from orchestrator.replies.code_notes import add_forward_buttons, add_made_lines, add_own_only_notices, add_repeat_notice
+from orchestrator.replies.code_notes import add_forward_buttons, add_own_only_notices, add_repeat_notice
+from orchestrator.replies.made_changes import add_made_lines
+from orchestrator.replies.one_message import drop_repetition
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -106,8 +108,8 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     end = await _run_engine(tools.engines[engine], context, tools, session)
     end = replace(end, reply=add_forward_buttons(end.reply, turn))
     deps = tools.gate.deps
-    end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps.names))
-    end = replace(end, reply=add_repeat_notice(end.reply, context))
+    end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps))
+    end = replace(end, reply=drop_repetition(add_repeat_notice(end.reply, context), context, session=session.key))
     undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
     end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
     await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
@@ -194,8 +196,8 @@ async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: To
     await session.flush()
     events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
     asked = (item for item in reversed(events) if item.type == "NameAsked")
-    by = next((item.actor for item in asked if NameAsked.from_data(item.data).question_id == turn.answers), actor.key)
-    return by == actor.key
+    by = next((item.actor for item in asked if NameAsked.from_data(item.data).question_id == turn.answers), None)
+    return by == actor.key  # nobody may answer a question that lies so far back that who was asked is not known
 
 
 def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:

@@ -1,4 +1,7 @@
-"""A stand-in for a language model: an OpenAI-compatible server that follows written rules. Never imported by the product."""
+"""The demo model: an OpenAI-compatible HTTP server that answers by written rules in place of a language model.
+
+The product never imports it.
+"""
 
 from sandbox.model.app import create_app
 from sandbox.model.server import run

@@ -1,4 +1,4 @@
-"""The demo model: `python -m sandbox.model --port N`."""
+"""Start the demo model (rules in place of a language model): `python -m sandbox.model --port N`."""
 
 import sys
 

@@ -1,4 +1,7 @@
-"""The HTTP interface of the demo model: Chat Completions, embeddings, models, and the controls under /sandbox. Loopback only, no keys."""
+"""The HTTP interface of the demo model: chat completions, embeddings, transcription, the list of models, and test controls under /sandbox.
+
+It asks for no API key.
+"""
 
 import asyncio
 import time
@@ -20,7 +23,10 @@ ABORT = "sandbox.abort"
 
 
 def create_app(*, pace: float = 0.0, now: Callable[[], float] = time.time) -> FastAPI:
-    """Build one model server; `pace` is the pause in seconds between stream chunks, `now` is the clock for timestamps."""
+    """Build the model server as an ASGI application.
+
+    `pace` is the pause in seconds between the chunks of a streamed answer. `now` returns the Unix time for timestamps.
+    """
     desk = Desk(now)
     app = FastAPI(title="Демо-модель: правила вместо ИИ", docs_url=None, redoc_url=None)
     app.add_exception_handler(RequestValidationError, _malformed)
@@ -104,7 +110,7 @@ def _control_routes(desk: Desk) -> APIRouter:
 
 
 async def _failed(fault: Fault, request: Request) -> Response:
-    """Return the response for a fault that prevents any answer."""
+    """Return the response for a fault that gives no usable answer. `stall` waits first; `drop` cuts the connection."""
     match fault.kind:
         case "429":
             headers = {"Retry-After": f"{fault.retry_after:g}"} if fault.retry_after is not None else {}

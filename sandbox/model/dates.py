@@ -1,4 +1,4 @@
-"""Finds a date phrase in a person's words and keeps the words: the program, not the model, decides which day they mean."""
+"""Finds a date phrase such as «в пятницу в 11» in a message. It returns the words; the product decides which day they mean."""
 
 import re
 
@@ -44,7 +44,10 @@ _WEEKDAY_EN = re.compile(rf"(?:by|for|to)\s{_DAYS_EN}")
 
 
 def date_phrase(text: str) -> Span | None:
-    """Return the first date phrase with its time of day and a normalised preposition; None if there is none."""
+    """Return the first date phrase in a text, with its time of day; None if there is none.
+
+    The text of the span has a preposition that fits a date value: «к пятнице» becomes «в пятницу».
+    """
     match = _DATE.search(fold(mask(text, quotes(text))))
     if match is None:
         return None
@@ -63,7 +66,7 @@ def _plain(phrase: str) -> str:
 
 
 def _accusative(day: str) -> str:
-    """Convert «к пятнице» to «в пятницу»; what follows the day stays."""
+    """Return a phrase with the Russian weekday at its beginning in the accusative: «пятнице утром» becomes «пятницу утром»."""
     for pattern, ending in (
         (r"^(понедельник|вторник|четверг)у", r"\1"),
         (r"^(сред|суббот)е", r"\1у"),

@@ -1,4 +1,4 @@
-"""Makes the answers, from the script first, then from rules. Keeps every request and answer for tests, of the headers only the trace id."""
+"""Makes the answers of the server, first from the answers queued by a test, then from the rules. It keeps the requests for tests."""
 
 import itertools
 from collections import deque
@@ -19,17 +19,17 @@ SPOILING: Final = ("drop_mid_stream", "truncated", "no_format", "empty")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An answer ready to be sent."""
+    """A finished answer, with the fault (if any) that must still spoil it while it is sent."""
 
     completion: Completion
     fault: Fault | None
 
 
 class Desk:
-    """The state of one server: script, faults, kept requests."""
+    """The state of one model server: the answers queued by a test, the ordered faults, and the last 1000 requests."""
 
     def __init__(self, now: Callable[[], float]) -> None:
-        """`now` returns the seconds for timestamps."""
+        """Start with empty queues. `now` returns the Unix time for the timestamps of answers."""
         self._now = now
         self._numbers = itertools.count(1)
         self._seen: deque[dict[str, Any]] = deque(maxlen=KEPT)
@@ -37,7 +37,11 @@ class Desk:
         self.faults = Faults()
 
     def answer(self, body: ChatBody, fault: Fault | None, trace: str | None = None) -> Made:
-        """Make the answer; a scripted one that a fault will spoil stays queued for the retry."""
+        """Make the answer to a chat request and keep both for tests.
+
+        An answer queued by a test is used first. If `fault` will spoil it, it stays in the queue, so that a retry gets it. `trace` is the
+        trace id of the request.
+        """
         request = read(body.messages)
         scripted = self.script.next((request.text, request.pasted, last_user_content(body.messages)))
         text, rule = (scripted, "script") if scripted is not None else reply(request)
@@ -59,7 +63,7 @@ class Desk:
         stream: bool,
         trace: str | None = None,
     ) -> int:
-        """Keep a request with its answer; `answer` is None if nothing was answered."""
+        """Keep a request with its answer for tests and return its number. `answer` is None if nothing was answered."""
         number = next(self._numbers)
         self._seen.append(
             {
@@ -75,6 +79,6 @@ class Desk:
         return number
 
     def requests(self, after: int) -> dict[str, Any]:
-        """Return the requests with a number above `after`, oldest first."""
+        """Return the kept requests with a number above `after`, oldest first, and in `last` the number of the newest one."""
         found = [item for item in self._seen if item["n"] > after]
         return {"requests": found, "last": self._seen[-1]["n"] if self._seen else 0}

@@ -1,4 +1,4 @@
-"""Deterministic embeddings by hashing: words and their beginnings are hashed into signed buckets. No model, no randomness."""
+"""Embeddings by hashing: words, their beginnings and letter triples are hashed into vector positions. Equal texts give equal vectors."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ DIMENSIONS = 256
 
 
 def vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
-    """Return a unit vector; equal texts give equal vectors, similar texts near ones. An empty text gives a fixed axis."""
+    """Return the embedding of a text as a vector of length 1. Similar texts give similar vectors; an empty text gives (1, 0, 0, ...)."""
     buckets = [0.0] * dimensions
     for feature, weight in _features(text):
         digest = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "big")

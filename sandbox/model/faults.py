@@ -1,4 +1,4 @@
-"""Faults ordered by a test: what goes wrong with the next answers, and how often. Sends nothing itself."""
+"""Faults that a test orders: how the next answers of the model go wrong, and how many of them."""
 
 from collections import deque
 from typing import Final, Literal
@@ -16,7 +16,7 @@ NO_ANSWER: Final = ("500", "429", "drop", "stall", "garbage")
 
 
 class Fault(BaseModel):
-    """What `POST /sandbox/faults` takes."""
+    """The body of `POST /sandbox/faults`: the next `times` answers of the kind `target` go wrong in the way `kind` says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     kind: FaultKind
@@ -63,7 +63,7 @@ class Faults:
 
 
 def spoiled(fault: Fault | None, text: str) -> tuple[str, str]:
-    """Return the answer as changed by the fault, and its finish reason."""
+    """Return the answer text as the fault changes it, and the finish reason of the completion (`stop` or `length`)."""
     match fault.kind if fault else None:
         case "no_format":
             return WORDLESS, "stop"
@@ -76,7 +76,7 @@ def spoiled(fault: Fault | None, text: str) -> tuple[str, str]:
 
 
 def _cut(text: str) -> str:
-    """Cut in the middle of the ACTION array, or of the text if there is none."""
+    """Return the text up to the middle of its ACTION part; a text without one is cut in half."""
     start, end = text.find("ACTION:"), text.find("ASSISTANT:")
     middle = (start + end) // 2 if 0 <= start < end else len(text) // 2
     return text[:middle]

@@ -1,4 +1,7 @@
-"""Transcription for the demo: returns the words stored in the sandbox's own voice files. It does no speech recognition."""
+"""The transcription endpoint of the demo: it returns the words that the sandbox has stored inside its own voice files.
+
+There is no speech recognition.
+"""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""Finds people and record titles in a person's words and puts them back into the nominative. What they refer to is resolved elsewhere."""
+"""Finds people and record titles in a message and returns them in the nominative. It does not look them up in the portal."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _ENGLISH_AFTER = re.compile(r"\b(?:to|of|for|from|by|owner|assign|is)\s+$", re.I
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody named in the text: where, who, and the grammatical case."""
+    """A person named in a message: the position, the name in the nominative, and the grammatical cases that its form may have."""
 
     span: Span
     cases: frozenset[Case]
@@ -79,7 +79,7 @@ def _cyrillic(surname: str) -> str:
 
 
 def people(text: str) -> tuple[Person, ...]:
-    """Return everybody the text names, in order; words not known as names are left to the rule."""
+    """Return all people named in a text, in order. Text in quotes is ignored."""
     text = mask(text, quotes(text))
     words = list(_WORD.finditer(text))
     found: list[Person] = []

@@ -1,6 +1,6 @@
-"""Reads a Chat Completions request: whose words, which state, what was observed in this turn. Decides nothing.
+"""Parses a chat request of the CRM agent: the person's message, the state of the conversation, and the results of this turn's steps.
 
-It follows the wire protocol of the CRM agent; what it cannot read is left out, never guessed.
+What it cannot read is left out.
 """
 
 import json
@@ -23,7 +23,7 @@ FORWARDED = re.compile(r"\n+Forwarded or pasted text[^\n]*:\s*$")
 
 @dataclass(frozen=True, slots=True)
 class ObservedStep:
-    """The result of one step of a plan."""
+    """The result of one step that the CRM agent has executed or refused: its status, rows and text, and the whole line in `raw`."""
 
     method: str
     status: str
@@ -34,7 +34,7 @@ class ObservedStep:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """All steps of one executed iteration."""
+    """The results of all steps of one answer, as the CRM agent reports them to the model."""
 
     iteration: int
     steps: tuple[ObservedStep, ...]
@@ -42,7 +42,11 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One parsed request to the model: the person's words, what is known, and what this turn has observed so far."""
+    """One parsed chat request: the person's message, the state of the conversation, and the results of this turn's steps.
+
+    `pasted` is text that the person forwarded or pasted. `dialect` is `blocks` if the answer must have the text form that `answers.write`
+    gives it.
+    """
 
     text: str
     lang: Lang
@@ -56,13 +60,13 @@ class Request:
 
     @property
     def current(self) -> Mapping[str, Any]:
-        """The records the conversation is about, by kind; empty if the state names none."""
+        """The records that the conversation is about, by kind. It is empty if the state of the conversation contains none."""
         known = self.state.get("current")
         return known if isinstance(known, Mapping) else {}
 
     @property
     def now(self) -> datetime | None:
-        """The time that the state gives, with the person's offset; None if it gives none."""
+        """The person's local time according to the state of the conversation, or None if it contains none."""
         try:
             return datetime.fromisoformat(str(self.state.get("now")))
         except ValueError:
@@ -70,14 +74,14 @@ class Request:
 
     @property
     def my_id(self) -> int | None:
-        """The person's portal user id, or None for a system without a person."""
+        """The person's user id in the portal according to the state of the conversation, or None if it contains none."""
         me = self.state.get("me")
         number = me.get("bitrix_user_id") if isinstance(me, Mapping) else None
         return number if isinstance(number, int) else None
 
 
 def read(messages: Sequence[Message]) -> Request:
-    """Build a Request from the messages; a conversation without a person's message gives an empty text."""
+    """Parse the messages of a chat request. If no message is the person's own, the text of the result is empty."""
     turns = [(str(m.get("role", "")), content_of(m)) for m in messages]
     last = _last_person(turns)
     typed = turns[last][1] if last is not None else ""
@@ -97,7 +101,7 @@ def read(messages: Sequence[Message]) -> Request:
 
 
 def content_of(message: Message) -> str:
-    """Return the text of a message, given as a string or as parts."""
+    """Return the text of a chat message, whose content is a string or a list of parts."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -107,7 +111,7 @@ def content_of(message: Message) -> str:
 
 
 def last_user_content(messages: Sequence[Message]) -> str:
-    """Return the newest message of role user, including observations."""
+    """Return the text of the newest message with the role `user`; it may contain results of steps in place of a person's words."""
     return next((content_of(m) for m in reversed(messages) if m.get("role") == "user"), "")
 
 
@@ -124,7 +128,10 @@ def _is_observation(text: str) -> bool:
 
 
 def _previous(turns: Sequence[tuple[str, str]], last: int) -> tuple[str, str]:
-    """Return the person's message before this one and its answer; empty strings if this is the first."""
+    """Return the person's previous message and the answer to it, both empty if there is none.
+
+    `turns` are pairs of role and text; `last` is the position of the person's present message.
+    """
     earlier = [pair for pair in turns[:last] if pair[0] in {"user", "assistant"} and not _is_observation(pair[1])]
     if len(earlier) < 2 or earlier[-1][0] != "assistant" or earlier[-2][0] != "user":
         return "", ""

@@ -1,4 +1,4 @@
-"""Literal answers queued by a test: used before the rules, first in first out."""
+"""Ready answers that a test queues. The server uses them before the rules, oldest first."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class ScriptBody(BaseModel):
-    """What `POST /sandbox/script` takes."""
+    """The body of `POST /sandbox/script`: answers to queue, and a condition on the requests that may get them."""
 
     model_config = ConfigDict(extra="forbid")
     answers: list[str] = Field(min_length=1)
@@ -26,16 +26,16 @@ class Script:
     """The queue of scripted answers of one server."""
 
     def __init__(self) -> None:
-        """Start empty."""
+        """Start with an empty queue."""
         self._lines: deque[_Line] = deque()
 
     def add(self, body: ScriptBody) -> int:
-        """Queue the answers; return how many are waiting."""
+        """Queue the answers and return how many are in the queue now."""
         self._lines.extend(_Line(text, body.match) for text in body.answers)
         return len(self._lines)
 
     def next(self, heard: Iterable[str]) -> str | None:
-        """Take the first answer that matches the texts in `heard`; None if none does."""
+        """Remove and return the first answer whose condition is met by one of the texts in `heard`; None if there is none."""
         said = tuple(heard)
         for line in self._lines:
             if line.match is None or any(line.match in text for text in said):
@@ -44,7 +44,7 @@ class Script:
         return None
 
     def put_back(self, text: str) -> None:
-        """Put back an answer that was spoiled by a fault, so that a retry gets it."""
+        """Put an answer that a fault has spoiled at the front of the queue, without a condition, so that a retry gets it."""
         self._lines.appendleft(_Line(text, None))
 
     def clear(self) -> None:

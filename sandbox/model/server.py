@@ -1,4 +1,4 @@
-"""Runs the demo model as a process on loopback and prints its address; a busy port gives one clear sentence and exit code 2."""
+"""Runs the demo model as a process and prints its address as JSON."""
 
 import argparse
 import contextlib
@@ -17,14 +17,14 @@ BUSY = 2
 
 
 class Cuttable:
-    """Gives the application a function to cut the connection, for the faults that need one."""
+    """ASGI middleware that gives the application a function to cut the TCP connection of a request; some faults use it."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward everything; uvicorn's `send` is a method of the object that owns the transport."""
+        """Forward a request with the abort function in its scope. `send` is a method of uvicorn's object that holds the transport."""
         transport = getattr(getattr(send, "__self__", None), "transport", None)
         await self._app({**scope, ABORT: transport.abort} if transport is not None else scope, receive, send)
 

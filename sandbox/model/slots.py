@@ -1,4 +1,4 @@
-"""Finds values in a person's words: sums, percentages, phones, addresses, record numbers. Keeps the words; they are parsed elsewhere."""
+"""Finds values in a message: sums, percentages, phones, e-mails, web addresses, record numbers. Sums stay in the person's words."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,10 @@ _URL = re.compile(r"https?://[^\s,;«»\"']+")
 
 
 def sums(text: str) -> tuple[Span, ...]:
-    """Return all amounts of money or bare numbers, in order, as the person wrote them; English thousands commas become spaces."""
+    """Return all amounts of money and bare numbers in a text, in order. Record numbers, phones and percentages are left out.
+
+    Each amount stays as the person wrote it, but thousands commas become spaces.
+    """
     taken = [*numbers(text), *phones(text), *percents(text)]
     found = (Span(m.start(), m.end(), text[m.start() : m.end()]) for m in _SUM.finditer(_unquoted(text)))
     return tuple(_tidy(span) for span in found if not any(_overlap(span, other) for other in taken))
@@ -55,7 +58,7 @@ def _overlap(one: Span, other: Span) -> bool:
 
 
 def sum_value(words: str) -> Decimal | None:
-    """Return the value of an amount, for sums that must be computed; None if the words are not understood."""
+    """Return the number that an amount in words means: «2,5 млн» is 2500000; None if the words are not understood."""
     folded = re.sub(rf"{_MONEY}|[$€₽]", "", fold(words)).strip()
     if re.fullmatch(r"полмиллиона|пол-?лимона|half a million", folded):
         return Decimal(500_000)
@@ -75,12 +78,12 @@ def _digits(written: str) -> Decimal:
 
 
 def percents(text: str) -> tuple[Span, ...]:
-    """Return percentages; the text of a span is the bare number with a decimal point."""
+    """Return all percentages in a text; the text of a span is the number with a decimal point, without the percent sign."""
     return tuple(Span(m.start(), m.end(), m[1].replace(",", ".")) for m in _PERCENT.finditer(_unquoted(text)))
 
 
 def numbers(text: str) -> tuple[Span, ...]:
-    """Return record numbers such as №481 or «сделка 481»; the text of a span is the digits."""
+    """Return all record numbers in a text, such as №481 or «сделка 481»; the text of a span is only the digits."""
     return tuple(Span(m.start(), m.end(), m[1] or m[2]) for m in _record_numbers(_unquoted(text)))
 
 
@@ -93,7 +96,7 @@ def _record_numbers(folded: str) -> Iterator[re.Match[str]]:
 
 
 def phones(text: str) -> tuple[Span, ...]:
-    """Return telephone numbers of 10 to 15 digits; the text of a span keeps only a plus and the digits."""
+    """Return all phone numbers of 10 to 15 digits in a text; the text of a span is the digits, with the plus if there is one."""
     found = []
     for match in _PHONE.finditer(text):
         digits = re.sub(r"\D", "", match[0])

@@ -1,4 +1,4 @@
-"""Finds the stage a person names: after «на стадию …», between quotes, or by a word that is known as a stage."""
+"""Finds the deal stage that a message names: after «на стадию …», in quotes, or by a known word for a stage."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def _known() -> Mapping[str, re.Pattern[str]]:
 
 
 def stage_named(text: str) -> Span | None:
-    """Return the stage with everything that introduces it; None if the text names none."""
+    """Return the stage that a text names; the span includes the words before it, such as «на стадию». Return None if there is none."""
     return _after_word(text) or _before_word(text) or _quoted(text) or _by_known_word(text)
 
 
@@ -45,7 +45,7 @@ def _after_word(text: str) -> Span | None:
 
 
 def _continues(rest: str) -> bool:
-    """Whether the real value follows the word after «стадию»: «стадию Ромашки на Договор»."""
+    """Return whether the name of the stage comes later in `rest`: in «стадию Ромашки на Договор» the word after «стадию» names a deal."""
     return bool(re.match(r".*(?<!\w)(?:на|в|во|to|into|is|→|->|=|:)\s\S", rest))
 
 
@@ -77,13 +77,13 @@ def _by_known_word(text: str) -> Span | None:
 
 
 def canonical(words: str) -> str:
-    """Return the stage as the portal probably writes it; unknown words are kept."""
+    """Return a stage name in the form in which the portal probably has it. An unknown name only gets a capital letter."""
     folded = re.sub(r"^(?:в|in)\s", "", fold(words))
     return next((name for name, pattern in _known().items() if pattern.fullmatch(folded)), capitalised(words))
 
 
 def won_or_lost(text: str) -> Span | None:
-    """Return a final stage named by a verb or an adverb alone: «выиграли Ромашку», «закрой как проигранную»."""
+    """Return the final stage (won or lost) that a verb or an adverb implies, or None: «выиграли Ромашку», «закрой как проигранную»."""
     for name in ("Сделка успешна", "Сделка провалена"):
         match = _known()[name].search(fold(text))
         if match:

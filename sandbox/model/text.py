@@ -1,4 +1,4 @@
-"""Text helpers: case folding, Russian or English, quotes, masks. Knows no rule and no method."""
+"""Text helpers: lower case, language, quotes and placeholders."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a text with its position."""
+    """A part of a text: its position, and a text that may be normalized."""
 
     start: int
     end: int
@@ -34,7 +34,10 @@ def _fold_char(char: str) -> str:
 
 
 def language_of(text: str) -> Lang:
-    """Return the language of most words. Quoted names and addresses do not count, capitalised words count less; a tie is Russian."""
+    """Return the language of a text, by the number of its words in Latin and Cyrillic letters. A tie is Russian.
+
+    Quoted text and web addresses do not count, and capitalized words count half.
+    """
     score = {"ru": 0, "en": 0}
     for index, match in enumerate(re.finditer(r"[a-z]+|[а-яё]+", ADDRESS.sub(" ", QUOTED.sub(" ", text)), re.IGNORECASE)):
         script: Lang = "en" if match[0].isascii() else "ru"
@@ -52,7 +55,7 @@ def quotes(text: str) -> tuple[Span, ...]:
 
 
 def mask(text: str, spans: Iterable[Span | None]) -> str:
-    """Return the text with the given spans replaced by placeholders; its length stays."""
+    """Return the text with each character in the given spans replaced by a placeholder. The length stays; None in `spans` is ignored."""
     for span in spans:
         if span is not None:
             text = text[: span.start] + HOLE * (span.end - span.start) + text[span.end :]
@@ -65,5 +68,5 @@ def capitalised(text: str) -> str:
 
 
 def squeeze(text: str) -> str:
-    """Return the text without placeholders, repeated spaces and punctuation at its ends."""
+    """Return the text without placeholders, repeated spaces, and punctuation at both ends."""
     return re.sub(r"\s+", " ", text.replace(HOLE, " ")).strip(" \t\n.,;:!?-—–→>")

@@ -1,4 +1,4 @@
-"""From a request to an answer: match rules first, follow up or report after an observation. Pure and deterministic."""
+"""Makes the answer to a parsed request. Before any step has run, a rule answers; afterwards a second rule or a report does."""
 
 import re
 from dataclasses import replace
@@ -20,7 +20,7 @@ _COURTESY = re.compile(
 
 
 def reply(request: Request) -> tuple[str, str]:
-    """Return the text of the answer and the name of the rule; equal requests get equal answers."""
+    """Return the text of the answer and the name of the rule that made it. Equal requests get equal answers."""
     answer = think(request)
     if request.dialect == "plain":
         return say("plain", request.lang, said=answer.say), answer.rule
@@ -28,7 +28,7 @@ def reply(request: Request) -> tuple[str, str]:
 
 
 def think(request: Request) -> Answer:
-    """Return the answer of the rules, before it is rendered."""
+    """Return the answer to a request as an object; `reply` turns it into text."""
     polite = _COURTESY.match(fold(request.text))
     if polite:
         request = replace(request, text=request.text[polite.end() :])
@@ -39,7 +39,10 @@ def think(request: Request) -> Answer:
 
 
 def _begin(request: Request) -> tuple[Answer, Wish]:
-    """Return the plan for a message and the wish it follows; a message longer than a messenger allows is not understood."""
+    """Return the first answer to a message, and the wish (a part of the message, or all of it) that it serves.
+
+    A message that is longer than a Telegram message may be is not understood.
+    """
     whole = Wish(request.text or request.pasted, request.lang, request)
     if len(whole.text) > _LONGEST:
         return talk.unknown(whole), whole
@@ -50,7 +53,11 @@ def _begin(request: Request) -> tuple[Answer, Wish]:
 
 
 def _several(parts: tuple[Wish, ...], whole: Wish) -> tuple[Answer, Wish] | None:
-    """Return all simple wishes of a message as one plan; None if its parts cannot be served separately."""
+    """Return one answer with the steps of several wishes, and the wish that it serves.
+
+    A wish that must read before it writes is served alone. The answer asks the person to repeat each wish that it does not serve. Return
+    None if at most one wish has steps, unless that one must read first.
+    """
     answers: list[tuple[Wish, Answer | None]] = []
     about: Target | None = None
     for part in parts:
@@ -71,7 +78,7 @@ def _several(parts: tuple[Wish, ...], whole: Wish) -> tuple[Answer, Wish] | None
 
 
 def _record_of(answer: Answer | None) -> Target | None:
-    """Return the deal of a plan, so that the next wish may leave it out."""
+    """Return the record that an answer's steps are about, or None. The next wish in the message may then leave the record out."""
     for step in answer.steps if answer else ():
         fields = step.params.get("fields")
         place = fields.get("ENTITY_ID") if isinstance(fields, dict) else None
@@ -82,7 +89,11 @@ def _record_of(answer: Answer | None) -> Target | None:
 
 
 def _go_on(request: Request, seen: Observation) -> Answer:
-    """After an observation: stop and say so, follow up once, be fooled once, or report."""
+    """Return the answer after steps have run; `seen` is their latest results.
+
+    If a step did not succeed, report that. After the first results, the follower of the rule (its second part) or the gullible rule may
+    propose more steps. Otherwise report the results.
+    """
     plan, wish = _begin(replace(request, observations=()))
     wish = replace(wish, request=request)
     if after.stopped(seen):
@@ -96,12 +107,15 @@ def _go_on(request: Request, seen: Observation) -> Answer:
 
 
 def _headline(plan: Answer) -> str:
-    """Return the sentence over a list: the one that announced it."""
+    """Return the sentence above a list of found records: the text of the answer that proposed this list, or "" if it is no list."""
     return plan.say if len(plan.steps) == 1 and plan.steps[0].method.endswith(".list") else ""
 
 
 def _with_question_answered(request: Request) -> Request:
-    """Put the person's earlier words in front if the previous answer was a question and this message answers it."""
+    """Return the request with the person's previous message before the present one, if the present one answers the model's question.
+
+    Any other request is returned unchanged.
+    """
     if not _asked_back(request.said_before):
         return request
     alone = first(Wish(request.text, request.lang, request))

@@ -1,4 +1,4 @@
-"""The OpenAI wire format: request bodies, answer objects, stream chunks. Knows no rules."""
+"""The OpenAI wire format: request bodies, answer objects and stream chunks."""
 
 import json
 import math
@@ -17,7 +17,7 @@ CHUNK: Final = 12
 
 
 class StreamOptions(BaseModel):
-    """The part of `stream_options` that matters here."""
+    """The object `stream_options` of a chat request; only `include_usage` has an effect."""
 
     model_config = ConfigDict(extra="allow")
     include_usage: bool = False
@@ -45,7 +45,7 @@ class EmbeddingBody(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One finished answer."""
+    """One finished answer to a chat request, with the values that the OpenAI answer object needs."""
 
     id: str
     created: int
@@ -66,7 +66,7 @@ def tokens(text: str) -> int:
 
 
 def whole(completion: Completion) -> dict[str, Any]:
-    """Return the answer as one object."""
+    """Return the answer as one Chat Completions object, for a request without streaming."""
     message = {"role": "assistant", "content": completion.text, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": completion.finish}
     return {**_head(completion, "chat.completion"), "choices": [choice], "usage": completion.usage}
@@ -115,11 +115,11 @@ def _texts(given: str | list[str] | list[int] | list[list[int]]) -> list[str]:
 
 
 def models() -> dict[str, Any]:
-    """Return the two models; requests with any other name are answered by them too."""
+    """Return the answer to `GET /models`, which names the two models. A request with any other model name is answered too."""
     names = (MODEL, EMBEDDER)
     return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "sdelka-sandbox"} for name in names]}
 
 
 def error(message: str, kind: str, code: str | None = None) -> dict[str, Any]:
-    """Return an error in the wire format."""
+    """Return an error object in the OpenAI format; `kind` is its `type`."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}

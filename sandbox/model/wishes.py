@@ -1,4 +1,4 @@
-"""One wish of a person: its words, and the record it is about. Splits a message with several wishes."""
+"""Splits a message into wishes and finds the record that each one is about. A wish is one thing that the person asks for."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ _CONJUNCTION = re.compile(r"(?:\s*,)?\s+(?:и|а также|а потом|зат
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A part of a message that asks for one thing, with its context."""
+    """One thing that a person asks for: a part of a message, with its language and the whole request."""
 
     text: str
     lang: Lang
@@ -30,12 +30,15 @@ class Wish:
 
     @property
     def folded(self) -> str:
-        """The words for matching."""
+        """The text of the wish, folded by `fold` for comparing with patterns."""
         return fold(self.text)
 
 
 def wishes(request: Request) -> tuple[Wish, ...]:
-    """Split the message into wishes; only where another imperative follows, never inside quotes or after a colon."""
+    """Split a message into wishes, at conjunctions and punctuation before an imperative verb.
+
+    Quoted text is never split, nor is a dictated text after «комментарий:» or a similar word.
+    """
     text = request.text
     return tuple(Wish(text=part, lang=request.lang, request=request) for part in _parts(text) if part)
 
@@ -57,7 +60,7 @@ def _parts(text: str) -> list[str]:
 
 
 def leftover(masked: str) -> str:
-    """Return the longest run of unknown, unmasked words: usually the name of a record."""
+    """Return the longest run of words that are neither known to the rules nor masked: usually the name of a record. It may be empty."""
     shouting = masked.isupper()
     runs: list[str] = []
     begin = end = -1
@@ -94,12 +97,16 @@ def _words(group: str) -> re.Pattern[str]:
 
 
 def points_back(wish: Wish) -> bool:
-    """Whether the wish contains a pronoun: «её», «этой сделке», "it"."""
+    """Return whether the wish contains a pronoun that refers to an earlier record, such as «её», «этой» or "it"."""
     return any(_words("pronoun").fullmatch(word) for word in re.findall(r"\w+", wish.folded))
 
 
 def target(wish: Wish, kind: str = "deal", *, taken: Iterable[Span | None] = ()) -> Target | None:
-    """Return the record meant: a number, a reference by name, or the current one; None if it cannot be identified."""
+    """Return the record that the wish is about: an id, a reference such as `@deal:Ромашка`, or `@current`.
+
+    `@current` is the record that the conversation is about. Return None if no record can be identified. The spans in `taken` are other
+    values of the message and are ignored.
+    """
     masked = mask(wish.text, taken)
     numbered = numbers(masked)
     if numbered:
@@ -118,7 +125,7 @@ def target(wish: Wish, kind: str = "deal", *, taken: Iterable[Span | None] = ())
 
 
 def spoken(record: Target, lang: Lang) -> str:
-    """Return the record as it is named in a sentence."""
+    """Return a record as a sentence names it: №481, «Ромашка», or «этой записи» ("this record")."""
     if isinstance(record, int):
         return f"№{record}"
     if record == "@current":
@@ -127,5 +134,5 @@ def spoken(record: Target, lang: Lang) -> str:
 
 
 def inheriting(parts: Sequence[Wish], record: Target | None) -> tuple[Wish, ...]:
-    """Return the wishes with the record of an earlier one."""
+    """Return copies of the wishes that use the given record when they name none themselves."""
     return tuple(replace(part, inherited=record) for part in parts)

@@ -1,4 +1,4 @@
-"""Sandbox portal: `python -m sandbox.portal --port N [--data DIR]`."""
+"""Start the sandbox portal (a simulated Bitrix24): `python -m sandbox.portal --port N [--data DIR]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sandbox portal, application: the REST interface of the simulated Bitrix24 with its faults; a separate process, no account, no network."""
+"""The ASGI application of the sandbox portal: a simulated Bitrix24 REST interface that can fail on request.
+
+It runs as a separate process and needs no Bitrix24 account and no network.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ ABORT = "sandbox.abort"  # the key in the ASGI scope of the server's function to
 
 
 def create_app(settings: Settings | None = None) -> Starlette:
-    """Build the portal as an ASGI application; `app.state.portal` gives tests in the same process access to its core."""
+    """Build the portal as an ASGI application.
+
+    Tests in the same process reach its `Portal` object (records, faults, ledger) through `app.state.portal`.
+    """
     portal = Portal(settings or Settings())
 
     @asynccontextmanager
@@ -85,7 +91,10 @@ async def _rest(portal: Portal, v3: V3, http: HttpRequest) -> Response:
 
 
 def _before(portal: Portal, request: Request, fault: Fault, path: str) -> Response | None:
-    """Apply faults that stop the call before anything is executed."""
+    """Return the answer for a fault that stops the call before anything is executed, or None for any other fault.
+
+    A stopped call is recorded in the ledger. `path` is the part of the URL after `/rest/`; the 302 fault appends it to its location.
+    """
     match fault.kind:
         case "500_before":
             error = PortalError(500, "INTERNAL_SERVER_ERROR", "Internal server error")
@@ -108,7 +117,10 @@ def _before(portal: Portal, request: Request, fault: Fault, path: str) -> Respon
 
 
 async def _after(fault: Fault) -> Response | None:
-    """Apply faults that spoil the answer of an executed call."""
+    """Return an error answer in place of the real one if the fault asks for that, else None.
+
+    The call has been executed already. The fault `delay_answer` waits and returns None, so the real answer is sent late.
+    """
     match fault.kind:
         case "500_after":
             error = PortalError(500, "INTERNAL_SERVER_ERROR", "Internal server error")
@@ -123,10 +135,13 @@ async def _after(fault: Fault) -> Response | None:
 
 
 class NoAnswer(Response):
-    """Cuts the TCP connection instead of answering; without a real server the client's transport error is raised."""
+    """A response that sends nothing and cuts the TCP connection.
+
+    Without a real server there is no connection to cut: `httpx.RemoteProtocolError` is raised, the error that a client would get.
+    """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  (nothing is sent)
-        """Abort and wait until the server has noticed, so that it sends no 500 of its own."""
+        """Abort the connection and wait for the disconnect message; if this returned earlier, the server would send a 500 answer."""
         abort = scope.get(ABORT)
         if abort is None:
             raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
@@ -136,7 +151,7 @@ class NoAnswer(Response):
 
 
 async def _token(portal: Portal, http: HttpRequest) -> Response:
-    """Refresh a token pair, as the authorization server would."""
+    """Answer a token request: exchange a refresh token for a new token pair, as the Bitrix24 authorization server does."""
     given: Row = dict(http.query_params)
     if http.method == "POST":
         given |= {name: value for name, value in (await http.form()).items() if isinstance(value, str)}

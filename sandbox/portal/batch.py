@@ -1,4 +1,7 @@
-"""Sandbox portal, batch: runs up to 50 commands in order, inserts results into later ones; nothing is rolled back."""
+"""Sandbox portal, the method `batch`: runs up to 50 commands in order and inserts their results into later commands.
+
+A failed command does not undo the earlier ones.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ class _Report:
 
 
 def run_batch(params: Row, run_command: RunCommand) -> Row:
-    """Return the `result` of a batch call; a command's error is reported under its key, `halt` stops at the first one."""
+    """Run the commands of a `batch` call and return its `result` object, with results and errors by command key.
+
+    After a failed command the batch goes on, unless the parameter `halt` is set. Raises PortalError if `cmd` is not an array.
+    """
     commands = params.get("cmd")
     if not isinstance(commands, dict | list):
         raise PortalError(400, "INVALID_ARG_VALUE", "Parameter 'cmd' must be array.")
@@ -64,7 +70,10 @@ def _run_one(report: _Report, key: str, command: str, place: int, run_command: R
 
 
 def _substitute(value: Any, results: Row) -> Any:
-    """Insert earlier results; a reference to nothing becomes an empty string (the real behaviour is not documented)."""
+    """Replace references such as `$result[key][0]` in a parameter, at any depth, by the results of earlier commands.
+
+    A reference that finds nothing becomes an empty string. This is assumed: the Bitrix24 documentation does not describe the case.
+    """
     if isinstance(value, dict):
         return {name: _substitute(item, results) for name, item in value.items()}
     if isinstance(value, list):

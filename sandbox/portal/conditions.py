@@ -1,4 +1,4 @@
-"""Sandbox portal, conditions: evaluates `>=FIELD: value` of a filter on a stored record."""
+"""Sandbox portal, filter conditions: decides whether a stored record fulfils a condition such as `">=FIELD": value`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_LIKE = frozenset({"crm_status"}) | (NUMBER_TYPES - {"integer", "double"})
 
 @dataclass(frozen=True)
 class Condition:
-    """One parsed condition `>=FIELD: value` of a filter."""
+    """One condition of a list filter: `">=OPPORTUNITY": 1000` has the operator `>=`, the field OPPORTUNITY and the value 1000."""
 
     operator: str
     field: Field
@@ -26,7 +26,7 @@ class Condition:
 
 
 def split_key(key: str) -> tuple[str, str]:
-    """Split the operator from a filter key; no operator means equal."""
+    """Split a filter key into operator and field name: `>=ID` gives (`>=`, `ID`). A key without an operator gets `=`."""
     for operator in _OPERATORS:
         if key.startswith(operator):
             return operator, key[len(operator) :]
@@ -34,7 +34,7 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 def everything(_: Row) -> bool:
-    """Match every record: the predicate of an empty filter. `query.run` recognises it and does not scan."""
+    """Return True for every record. `query.run` recognizes this function and then cuts out the page without testing records."""
     return True
 
 
@@ -48,7 +48,7 @@ def all_of(tests: list[Predicate]) -> Predicate:
 
 
 def test_of(condition: Condition) -> Predicate:
-    """Build the predicate of one condition."""
+    """Return a predicate that says whether a record fulfils the condition."""
     field, operator, raw = condition.field, condition.operator, condition.value
     if field.type == "crm_multifield":
         wanted = {str(item) for item in (raw if isinstance(raw, list) else [raw])}
@@ -77,7 +77,10 @@ def comparable(field: Field, value: Any) -> Any:
 
 
 def _wanted(field: Field, value: Any) -> Any:
-    """Convert a filter value; a custom yes/no field is queried with 1 and 0, and that a letter finds nothing is an inference."""
+    """Convert the value of a filter condition to the form in which `comparable` gives stored values.
+
+    For a custom yes/no field, `Y` and `N` match nothing, because clients filter such a field with 1 and 0. This is assumed, not documented.
+    """
     if field.type == "boolean" and field.custom and value in ("Y", "N"):
         return ""
     return comparable(field, value)
@@ -151,7 +154,10 @@ def _texts(stored: Any) -> list[str]:
 
 
 def lower_id(conditions: list[Condition]) -> tuple[int | None, list[Condition]]:
-    """Return the best `>ID` bound and the remaining conditions: keyset paging need not scan or test rows it has read."""
+    """Take the conditions `ID > n` and `ID >= n` out of a filter: return their largest lower bound and the other conditions.
+
+    The bound is exclusive, or None if there is none. It lets a list start after the ids that a client has already read.
+    """
     bounds, rest = [], []
     for condition in conditions:
         if condition.field.name == "ID" and condition.operator in {">", ">="} and not isinstance(condition.value, dict | list):

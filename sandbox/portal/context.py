@@ -1,4 +1,4 @@
-"""Sandbox portal, context: the arguments of one method call; methods see nothing of HTTP."""
+"""Sandbox portal, context: the object `Call` that each method receives; it contains nothing of HTTP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Emit = Callable[[str, Row], None]
 
 @dataclass(frozen=True)
 class Call:
-    """One command being executed: by whom, when, with which parameters, on which records."""
+    """The input of one method call: the caller, the time, the parameters and the store. `emit` raises a portal event."""
 
     store: Store
     user_id: int
@@ -29,15 +29,15 @@ class Call:
 
     @property
     def stamp(self) -> str:
-        """This time in the format of the store."""
+        """The time of the call as text, in the format of the store (UTC)."""
         return store_moment(self.now)
 
     def arg(self, name: str) -> Any:
-        """Return a top-level parameter in exactly this spelling."""
+        """Return a top-level parameter by its exact name, or None."""
         return self.params.get(name)
 
     def any_case(self, name: str) -> Any:
-        """Return a top-level parameter in any case, as the old CRM methods accept it."""
+        """Return a top-level parameter, or None; its name may be in any case, as in the old CRM methods (`crm.deal.*` and the like)."""
         if name in self.params:
             return self.params[name]
         return next((v for k, v in self.params.items() if k.lower() == name.lower()), None)
@@ -47,21 +47,24 @@ class Call:
         return {key.lower(): value for key, value in self.params.items()}
 
     def required(self, name: str) -> Any:
-        """Return a parameter that the universal methods require; raise error 100 if it is missing."""
+        """Return a parameter that must be present and not empty. Raises PortalError 100, as the universal methods (`crm.item.*`) do."""
         value = self.params.get(name)
         if value is None or value == "":
             raise missing_parameter(name)
         return value
 
     def required_map(self, name: str) -> Row:
-        """Return a required parameter that must be a map; an empty one (PHP writes it as a list) is allowed."""
+        """Return a required parameter as a dict. Raises PortalError for a missing one or for a scalar.
+
+        A list becomes a dict with the positions as keys, because PHP writes an empty map as an empty list.
+        """
         value = self.required(name)
         if not isinstance(value, dict | list):
             raise missing_parameter(name)
         return value if isinstance(value, dict) else {str(i): item for i, item in enumerate(value)}
 
     def classic_id(self) -> int:
-        """Return the `id` of an old method; raise its error if it is no positive number."""
+        """Return the parameter `id` as a positive integer. Raises the error of the old CRM methods if it is anything else."""
         raw = self.any_case("id")
         text = str(raw).strip()
         if isinstance(raw, bool) or not text.isdecimal() or int(text) <= 0:

@@ -1,11 +1,14 @@
-"""Sandbox portal, control: endpoints for tests and the demo page beside REST: ledger, faults, records, changes, tokens."""
+"""Sandbox portal, control endpoints under `/sandbox/`.
+
+Tests and the demo page use them to read records and calls, to order faults and to get tokens.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,6 +20,7 @@ from sandbox.portal import schema
 from sandbox.portal.faults import Fault, Kind
 from sandbox.portal.oauth import CLIENT_ID, CLIENT_SECRET
 from sandbox.portal.portal import WEBHOOK_CODE, Portal
+from sandbox.portal.restore import restore_records
 from sandbox.portal.schema import Row, Schema
 from sandbox.portal.values import MULTIFIELDS, parse, show_classic
 
@@ -27,7 +31,7 @@ Action = Callable[[Portal, HttpRequest], Awaitable[Response]]
 
 
 class OAuthRequest(BaseModel):
-    """Whose token pair is wanted and how long it lives."""
+    """The body of `POST /sandbox/oauth`: the user for whom a token pair is issued, and its lifetime in seconds."""
 
     model_config = ConfigDict(extra="forbid")
     user_id: int = 1
@@ -35,15 +39,23 @@ class OAuthRequest(BaseModel):
 
 
 class OutgoingRequest(BaseModel):
-    """An outgoing webhook as a person makes it in the portal's pages."""
+    """The body of `POST /sandbox/outgoing`: an outgoing webhook, as an administrator creates it in the portal's web pages."""
 
     model_config = ConfigDict(extra="forbid")
     handler: str
     events: list[str]
 
 
+class RestoreRequest(BaseModel):
+    """Which records go back to their seeded values."""
+
+    model_config = ConfigDict(extra="forbid")
+    entity: Literal["deal"]
+    ids: list[int]
+
+
 def with_endpoints(pair: Row, http: HttpRequest) -> Row:
-    """Return a token pair with the addresses of this portal."""
+    """Return a token pair together with the domain and the REST addresses of this portal, as the authorization server sends it."""
     rest = f"{http.base_url}rest/"
     return {**pair, "domain": http.url.netloc, "client_endpoint": rest, "server_endpoint": rest, "scope": "crm,task"}
 
@@ -54,7 +66,10 @@ def webhook_url(base_url: str) -> str:
 
 
 def on(portal: Portal, path: str, method: str, action: Action) -> Route:
-    """Build a route under /sandbox; input that the action cannot read is answered with 422 or 400."""
+    """Build the route `/sandbox/{path}`.
+
+    An invalid request body is answered with 422, and any other ValueError of the action with 400.
+    """
 
     async def endpoint(http: HttpRequest) -> Response:
         try:
@@ -69,7 +84,7 @@ def on(portal: Portal, path: str, method: str, action: Action) -> Route:
 
 
 def routes(portal: Portal) -> list[Route]:
-    """Build the routes for records, ledger, faults and tokens."""
+    """Build the control routes for records, ledger, faults, tokens and outgoing webhooks."""
     table: list[tuple[str, str, Action]] = [
         ("health", "GET", _health),
         ("ledger", "GET", _ledger),
@@ -83,6 +98,7 @@ def routes(portal: Portal) -> list[Route]:
         ("changes", "GET", _changes),
         ("stream", "GET", _stream),
         ("reset", "POST", _reset),
+        ("restore", "POST", _restore),
         ("oauth", "POST", _issue),
         ("oauth/expire", "POST", _expire),
         ("outgoing", "POST", _outgoing),
@@ -132,7 +148,7 @@ def _kind(http: HttpRequest) -> Schema | None:
 
 
 def _plain(kind: Schema, row: Row) -> Row:
-    """Render a stored record as the pages of the portal would: classic names and types, all fields."""
+    """Render a stored record for a control answer, with field names and types as in the old CRM methods."""
     return show_classic(kind, row, [f.name for f in kind.fields.values() if not f.multiple or f.name in MULTIFIELDS])
 
 
@@ -176,7 +192,10 @@ async def _changes(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _stream(portal: Portal, http: HttpRequest) -> Response:
-    """Stream the feed as server-sent events; `Last-Event-ID` or `after` gives the starting point."""
+    """Stream the lines of the ledger (calls, changes, sent events) as server-sent events, starting with the stored ones.
+
+    Only lines with a number above the header `Last-Event-ID` or the query parameter `after` are sent.
+    """
     after = int(http.headers.get("last-event-id") or http.query_params.get("after") or 0)
     return StreamingResponse(_lines(portal, after), media_type="text/event-stream")
 
@@ -196,6 +215,14 @@ async def _lines(portal: Portal, after: int) -> AsyncIterator[bytes]:
 async def _reset(portal: Portal, _: HttpRequest) -> Response:
     portal.reset()
     return JSONResponse({"ok": True})
+
+
+async def _restore(portal: Portal, http: HttpRequest) -> Response:
+    wanted = RestoreRequest.model_validate(await read_json(http))
+    try:
+        return JSONResponse({"changed": restore_records(portal, wanted.entity, wanted.ids, str(http.base_url))})
+    except KeyError as unknown:
+        raise ValueError(f"not seeded: {wanted.entity} {unknown}") from None
 
 
 async def _issue(portal: Portal, http: HttpRequest) -> Response:

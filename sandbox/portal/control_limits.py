@@ -1,4 +1,4 @@
-"""Sandbox portal, control of measurements: limits, latency, counters and the portal's name; changes no record."""
+"""Sandbox portal, control endpoints for measurements: limits, latency, counters and the portal's host name. They change no record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from sandbox.portal.portal import Portal
 
 
 class LimitsRequest(BaseModel):
-    """Which limits hold from now on; what is not named stays as it is, the counters begin anew."""
+    """The body of `POST /sandbox/limits`: the new limits. A setting that is not given keeps its value.
+
+    A new `bucket` or `level` restarts the request counters; a new `operating`, `window` or `cost` restarts the time budgets.
+    """
 
     model_config = ConfigDict(extra="forbid")
     bucket: str | None = Field(default=None, pattern=r"^(off|\d+(\.\d+)?/[1-9]\d*)$", examples=["off", "2/50", "5/250"])
@@ -27,7 +30,10 @@ class LimitsRequest(BaseModel):
 
 
 class LatencyRequest(BaseModel):
-    """Seconds that a request and every command in it take; answers wait beside each other."""
+    """The body of `POST /sandbox/latency`: seconds by which an answer is delayed, per request and per command in it.
+
+    Requests that arrive together wait at the same time, not one after another.
+    """
 
     model_config = ConfigDict(extra="forbid")
     request: float = Field(default=0.0, ge=0)
@@ -35,7 +41,10 @@ class LatencyRequest(BaseModel):
 
 
 class RenameRequest(BaseModel):
-    """The host (and port) under which the portal lives now; any other name answers 302. Null ends it."""
+    """The body of `POST /sandbox/rename`: the new host (with port) of the portal.
+
+    A request to any other host is then answered with a 302 redirect. Null ends this.
+    """
 
     model_config = ConfigDict(extra="forbid")
     host: str | None = None

@@ -1,4 +1,4 @@
-"""Sandbox portal, errors: the portal's error answers; knows codes and texts, not HTTP servers."""
+"""Sandbox portal, errors: the error answers of the portal, with their codes and texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ V3 = "BITRIX_REST_V3_EXCEPTION_"
 
 
 class PortalError(Exception):
-    """One error answer: HTTP status, `error` and `error_description`; never carries a secret."""
+    """An error answer of REST v2: HTTP status, `error` (the code) and `error_description` (the text). It never contains a secret."""
 
     def __init__(self, status: int, code: str | int, text: str) -> None:
         super().__init__(text)
@@ -17,19 +17,19 @@ class PortalError(Exception):
         self.text = text
 
     def body(self) -> dict[str, Any]:
-        """The JSON object of the answer."""
+        """Return the JSON object of the error answer."""
         return {"error": self.code, "error_description": self.text}
 
 
 class V3Error(PortalError):
-    """One error answer of REST v3: the code stands inside `error`, fields that are wrong are named beside it."""
+    """An error answer of REST v3: `error` is an object with code and message, and `validation` in it lists the wrong fields."""
 
     def __init__(self, status: int, name: str, text: str, validation: dict[str, str] | None = None) -> None:
         super().__init__(status, V3 + name, text)
         self.validation = validation or {}
 
     def body(self) -> dict[str, Any]:
-        """The JSON object of the answer."""
+        """Return the JSON object of the error answer."""
         error: dict[str, Any] = {"code": self.code, "message": self.text}
         if self.validation:
             error["validation"] = [{"message": message, "field": field} for field, message in self.validation.items()]
@@ -37,39 +37,42 @@ class V3Error(PortalError):
 
 
 class ConnectionDroppedError(Exception):
-    """A fault asked to cut the connection here: what was committed stays, no answer leaves."""
+    """Raised when a fault asks to cut the connection: writes that are committed stay, and no answer is sent."""
 
 
 def classic(text: str) -> PortalError:
-    """An old CRM error: HTTP 400 and an empty code."""
+    """Build an error of the old CRM methods (`crm.deal.*` and the like): HTTP 400, an empty code, and the given text."""
     return PortalError(400, "", text)
 
 
 def invalid_argument(text: str) -> PortalError:
-    """A value that the universal methods refuse."""
+    """Build the error of the universal methods (`crm.item.*`) for a value that they refuse."""
     return PortalError(400, "INVALID_ARG_VALUE", text)
 
 
 def missing_parameter(name: str) -> PortalError:
-    """A required argument is absent or of the wrong type."""
+    """Build the error for a required parameter that is missing or has the wrong type."""
     return PortalError(400, "100", f"Could not find value for parameter {{{name}}}")
 
 
 def method_not_found() -> PortalError:
-    """The name is not a method of this portal."""
+    """Build the error for a method name that this portal does not know."""
     return PortalError(404, "ERROR_METHOD_NOT_FOUND", "Method not found!")
 
 
 def wrong_auth_type() -> PortalError:
-    """The method wants an application, the call came through a webhook."""
+    """Build the error for a method that only an application may call, when the call came through a webhook."""
     return PortalError(403, "WRONG_AUTH_TYPE", "Current authorization type is denied for this method")
 
 
 def invalid_request(validation: dict[str, str]) -> V3Error:
-    """REST v3: these fields of the request are wrong."""
+    """Build the REST v3 error for wrong fields; `validation` maps the name of each wrong field to a message."""
     return V3Error(400, "VALIDATION_REQUESTVALIDATIONEXCEPTION", "Error during request object validation", validation)
 
 
 def access_denied(status: int) -> V3Error:
-    """REST v3: who asks is unknown (401), or may not touch the object or it is not there (403)."""
+    """Build the REST v3 error for a denied call.
+
+    Status 401 means that the caller is unknown, 403 that the object does not exist or the caller may not touch it.
+    """
     return V3Error(status, "ACCESSDENIEDEXCEPTION", "Access denied")

@@ -1,4 +1,4 @@
-"""Sandbox portal, events: posts events to bound handlers and outgoing webhooks, once and without a retry."""
+"""Sandbox portal, events: posts portal events to bound handlers and outgoing webhooks. Each delivery is tried once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SEND_TIMEOUT = 5.0
 
 @dataclass(frozen=True)
 class Raised:
-    """One event of one call, waiting for the commit."""
+    """One portal event that a call has raised. It is sent after the call is committed."""
 
     name: str
     data: Row
@@ -29,7 +29,7 @@ class Raised:
 
 
 class EventSender:
-    """Owns the deliveries; they run beside the answers and end with the portal."""
+    """Sends events over HTTP in background tasks, so that no answer waits for them. The portal cancels the tasks when it stops."""
 
     def __init__(self, store: Store, ledger: Ledger, tokens: Tokens) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class EventSender:
         self._client: httpx.AsyncClient | None = None
 
     def send(self, raised: Raised, base_url: str) -> None:
-        """Start one delivery for every handler of this event."""
+        """Start a background task for each handler and outgoing webhook that wants this event."""
         for handler_id, url, auth in self._targets(raised, base_url):
             body = {
                 "event": raised.name,
@@ -53,7 +53,7 @@ class EventSender:
             task.add_done_callback(self._running.discard)
 
     async def aclose(self) -> None:
-        """Cancel the deliveries under way."""
+        """Cancel the deliveries that are still running and close the HTTP client."""
         for task in list(self._running):
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)

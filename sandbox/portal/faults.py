@@ -1,4 +1,4 @@
-"""Sandbox portal, faults: what goes wrong on request, how often and after how many calls."""
+"""Sandbox portal, faults: failures that a test orders, how often each one happens, and after how many calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Kind = Literal[
 
 
 class Fault(BaseModel):
-    """One armed fault; without a method it hits any call."""
+    """One ordered fault: it hits the next `times` calls of `method` after skipping `after_calls` of them.
+
+    Without a method it hits calls of any method. `seconds` is the length of a delay, `location` the target of a redirect.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,13 +40,16 @@ class Fault(BaseModel):
 
 
 class FaultBox:
-    """The armed faults, oldest first."""
+    """The faults that are still to happen, oldest first."""
 
     def __init__(self) -> None:
         self.armed: list[Fault] = []
 
     def take(self, method: str, kinds: frozenset[str] | None = None) -> Fault | None:
-        """Take the fault for this call; a fault that still waits counts the call down."""
+        """Return the first fault that hits a call of this method and lower its `times` by one; None if none does.
+
+        `kinds` limits the search to these kinds of faults. A matching fault that must still skip calls counts this call as skipped.
+        """
         for fault in list(self.armed):
             named = (fault.method or "").lower()
             if (named and named != method.lower()) or (kinds is not None and fault.kind not in kinds):

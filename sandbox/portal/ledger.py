@@ -1,4 +1,7 @@
-"""Sandbox portal, ledger: one numbered feed of calls, changes and sent events for tests and live pages; never contains a token."""
+"""Sandbox portal, ledger: one numbered log of calls, record changes and sent events, for tests and live pages.
+
+Tokens are replaced by `***`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _QUIET = frozenset({"task_history", "outgoing", "binding", "notice_tag", "idempo
 
 
 class Ledger:
-    """The feed; a line is kept in memory and in the store, and waiting readers are woken."""
+    """The log of the portal. Each line has a number and is kept in memory and in the store; readers can wait for new lines."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -23,7 +26,7 @@ class Ledger:
         self._grown = asyncio.Event()
 
     def open_call(self, method: str, params: Any, at: datetime, **more: Any) -> Row:
-        """Start the line of one call; `close_call` completes it."""
+        """Add the line of a call that begins, and return it. `close_call` completes the same line."""
         row: Row = {
             "seq": self._store.next_id("feed"),
             "kind": "call",
@@ -43,18 +46,24 @@ class Ledger:
         return row
 
     def close_call(self, row: Row, status: int | None, outcome: str | int, **more: Any) -> None:
-        """Complete the line of a call: HTTP status, `ok` or the error code, whether it changed anything."""
+        """Complete the line of a call with its HTTP status and its outcome, which is `ok` or the error code.
+
+        `more` sets further values of the line, for example `applied`: whether the call changed a record.
+        """
         row.update(status=status, outcome=outcome, **more)
         self._store.append_feed(row["seq"], row)
         self.wake()
 
     def note_closed(self, row: Row, at: datetime) -> None:
-        """Add the end of a call that readers have seen waiting."""
+        """Add a `closed` line for a delayed call: readers got its line while it was still open and learn the result here."""
         end = {name: row[name] for name in ("method", "status", "outcome", "applied")}
         self._append({"kind": "closed", "time": store_moment(at), "call": row["seq"], **end})
 
     def note_change(self, change: Change, at: datetime, by: int | None) -> None:
-        """Add what a write changed, field by field; `by` is None if it was made in the portal's pages."""
+        """Add a line with the fields that a write changed, before and after.
+
+        `by` is the user of the call, or None for a change made in the portal's web pages.
+        """
         if change.entity in _QUIET:
             return
         before, after = change.before or {}, change.after or {}
@@ -75,7 +84,7 @@ class Ledger:
         )
 
     def note_event(self, event: str, handler: str, at: datetime, status: int | str) -> None:
-        """Add that an event was sent to a handler, with the result."""
+        """Add a line about an event sent to a handler. `status` is the HTTP status of the answer, or the name of the transport error."""
         self._append({"kind": "event", "time": store_moment(at), "event": event, "handler": handler, "status": status})
         self._store.commit()
 
@@ -91,7 +100,10 @@ class Ledger:
         ]
 
     def after(self, seq: int) -> list[Row]:
-        """Return all lines with a greater number; a waiting call has the outcome `open`, and its end comes as a `closed` line."""
+        """Return all lines with a number above `seq`.
+
+        A call that still waits has the outcome `open`; its end appears later as a separate `closed` line.
+        """
         return [line for line in self.lines if line["seq"] > seq]
 
     def clear(self) -> None:
@@ -100,7 +112,7 @@ class Ledger:
         self._store.clear_feed()
 
     async def grown(self) -> None:
-        """Wait for the next line."""
+        """Wait until a line is added or completed."""
         await self._grown.wait()
 
     def _append(self, row: Row) -> None:

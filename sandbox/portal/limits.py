@@ -1,4 +1,4 @@
-"""Sandbox portal, limits: the leaky bucket of requests, the time budget of each method, the latency; the caller passes the time."""
+"""Sandbox portal, limits: the request limit, the time budget of each method, and the latency. The caller passes the time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTED_FROM = 0.1
 
 @dataclass(frozen=True)
 class Bucket:
-    """How fast the request counter drains (per second) and how full it may get."""
+    """The settings of the request limit: a counter may reach `size` requests and falls by `rate` per second."""
 
     rate: float = 2.0
     size: int = 50
@@ -23,14 +23,14 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Pace:
-    """The latency of an answer, for measurements: seconds per request and per command in it."""
+    """The latency added to each answer for measurements: seconds per request, and per command in it."""
 
     request: float = 0.0
     command: float = 0.0
 
 
 def parse_bucket(text: str) -> Bucket | None:
-    """Parse `2/50` or `off`. Raises ValueError for anything else."""
+    """Parse a request limit: `2/50` is a rate of 2 per second and a size of 50, `off` gives None. Raises ValueError for any other text."""
     if text == "off":
         return None
     rate, _, size = text.partition("/")
@@ -38,16 +38,16 @@ def parse_bucket(text: str) -> Bucket | None:
 
 
 class RequestLimit:
-    """Counts requests per source; a full counter refuses a request without counting it."""
+    """The request limit: one counter per client address (`source`). It refuses a request when the counter is full."""
 
     def __init__(self, bucket: Bucket | None, level: float = 0.0, now: datetime | None = None) -> None:
-        """`level` is the counter of every source at `now`: a bucket may start full."""
+        """Start the counter of every source at `level` at the time `now`, so that a test can begin with a full counter."""
         self.bucket = bucket
         self._start = (level, now.timestamp()) if now else None
         self._levels: dict[str, tuple[float, float]] = {}
 
     def admit(self, source: str, now: datetime) -> None:
-        """Count one request. Raises QUERY_LIMIT_EXCEEDED if the counter of this source is full."""
+        """Count one request. Raises QUERY_LIMIT_EXCEEDED (503) if the counter of this source is full; a refused request is not counted."""
         if self.bucket is None:
             return
         level = self.level(source, now)
@@ -57,7 +57,7 @@ class RequestLimit:
             raise PortalError(503, "QUERY_LIMIT_EXCEEDED", "Too many requests")
 
     def level(self, source: str, now: datetime) -> float:
-        """Return the counter of one source."""
+        """Return the counter of one source at the time `now`: the requests counted, less those that have drained."""
         at = now.timestamp()
         level, seen = self._levels.get(source) or self._start or (0.0, at)
         return max(0.0, level - max(0.0, at - seen) * self.bucket.rate) if self.bucket else 0.0
@@ -68,9 +68,10 @@ Owner = tuple[str, str]  # the owner of the budget (a webhook or the application
 
 @dataclass
 class OperatingLimit:
-    """Sums the execution time of each method over ten minutes; the next call above the limit is refused.
+    """The time budget of methods: `seconds` of execution time within a window of `window` seconds. None means no limit.
 
-    `cost` adds seconds to each execution of a method.
+    Each caller (a webhook or the application) has a budget per method. When it is exceeded, the next call is refused. `cost` maps a method
+    to seconds that each of its executions counts in addition.
     """
 
     seconds: float | None
@@ -79,18 +80,18 @@ class OperatingLimit:
     _spent: dict[Owner, deque[tuple[float, float]]] = field(default_factory=lambda: defaultdict(deque))
 
     def admit(self, owner: Owner, now: datetime) -> None:
-        """Admit a method. Raises OPERATION_TIME_LIMIT if its budget is used up."""
+        """Check that a method may run. Raises OPERATION_TIME_LIMIT (429) if its budget is used up."""
         if self.seconds is not None and self.spent(owner, now) > self.seconds:
             raise PortalError(429, "OPERATION_TIME_LIMIT", "Method is blocked due to operation time limit.")
 
     def add(self, owner: Owner, now: datetime, seconds: float) -> None:
-        """Record one execution; quick ones are not counted."""
+        """Record the execution time of one call in seconds. An execution of less than 0.1 s is ignored."""
         seconds += self.cost.get(owner[1], 0.0)
         if seconds >= _COUNTED_FROM:
             self._spent[owner].append((now.timestamp(), seconds))
 
     def spent(self, owner: Owner, now: datetime) -> float:
-        """Return the seconds used in the window."""
+        """Return the seconds of execution recorded for a method within the window before `now`."""
         entries = self._spent.get(owner)
         if not entries:
             return 0.0
@@ -99,6 +100,6 @@ class OperatingLimit:
         return sum((seconds for _, seconds in entries), 0.0)
 
     def reset_at(self, owner: Owner, now: datetime) -> int:
-        """Return when the oldest counted execution leaves the window."""
+        """Return the Unix time at which the oldest recorded execution leaves the window; without one, the time one window from now."""
         entries = self._spent.get(owner)
         return int((entries[0][0] if entries else now.timestamp()) + self.window)

@@ -1,4 +1,4 @@
-"""Sandbox portal, multifields: applies writes to phones and e-mails, in the classic and the universal form."""
+"""Sandbox portal, multifields: applies writes to the phones, e-mails and messengers of a record. These fields hold several entries each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from sandbox.portal.values import MULTIFIELDS, to_flag
 
 
 def classic_changes(store: Store, old: list[Row], fields: Row) -> list[Row]:
-    """Apply a classic write: no ID adds, ID with VALUE edits, ID with DELETE=Y or no VALUE removes, unnamed entries stay."""
+    """Apply a write of the old CRM methods to the phones and e-mails in `old` and return all entries after it.
+
+    An element without an ID adds an entry. An element with an ID changes that entry, or removes it if it has DELETE=Y or no VALUE. Entries
+    that the write does not mention stay. Raises PortalError for an invalid e-mail.
+    """
     result = list(old)
     for kind in MULTIFIELDS:
         given = fields.get(kind)
@@ -22,7 +26,11 @@ def classic_changes(store: Store, old: list[Row], fields: Row) -> list[Row]:
 
 
 def universal_changes(store: Store, old: list[Row], fm: Any) -> list[Row]:
-    """Apply a universal write: a list adds; a map edits by id and adds under `n0`; a missing or unknown typeId and text are ignored."""
+    """Apply a write of `crm.item.*` to the phones and e-mails in `old` and return all entries after it. `fm` is the field of that name.
+
+    A list adds its elements. A map changes the entry whose id is the key (an empty value removes it) and adds an element under any other
+    key, such as `n0`. An element with a missing or unknown `typeId` is ignored.
+    """
     if isinstance(fm, list):
         return old + [entry for element in fm for entry in _universal_new(store, element)]
     result = list(old)

@@ -19,14 +19,14 @@ _REFRESH_DAYS = 180
 
 @dataclass(frozen=True)
 class Token:
-    """The user and expiry of a token."""
+    """What the portal knows about a token: its user and the time when it expires."""
 
     user_id: int
     expires: datetime
 
 
 class Tokens:
-    """Issued pairs; a refresh token works once, and a portal with a data folder keeps them over a restart."""
+    """All issued access and refresh tokens. A refresh token works once. A portal with a data folder keeps the tokens over a restart."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -45,20 +45,20 @@ class Tokens:
             book[token] = Token(body["user"], datetime.fromtimestamp(body["until"], UTC))
 
     def issue(self, user_id: int, now: datetime, lifetime: int = LIFETIME) -> Row:
-        """Issue a new pair for one user."""
+        """Issue an access token and a refresh token for one user; the access token lives `lifetime` seconds. Return the token answer."""
         access, refresh = secrets.token_hex(24), secrets.token_hex(24)
         self._keep("access", access, Token(user_id, now + timedelta(seconds=lifetime)))
         self._keep("refresh", refresh, Token(user_id, now + timedelta(days=_REFRESH_DAYS)))
         return {**self.access_of(access, now), "refresh_token": refresh, "user_id": user_id}
 
     def event_access(self, user_id: int, now: datetime) -> Row:
-        """Return an access token for an event: without a refresh token, and lost with the process."""
+        """Return an access token to be sent with an event. It has no refresh token and is not kept over a restart."""
         access = secrets.token_hex(24)
         self._access[access] = Token(user_id, now + timedelta(seconds=LIFETIME))
         return self.access_of(access, now)
 
     def access_of(self, access: str, now: datetime) -> Row:
-        """Return the description of an access token for its application."""
+        """Return the part of a token answer about an access token: the token, its expiry, and the ids of the portal and the application."""
         expires = self._access[access].expires
         return {
             "access_token": access,
@@ -70,7 +70,10 @@ class Tokens:
         }
 
     def refresh(self, token: str, now: datetime) -> Row:
-        """Return a new pair for an unused refresh token, which is used up by that. Raises invalid_grant for any other."""
+        """Exchange a refresh token for a new pair of tokens and make it invalid.
+
+        Raises PortalError `invalid_grant` for a token that is unknown, used or expired.
+        """
         known = self._refresh.pop(token, None)
         self._store.drop_secret(f"refresh:{token}")
         if known is None or known.expires <= now:
@@ -78,7 +81,7 @@ class Tokens:
         return self.issue(known.user_id, now)
 
     def find(self, access: str) -> Token | None:
-        """Return the data of an access token, including an expired one, or None."""
+        """Return user and expiry of an access token, even of an expired one; None for an unknown token."""
         return self._access.get(access)
 
     def expire(self, now: datetime) -> int:
@@ -94,7 +97,7 @@ class Tokens:
 
 
 def check_grant(given: Row) -> None:
-    """Check the client's credentials and the grant type. Raises invalid_client or invalid_request."""
+    """Check the parameters of a token request: client id, client secret and grant type. Raises PortalError if one is wrong."""
     if (given.get("client_id"), given.get("client_secret")) != (CLIENT_ID, CLIENT_SECRET):
         raise PortalError(400, "invalid_client", "Invalid client")
     if given.get("grant_type") != "refresh_token":

@@ -1,4 +1,4 @@
-"""Sandbox portal, PHP bracket syntax: `a[b][]=1` pairs to nested values and back; no HTTP."""
+"""Sandbox portal, PHP bracket syntax: converts parameters such as `a[b][]=1` to nested values and back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_DEPTH = 64
 
 
 def parse_query(text: str) -> dict[str, Any]:
-    """Parse one query string; `&` separates, `+` is a space, of two equal names the last wins."""
+    """Parse a URL query string into nested parameters, as PHP does. A later parameter replaces an earlier one of the same name."""
     pairs: list[tuple[str, Any]] = []
     for piece in text.split("&"):
         name, _, value = piece.partition("=")
@@ -23,7 +23,7 @@ def parse_query(text: str) -> dict[str, Any]:
 
 
 def from_pairs(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Build the nested parameters of decoded name/value pairs; a map with keys 0..n-1 becomes a list."""
+    """Build nested parameters from decoded pairs such as (`a[b]`, `1`). A map with the keys 0..n-1 becomes a list."""
     root: dict[str, Any] = {}
     for name, value in pairs:
         path = _path(name)
@@ -45,7 +45,7 @@ def as_php_value(value: Any) -> Any:
 
 
 def to_pairs(value: Any, prefix: str) -> Iterator[tuple[str, str]]:
-    """Yield a nested value as bracketed pairs under `prefix`."""
+    """Yield a nested value as flat pairs: with the prefix `a`, {"b": 1} gives (`a[b]`, `1`)."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from to_pairs(item, f"{prefix}[{key}]" if prefix else str(key))
@@ -57,7 +57,10 @@ def to_pairs(value: Any, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _path(name: str) -> list[str]:
-    """Split `a[b][c]` into its keys; text after a closed bracket is ignored, an unclosed one is part of the name."""
+    """Split the parameter name `a[b][c]` into its keys `a`, `b`, `c`, as PHP does.
+
+    Text after a closing bracket is ignored. A bracket that is never closed is part of the name.
+    """
     name = name.lstrip(" ")
     head, bracket, rest = name.partition("[")
     if not head:

@@ -1,4 +1,7 @@
-"""Sandbox portal, core: executes one call, with authentication, limits, faults and the ledger; knows no HTTP server."""
+"""Sandbox portal, core: executes one parsed call and records it in the ledger.
+
+This includes authentication, limits, faults and events, but no HTTP.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,13 @@ _KINDS = {schema.kind: schema for schema in BY_TYPE_ID.values()}
 
 
 def utc_now() -> datetime:
-    """Return the wall-clock time."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The configuration of this portal; without `data` everything is kept in memory."""
+    """The configuration of a portal. `data` is its folder; without one everything is kept in memory."""
 
     data: Path | None = None
     clock: Callable[[], datetime] = utc_now
@@ -52,7 +55,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Request:
-    """One parsed REST request: the method as sent, and the caller; `body` is what REST v3 reads."""
+    """One parsed REST request: the method name as sent, the parameters and the credentials.
+
+    `params` contains the parameters of both versions. REST v3 also reads `body`, the JSON as sent, and `key`, the idempotency key.
+    """
 
     method: str
     params: Row
@@ -78,7 +84,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who runs a command, in which line of the ledger, and under which key of a batch."""
+    """The authenticated caller of a command: the user, and whether an application or a webhook calls.
+
+    `line` is the number of the call's line in the ledger. `batch_key` is the key of the command in its batch, or None outside a batch.
+    """
 
     user: int
     by_app: bool
@@ -86,7 +95,10 @@ class Caller:
     batch_key: str | None = None
 
     def owner(self, method: str) -> Owner:
-        """Return whose time budget a method of this caller uses: the application has one, every webhook its own."""
+        """Return the key of the time budget that a call of this method uses.
+
+        The application and every webhook have a budget of their own for each method.
+        """
         return ("application" if self.by_app else f"webhook of {self.user}", method)
 
 
@@ -94,7 +106,7 @@ Way = Callable[[Request, Row], Answer]  # answers one version of REST; the row i
 
 
 class Portal:
-    """The records and everything around them; used by one event loop, one call at a time."""
+    """The simulated portal: its records, tokens, faults, limits and ledger. It executes one call at a time in one event loop."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -115,11 +127,11 @@ class Portal:
 
     @property
     def now(self) -> datetime:
-        """The portal's current time."""
+        """The current time by the portal's clock."""
         return self.settings.clock()
 
     def reset(self) -> None:
-        """Return to the seeded state: records, faults, limits, pace, feed; tokens stay."""
+        """Restore the sample data and clear the ledger, the faults, the counters, the limits and the latency. Tokens stay valid."""
         self.store.wipe()
         self.ledger.clear()
         self.faults.armed.clear()
@@ -128,7 +140,7 @@ class Portal:
         self._seed()
 
     def edit(self, entity: str, row: Row, base_url: str) -> None:
-        """Change a record as in the portal's pages: a change in the feed and an event, but no call."""
+        """Change a record as a person does in the portal's web pages: this raises an event and adds a change to the ledger, but no call."""
         self._actor = None
         self.store.put(entity, row)
         self.store.commit()
@@ -140,20 +152,24 @@ class Portal:
         self._send_events(base_url)
 
     def refuse(self, request: Request, fault: str, status: int, code: str) -> None:
-        """Record a call that a fault stopped before anything was executed."""
+        """Record a call in the ledger that a fault stopped before anything was executed, with the status and code of its answer."""
         line = self._open(request)
         self.close_line(line, status, code, fault=fault)
         self.store.commit()
 
     def announce(self, request: Request, fault: Fault) -> Row:
-        """Record a call that has arrived and waits; `handle` completes the same line."""
+        """Add a ledger line for a call that a fault delays, and return the line. The caller passes it to `handle`, which completes it."""
         line = self._open(request)
         line["fault"] = fault.kind
         self.ledger.wake()
         return line
 
     def handle(self, request: Request, fault: Fault | None = None, *, announced: Row | None = None, way: Way | None = None) -> Answer:
-        """Execute one call and record it. Raises ConnectionDroppedError if a fault cuts the connection after the commit."""
+        """Execute one call, record it in the ledger, send its events, and return the answer.
+
+        `announced` is the line from `announce`, if there is one. `way` is the function that answers the request; the default is REST v2.
+        Raises ConnectionDroppedError if a fault cuts the connection after the commit.
+        """
         line = self._open(request) if announced is None else announced
         kind = fault.kind if fault else None
         line["fault"] = kind
@@ -180,7 +196,7 @@ class Portal:
         return answer
 
     def authenticate(self, request: Request, line: Row) -> Caller:
-        """Return who calls. Raises the error of a wrong code or token."""
+        """Return the caller of a request and write its user into the ledger line. Raises PortalError for a wrong webhook code or token."""
         if request.code is None:
             token = self.tokens.find(str(request.params.get("auth") or ""))
             if token is None:
@@ -197,7 +213,7 @@ class Portal:
         return caller
 
     def perform(self, caller: Caller, name: str, handler: Handler, params: Row) -> Row:
-        """Return the success body of one method other than batch, within its time budget. Raises PortalError."""
+        """Run one method (not `batch`) and return the body of its answer. Raises PortalError, also if its time budget is used up."""
         now, started, owner = self.now, time.perf_counter(), caller.owner(name)
         self.operating.admit(owner, now)
         self.commands += 1
@@ -206,7 +222,7 @@ class Portal:
         return self.envelope(result, owner, now)
 
     def open_command(self, caller: Caller, sent: str, params: Any, key: str) -> Row:
-        """Start the line of one command of a batch."""
+        """Add a ledger line for one command of a batch and return the line; `key` is the key of the command in the batch."""
         links = {"user": caller.user, "batch": caller.line, "key": key}
         return self.ledger.open_call(sent, params, self.now, name=canonical(sent), http="batch", **links)
 
@@ -216,7 +232,7 @@ class Portal:
         self.stats.note(line)
 
     def envelope(self, result: Any, owner: Owner, started: datetime) -> Row:
-        """Wrap a result with `time`, and for a page with `total` and `next`."""
+        """Return the answer body around a result: `result`, `time`, and for a page of a list also `total` and `next`."""
         body: Row = {"result": result}
         if isinstance(result, Page):
             rows = result.keyed or (result.rows if result.ready is None else result.ready)
@@ -288,7 +304,10 @@ class Portal:
         return self.envelope(result, caller.owner(name), now)
 
     def _inner(self, caller: Caller, sent: str, params: Row) -> Row:
-        """Run one command of a batch, with its own line and commit, and possibly a connection cut right after it."""
+        """Execute one command of a batch with its own ledger line and commit, and return the body of its answer.
+
+        Raises PortalError if it fails, and ConnectionDroppedError if a fault cuts the connection after it.
+        """
         line = self.open_command(caller, sent, params, caller.batch_key or "")
         before = self.store.writes
         try:
@@ -318,13 +337,16 @@ class Portal:
 
 
 def _outcome(body: Row) -> tuple[Any, Any]:
-    """Return the outcome of a body for the ledger: `ok` or the code, and the text of an error."""
+    """Return what the ledger notes of an answer body: (`ok`, None), or the code and the text of the error."""
     error = body.get("error", "ok")
     return (error["code"], error["message"]) if isinstance(error, dict) else (error, body.get("error_description"))
 
 
 def _hide_operating(body: Row) -> None:
-    """Remove the operating times from a body, also inside a batch: a portal without the limiter does not report them."""
+    """Remove the fields `operating` and `operating_reset_at` from an answer body and from the results of a batch.
+
+    A real portal without the time budget does not send them.
+    """
     result = body.get("result")
     inner = result.get("result_time") if isinstance(result, dict) else None
     times = list(inner.values()) if isinstance(inner, dict) else inner if isinstance(inner, list) else []

@@ -18,7 +18,7 @@ PAGE = 50
 
 @dataclass(frozen=True)
 class Page:
-    """A list answer: rows with `total` and, if more follow, `next`."""
+    """One page of a list answer: the rows, the `total` number of matches, and in `next` the start of the next page (None at the end)."""
 
     rows: list[Any]
     total: int
@@ -30,7 +30,10 @@ class Page:
 
 @dataclass(frozen=True)
 class Plan:
-    """A complete list request, validated and ready to run."""
+    """A parsed list request: a predicate, the order (pairs of field and 1 or -1) and the start of the page.
+
+    `above` selects records with a greater id; None means all.
+    """
 
     test: Predicate
     order: tuple[tuple[Field, int], ...]
@@ -39,7 +42,7 @@ class Plan:
 
 
 def want_array(params: Row, name: str) -> Any:
-    """Return a parameter that must be an array if it is present; a missing or empty one gives an empty array."""
+    """Return a parameter that must be a list or a map. A missing or empty one gives an empty map. Raises PortalError for a scalar."""
     value = params.get(name)
     if not value and not isinstance(value, int):
         return {}
@@ -49,7 +52,7 @@ def want_array(params: Row, name: str) -> Any:
 
 
 def plan_classic(schema: Schema, params: Row) -> Plan:
-    """Parse the request of an old list method; unknown names in filter and order are dropped silently."""
+    """Parse the request of an old list method (`crm.deal.list` and the like). Unknown names in filter and order are ignored."""
     conditions = [
         Condition(operator, schema.fields[name.upper()], value)
         for key, value in _items(want_array(params, "filter"))
@@ -82,7 +85,7 @@ def plan_universal(schema: Schema, params: Row) -> Plan:
 
 
 def run(table: Table, plan: Plan) -> Page:
-    """Return one page of 50; start -1 does not count: total 0 and no next."""
+    """Return one page of at most 50 matching rows. With the start -1 nothing is counted: `total` is 0 and there is no next page."""
     if not plan.order or (len(plan.order) == 1 and plan.order[0][0].name == "ID"):
         step = plan.order[0][1] if plan.order else 1
         if plan.test is everything:
@@ -98,7 +101,7 @@ def run(table: Table, plan: Plan) -> Page:
 
 
 def _cut(table: Table, plan: Plan, step: int) -> Page:
-    """Return one page if only the id decides, without scanning."""
+    """Return one page of a list that has no filter but a lower bound of the id and is ordered by id; no record is tested."""
     if plan.start < 0:
         return Page(table.cut(0, PAGE, above=plan.above, step=step), 0)
     following, total = plan.start + PAGE, table.count(plan.above)
@@ -106,7 +109,7 @@ def _cut(table: Table, plan: Plan, step: int) -> Page:
 
 
 def page(rows: list[Row], start: int) -> Page:
-    """Cut one page out of all rows."""
+    """Return the page that begins at position `start` of all rows; -1 gives the first page without counting."""
     if start < 0:
         return Page(rows[:PAGE], 0)
     following = start + PAGE
@@ -114,7 +117,7 @@ def page(rows: list[Row], start: int) -> Page:
 
 
 def start_of(params: Row) -> int:
-    """Return the `start` of a request; an invalid value is 0, a negative one -1."""
+    """Return the parameter `start` as a number: 0 for an invalid value, -1 for a negative one."""
     try:
         return max(int(params.get("start") or 0), -1)
     except (TypeError, ValueError):
@@ -133,7 +136,7 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 
 
 def _flat_filter(raw: Any) -> bool:
-    """Whether a filter has only plain conditions that must all hold: no groups, no OR."""
+    """Return whether a filter of `crm.item.list` has only conditions that must all hold, without nested groups and without OR."""
     return isinstance(raw, dict) and not any(key == "logic" or str(key).isdigit() for key in raw)
 
 
@@ -142,7 +145,7 @@ def _universal_field(schema: Schema, name: str) -> Field | None:
 
 
 def _universal_conditions(schema: Schema, raw: Any) -> list[Condition]:
-    """Return the plain conditions of one level. Raises INVALID_ARG_VALUE for unknown names."""
+    """Return the conditions at the top level of a filter, without its nested groups. Raises INVALID_ARG_VALUE for an unknown field."""
     found = []
     for key, value in _items(raw):
         if key == "logic" or key.isdigit():
@@ -164,7 +167,11 @@ def _universal_test(schema: Schema, raw: Any) -> Predicate:
 
 
 def classic_names(schema: Schema, params: Row) -> list[str]:
-    """Return the fields an old list method returns, with `*` and `UF_*` in `select` expanded; unknown names are dropped."""
+    """Return the names of the fields that an old list method shows.
+
+    `*` and `UF_*` in `select` are expanded, unknown names are dropped. Without `select` these are all fields that are neither custom nor
+    multiple.
+    """
     wanted = [str(name).upper() for _, name in _items(want_array(params, "select"))]
     if not wanted:
         return list(schema.plain)
@@ -180,7 +187,7 @@ def classic_names(schema: Schema, params: Row) -> list[str]:
 
 
 def universal_names(schema: Schema, params: Row) -> tuple[list[str], bool]:
-    """Return the fields crm.item.list returns, and whether phones are included (only with `*`)."""
+    """Return the names of the fields that `crm.item.list` shows, and whether phones and e-mails are shown (only for `*` in `select`)."""
     wanted = [str(name) for _, name in _items(want_array(params, "select"))]
     if not wanted:
         return [f.name for f in schema.fields.values()], False

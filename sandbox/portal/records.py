@@ -1,4 +1,4 @@
-"""Sandbox portal, records: creates, changes and deletes leads, deals, contacts and companies for both method families."""
+"""Sandbox portal, records: creates, changes and deletes CRM records for the old methods and for `crm.item.*`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from sandbox.portal.values import day, parse
 
 
 def read_fields(schema: Schema, given: list[tuple[Field, Any]], old: Row | None = None) -> Row:
-    """Return the writable values of the given fields. Raises ValueError, naming the first field with an invalid value."""
+    """Parse the given raw values and return those of writable fields by field name.
+
+    `old` is the stored record of an update. Raises ValueError with the name of the first field whose value is invalid.
+    """
     values: Row = {}
     for field, raw in given:
         if field.read_only or field.type == "crm_multifield" or (field.multiple and raw == []):
@@ -26,13 +29,16 @@ def read_fields(schema: Schema, given: list[tuple[Field, Any]], old: Row | None 
 
 
 def tell(call: Call, schema: Schema, verb: str, row_id: int) -> None:
-    """Raise the event of a record that was added, changed or deleted; a smart process has a common one and one of its own."""
+    """Raise the portal events of a record that was added, changed or deleted. `verb` is `ADD`, `UPDATE` or `DELETE`."""
     for name, fields in events(schema, verb, row_id):
         call.emit(name, {"FIELDS": fields})
 
 
 def events(schema: Schema, verb: str, row_id: int) -> list[tuple[str, Row]]:
-    """Return the events of `ADD`, `UPDATE` or `DELETE` with their data."""
+    """Return the portal events for a record and a verb (`ADD`, `UPDATE` or `DELETE`), as pairs of event name and data.
+
+    An item of a smart process has two: one for all smart processes and one for its own.
+    """
     if not schema.smart:
         return [(f"ONCRM{schema.kind.upper()}{verb}", {"ID": row_id})]
     fields = {"ID": row_id, "ENTITY_TYPE_ID": schema.type_id}
@@ -40,7 +46,7 @@ def events(schema: Schema, verb: str, row_id: int) -> list[tuple[str, Row]]:
 
 
 def create(call: Call, schema: Schema, values: Row, fm: list[Row]) -> int:
-    """Add one record with the portal's defaults and raise its event."""
+    """Add one record with the portal's defaults, raise its portal event, and return its id. `fm` is its phones and e-mails."""
     row: Row = dict.fromkeys(schema.plain)
     row |= _defaults(call, schema) | {k: v for k, v in values.items() if v is not None or k != "ASSIGNED_BY_ID"}
     if schema.stage_field:
@@ -60,7 +66,10 @@ def create(call: Call, schema: Schema, values: Row, fm: list[Row]) -> int:
 
 
 def change(call: Call, schema: Schema, old: Row, values: Row, fm: list[Row]) -> bool:
-    """Write new values to a record and raise its event; return whether anything differed."""
+    """Write new values to a record and raise its portal event. Return False, and write nothing, if no value differs.
+
+    `fm` is all phones and e-mails that the record has afterwards.
+    """
     row = {**old, **values}
     if fm or "FM" in old:
         row["FM"] = fm
@@ -80,7 +89,7 @@ def change(call: Call, schema: Schema, old: Row, values: Row, fm: list[Row]) -> 
 
 
 def touch(call: Call, schema: Schema, old: Row) -> None:
-    """Save without a difference: the old methods still update the record's time and raise the event."""
+    """Save a record without a change of its values: as in the old methods, its modification time is updated and its portal event raised."""
     call.store.put(schema.kind, {**old, "DATE_MODIFY": call.stamp, "MODIFY_BY_ID": call.user_id})
     _tell_changed(call, schema, old, old)
 
@@ -98,14 +107,14 @@ def delete(call: Call, schema: Schema, row: Row) -> None:
 
 
 def recount_sum(call: Call, schema: Schema, row_id: int) -> None:
-    """Recalculate the sum of a deal, quote or smart process item after its product rows changed, unless it is set manually."""
+    """Store the sum of the product rows as the sum of their deal, quote or smart process item, unless its sum is set manually."""
     old = call.store.get(schema.kind, row_id)
     if old is not None and (difference := _recount(call.store, schema, old)) and difference["OPPORTUNITY"] != old["OPPORTUNITY"]:
         call.store.put(schema.kind, {**old, **difference, "DATE_MODIFY": call.stamp})
 
 
 def write_history(store: Store, schema: Schema, row: Row, kind: int, stamp: str) -> None:
-    """Add one line to the stage history: 1 created, 2 moved, 3 closed, 5 another funnel."""
+    """Add one line to the stage history. `kind` says what happened: 1 created, 2 moved, 3 closed, 5 moved to another funnel."""
     deal = schema.funnels
     stage, semantic = row[schema.stage_field], _meaning(store, schema, row)
     store.add(
@@ -158,7 +167,10 @@ def _defaults(call: Call, schema: Schema) -> Row:
 
 
 def _first_stage(store: Store, schema: Schema, row: Row) -> Row:
-    """Return the stage of a new record: the one it names, if its funnel has it, else the first one."""
+    """Return the values of a new record with its stage set, and with the fields that follow from the stage.
+
+    The stage in `row` is used if the funnel has it; otherwise the first stage of the funnel is used.
+    """
     category = row.get("CATEGORY_ID") or 0
     if schema.funnels and not stages.has_funnel(store, schema, category):
         category = stages.default_funnel(store, schema)
@@ -172,7 +184,7 @@ def _first_stage(store: Store, schema: Schema, row: Row) -> Row:
 
 
 def _stage_marks(store: Store, schema: Schema, row: Row) -> Row:
-    """Return the read-only fields that follow from the stage."""
+    """Return the read-only fields that follow from the stage, such as `CLOSED` and `IS_NEW`."""
     meaning = _meaning(store, schema, row)
     if schema.kind == "lead":
         return {"STATUS_SEMANTIC_ID": meaning}
@@ -188,7 +200,7 @@ def _meaning(store: Store, schema: Schema, row: Row) -> str:
 
 
 def _of(schema: Schema, values: Row) -> Row:
-    """Return only the values of fields that this kind of record has."""
+    """Return those of the values whose fields exist in this kind of record."""
     return {name: value for name, value in values.items() if name in schema.fields}
 
 
@@ -219,7 +231,10 @@ def _tell_changed(call: Call, schema: Schema, old: Row, row: Row) -> None:
 
 
 def _recount(store: Store, schema: Schema, record: Row) -> Row:
-    """Return the record with its sum from the product rows, if it has some and the sum is not manual."""
+    """Return the new sum of a record as {"OPPORTUNITY": sum of its product rows}.
+
+    The result is empty if the record has no product rows or its sum is set manually.
+    """
     if record.get("IS_MANUAL_OPPORTUNITY") == "Y":
         return {}
     rows = [p for p in store.walk("productrow") if p["OWNER_TYPE"] == schema.code and p["OWNER_ID"] == record["ID"]]
@@ -227,7 +242,10 @@ def _recount(store: Store, schema: Schema, record: Row) -> Row:
 
 
 def _link_contacts(schema: Schema, values: Row, old: Row) -> Row:
-    """Keep the main contact and the list of all contacts of a deal, quote or smart process item consistent."""
+    """Return the values with the main contact (`CONTACT_ID`) and the list of all contacts (`CONTACT_IDS`) made consistent.
+
+    The main contact is the first one of the list. Kinds of records without contacts get their values back unchanged.
+    """
     if "CONTACT_IDS" not in schema.fields:
         return values
     if "CONTACT_IDS" in values:

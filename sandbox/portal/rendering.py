@@ -1,4 +1,4 @@
-"""Sandbox portal, rendering: rows of a list as JSON, rendered once and kept until the record changes."""
+"""Sandbox portal, rendering: rows of a list as JSON bytes, so that an unchanged record is rendered only once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import orjson
 
 
 class Rows:
-    """The rows of one page as rendered JSON; parsed only if a batch refers to one or the answer is XML."""
+    """The rows of one page as JSON bytes. They are parsed again only for an XML answer or a reference in a batch."""
 
     __slots__ = ("blobs",)
 
@@ -19,7 +19,7 @@ class Rows:
         return len(self.blobs)
 
     def at(self, place: int) -> Any:
-        """Return one row as an object. Raises IndexError beyond the end."""
+        """Return the row at a position as an object. Raises IndexError beyond the end."""
         return orjson.loads(self.blobs[place])
 
     def opened(self) -> list[Any]:
@@ -28,7 +28,7 @@ class Rows:
 
 
 def to_json(body: Any) -> bytes:
-    """Encode an answer as JSON, inserting rendered rows unchanged."""
+    """Encode an answer as JSON. The JSON bytes of `Rows` inside it are inserted unchanged."""
     return orjson.dumps(body, default=_ready)
 
 

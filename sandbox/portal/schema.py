@@ -1,4 +1,4 @@
-"""Sandbox portal, schema: the fields of each kind of object, with types and both spellings; contains no records."""
+"""Sandbox portal, schema: the fields of each kind of record, with their types and their names in the old methods and in `crm.item.*`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEEPS_CASE = frozenset({"history", "status", "task", "type", "requisite", "vat"
 
 @dataclass(frozen=True)
 class Field:
-    """One field of an object in the classic spelling, with its universal name."""
+    """One field of a record: `name` is its name in the old methods (`STAGE_ID`), `camel` the one in `crm.item.*` (`stageId`)."""
 
     name: str
     type: str
@@ -40,17 +40,17 @@ class Field:
 
     @property
     def read_only(self) -> bool:
-        """Whether only the portal writes it."""
+        """Whether only the portal itself writes the field."""
         return "R" in self.flags
 
     @property
     def multiple(self) -> bool:
-        """Whether it holds a list."""
+        """Whether the field holds a list of values."""
         return "M" in self.flags
 
     @property
     def required(self) -> bool:
-        """Whether it is described as required."""
+        """Whether the `*.fields` methods describe the field as required."""
         return "Q" in self.flags
 
     @property
@@ -61,7 +61,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """The fields of one kind of object, by either spelling."""
+    """The fields of one kind of record, by their old names (`fields`) and by their camelCase names (`by_camel`)."""
 
     kind: str
     fields: MappingProxyType[str, Field]
@@ -74,22 +74,22 @@ class Schema:
 
     @property
     def funnels(self) -> bool:
-        """Whether its records have funnels."""
+        """Whether records of this kind belong to funnels."""
         return self.stage_field != "" and "CATEGORY_ID" in self.fields
 
     @property
     def smart(self) -> bool:
-        """Whether it is a smart process."""
+        """Whether this kind is a smart process (a record kind that the company has defined itself)."""
         return self.type_id >= 128
 
     @property
     def sums(self) -> bool:
-        """Whether its sum can follow product rows."""
+        """Whether the sum of such a record can be computed from its product rows."""
         return self.funnels or self.kind == "quote"
 
 
 def camel_name(name: str) -> str:
-    """Return the universal spelling of a classic field name."""
+    """Return the camelCase name that `crm.item.*` uses for a field of the old methods."""
     if found := re.fullmatch(r"UF_CRM_(\d+)_(\d+)", name):
         return f"ufCrm{found[1]}_{found[2]}"
     if re.fullmatch(r"UF_CRM_\d+_[A-Z_]+", name) is None and name.startswith("UF_CRM_") and name != "UF_CRM_TASK":

@@ -1,4 +1,7 @@
-"""Sandbox portal, field lists: one line a field, `NAME type flags title`; flags R read-only, I immutable, M multiple, D custom, Q required, - none."""  # noqa: E501  (one sentence of format)
+"""Sandbox portal, the field lists of the record kinds: one line per field, in the format `NAME type flags title`.
+
+The flags are R read-only, I immutable, M multiple, D custom, Q required, or - for none.
+"""
 
 from __future__ import annotations
 

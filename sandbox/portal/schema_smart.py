@@ -1,4 +1,7 @@
-"""Sandbox portal, field lists of contracts, quotes, custom deal fields and small read-only books, in the format of `schema_data`."""
+"""Sandbox portal, field lists of contracts (a smart process), quotes, custom deal fields and small read-only tables.
+
+The lines have the format that `schema_data` describes.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,10 @@ _OPEN = ("NEW", "PREPARATION", "PREPAYMENT_INVOICE", "EXECUTING", "FINAL_INVOICE
 
 
 def fill(store: Store, now: datetime, bulk_deals: int = 0, seed: int = 0) -> None:
-    """Write all sample data; the same hour and seed give the same data. The seed varies the bulk deals only."""
+    """Write all sample data into an empty store, and `bulk_deals` further deals for measurements.
+
+    The same hour and `seed` give the same data. `seed` changes only the random values of the further deals.
+    """
     hour = now.replace(minute=0, second=0, microsecond=0)
     store.refill(_firm(hour))
     _bulk(store, hour, bulk_deals, Random(seed))
@@ -30,7 +33,10 @@ def fill(store: Store, now: datetime, bulk_deals: int = 0, seed: int = 0) -> Non
 
 @lru_cache(maxsize=4)
 def _firm(now: datetime) -> Contents:
-    """Return the company without bulk deals; cached for the next reset, because its four hundred records are made by calls."""
+    """Return the records of the sample company, without the further deals for measurements.
+
+    The result is cached, because a reset needs it again and its four hundred records take long to create.
+    """
     store = Store(None)
     _people(store, now)
     _books(store)
@@ -106,7 +112,7 @@ def _books(store: Store) -> None:
 
 
 def _fm(store: Store, *entries: tuple[str, str, str]) -> list[Row]:
-    """Return phones and e-mails in order; the first one created gets id 156, which belongs to contact 43."""
+    """Return phones and e-mails as stored entries with new ids. The first id is 156, because tests expect it at contact 43."""
     return [
         {"ID": store.next_id("multifield", at_least=156), "TYPE_ID": kind, "VALUE_TYPE": use, "VALUE": value}
         for kind, use, value in entries
@@ -173,7 +179,10 @@ def _deals(store: Store, now: datetime) -> None:
 
 
 def _ordinary_deal(number: int) -> tuple[int, str, int, str, int, int, int, int]:
-    """Return the values of one filler deal: several are overdue, several due within days, some closed, some tenders."""
+    """Return the values of one ordinary deal: id, title, funnel, stage, sum, manager, company index, days until the close date.
+
+    The values follow from the number. Some of these deals are overdue, some are due soon, some are closed, some are in the second funnel.
+    """
     place = number - 424
     company = 4 + place % 11
     funnel = 1 if place % 7 == 6 else 0

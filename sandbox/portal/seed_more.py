@@ -1,4 +1,4 @@
-"""Sandbox portal, seed: contracts, quotes and the small books of the sample company; changes nothing that `seed` created."""
+"""Sandbox portal, more sample data: contracts, quotes and small reference tables of the sample company. It changes no record of `seed`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ DateOf = Callable[[int], str]  # a number of days from now
 
 
 def fill(store: Store, now: datetime, call_of: CallOf, date_of: DateOf) -> None:
-    """Write all data, with dates relative to the same moment as `seed`."""
+    """Write the contracts, quotes and reference tables into the store, with dates relative to `now`.
+
+    `call_of(user, days_ago)` builds the Call of a user at that time. `date_of(days)` returns the date that many days from now.
+    """
     made = store_moment(now - timedelta(days=90))
     _smart_process(store, made)
     _contracts(call_of, date_of)

@@ -1,4 +1,4 @@
-"""Sandbox portal, server: runs the portal as a process on loopback and prints its address; a busy port gives one sentence and code 2."""
+"""Sandbox portal, server: runs the portal as a process and prints its address as JSON."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ DEFAULT_BUCKET = Bucket()
 
 
 class Door:
-    """Puts a function to cut the TCP connection into the ASGI scope, for the faults that need it."""
+    """ASGI middleware that gives the application a function to cut the TCP connection of a request; some faults use it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward the request; uvicorn's `send` belongs to the object that holds the transport."""
+        """Add the abort function to the scope and forward the request. `send` is a method of uvicorn's object that holds the transport."""
         transport = getattr(getattr(send, "__self__", None), "transport", None)
         if transport is not None:
             scope[ABORT] = transport.abort
@@ -44,7 +44,10 @@ def run(
     bulk_deals: int = 0,
     seed: int = 0,
 ) -> int:
-    """Serve until SIGINT or SIGTERM; return 0, or 2 if the port is taken. Without a bucket there is no rate limit."""
+    """Serve the portal until SIGINT or SIGTERM and return exit code 0; print a message and return 2 if the port is taken.
+
+    Port 0 takes any free port. If `bucket` is None, requests are not limited.
+    """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -65,7 +68,7 @@ def run(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the command line and serve."""
+    """Read the command line and run the server; return its exit code."""
     parser = argparse.ArgumentParser(prog="sdelka sandbox portal", description="Учебный портал Bitrix24 на своей машине")
     parser.add_argument("--port", type=int, default=0, help="порт; 0 = любой свободный")
     parser.add_argument("--data", type=Path, default=None, help="папка для данных; без неё всё живёт в памяти")

@@ -8,7 +8,7 @@ from sandbox.portal.schema import Row
 
 
 class Stats:
-    """Counters since the start or the last `clear`."""
+    """Counters of requests by HTTP status and of calls by method, since the start or the last `clear`."""
 
     def __init__(self) -> None:
         self.clear()
@@ -19,7 +19,10 @@ class Stats:
         self._methods: dict[str, Counter[str]] = defaultdict(Counter)
 
     def note(self, line: Row) -> None:
-        """Count one finished call: as a request unless it was in a batch, and as an execution of its method unless it is a batch."""
+        """Count one completed ledger line.
+
+        A command inside a batch counts as a call of its method but not as a request; the batch itself counts as a request only.
+        """
         status = "none" if line["status"] is None else str(line["status"])
         if line["http"] != "batch":
             self._statuses[status] += 1
@@ -31,7 +34,7 @@ class Stats:
                 method[f"refused_{status}"] += 1
 
     def shown(self) -> Row:
-        """Return all counters as the control endpoint shows them."""
+        """Return all counters as the JSON object of `GET /sandbox/stats`."""
         return {
             "requests": sum(self._statuses.values()),
             "refused_503": self._statuses["503"],

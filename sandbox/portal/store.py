@@ -29,7 +29,7 @@ Contents = tuple[tuple[tuple[str, int, bytes], ...], tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one record by one write."""
+    """One write to one record: `action` is `add`, `update` or `delete`; `before` and `after` are the record (None if there is none)."""
 
     entity: str
     id: int
@@ -39,7 +39,7 @@ class Change:
 
 
 class Table:
-    """The records of one kind in order of id, with their rendered JSON that is still valid."""
+    """The records of one kind, ordered by id. It also caches their rendered JSON until a record changes."""
 
     def __init__(self) -> None:
         self.rows: dict[int, Row] = {}
@@ -60,7 +60,10 @@ class Table:
         self._forget(row_id)
 
     def shown(self, shape: tuple[str, ...]) -> dict[int, bytes]:
-        """Return the rendered JSON in one shape, by id; a write removes the record from it. Old shapes are dropped for new ones."""
+        """Return the cached JSON of the records that show exactly the fields in `shape`, by record id; the caller may add to it.
+
+        A write removes the record from the cache. Only the six newest shapes are kept.
+        """
         kept = self._shown.get(shape)
         if kept is None:
             if len(self._shown) >= _SHAPES_KEPT:
@@ -79,7 +82,7 @@ class Table:
         return (self.rows[self._ids[position]] for position in positions)
 
     def cut(self, start: int, amount: int, *, above: int | None = None, step: int = 1) -> list[Row]:
-        """Return `amount` records from position `start`, counted from the lowest id over `above` (step 1) or the highest (-1)."""
+        """Return at most `amount` records from position `start`, in the order that `walk` gives with the same `above` and `step`."""
         first = 0 if above is None else bisect_right(self._ids, above)
         size = len(self._ids)
         end = min(start + amount, size - first)
@@ -95,7 +98,10 @@ class Table:
 
 
 class Store:
-    """Records, counters and the feed; a write is durable after `commit`, and `watch` is called at once."""
+    """All data of a portal: the records by kind, the counters for new ids, the ledger lines and the secrets.
+
+    A write is durable after `commit`. The function `watch` is called at once with each `Change`.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         if folder is not None:
@@ -116,7 +122,7 @@ class Store:
         self._counters = dict(self._db.execute("SELECT name, value FROM counter"))
 
     def table(self, entity: str) -> Table:
-        """Return the records of one kind; an unknown kind gives an empty table."""
+        """Return the table with the records of one kind; a kind without records gives an empty table."""
         return self._tables.setdefault(entity, Table())
 
     def get(self, entity: str, row_id: int) -> Row | None:
@@ -124,7 +130,7 @@ class Store:
         return self.table(entity).rows.get(row_id)
 
     def walk(self, entity: str) -> Iterator[Row]:
-        """Yield all records of a kind by id."""
+        """Yield all records of a kind in ascending order of their ids."""
         return self.table(entity).walk()
 
     def next_id(self, name: str, *, at_least: int = 1) -> int:
@@ -135,7 +141,7 @@ class Store:
         return value
 
     def add(self, entity: str, row: Row) -> int:
-        """Add a record with the next id of its kind, or with the `ID` it already has."""
+        """Add a record and return its id: the next id of its kind, or the `ID` that the record already has."""
         row_id = self.next_id(entity, at_least=row.get("ID") or 1) if not row.get("ID") else int(row["ID"])
         if row_id > self._counters.get(entity, 0):
             self._counters[entity] = row_id - 1
@@ -144,7 +150,7 @@ class Store:
         return row_id
 
     def fill(self, entity: str, rows: Iterable[Row]) -> None:
-        """Add many records at once with the next ids, without notifying the watcher."""
+        """Add many records of one kind at once, with the next ids. `watch` is not called."""
         table, first = self.table(entity), self._counters.get(entity, 0) + 1
         for number, row in enumerate(rows, first):
             kept = {**row, "ID": number}
@@ -169,7 +175,7 @@ class Store:
             self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", counter)
 
     def put(self, entity: str, row: Row) -> None:
-        """Replace one record."""
+        """Add or replace the record with the id in `row`."""
         self._keep("update", entity, int(row["ID"]), row)
 
     def remove(self, entity: str, row_id: int) -> None:
@@ -187,15 +193,15 @@ class Store:
         return len(doomed)
 
     def append_feed(self, seq: int, body: Row) -> None:
-        """Store one line of the feed."""
+        """Store one line of the ledger under its number; a line with this number is replaced."""
         self._write("INSERT OR REPLACE INTO feed VALUES (?, ?)", (seq, orjson.dumps(body)))
 
     def feed(self) -> Iterable[Row]:
-        """Return the stored feed, oldest first."""
+        """Return the stored lines of the ledger, oldest first."""
         return (orjson.loads(body) for (body,) in self._db.execute("SELECT body FROM feed ORDER BY seq"))
 
     def clear_feed(self) -> None:
-        """Delete the feed; its numbering continues."""
+        """Delete the stored lines of the ledger. Their numbering continues."""
         self._write("DELETE FROM feed", ())
         self.commit()
 
@@ -207,7 +213,10 @@ class Store:
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
-        """Run writes atomically: an exception restores the records, and the watcher is called only for writes that stay."""
+        """Context manager: an exception inside it restores all records that were written there.
+
+        `watch` is called at the end of the block, and only if the writes stay.
+        """
         held: list[Change] = []
         watch, writes = self.watch, self.writes
         self.watch = held.append
@@ -225,7 +234,7 @@ class Store:
             watch(change)
 
     def keep_secret(self, name: str, body: Any) -> None:
-        """Store a value that belongs to no record and survives `wipe`: tokens of applications."""
+        """Store a value, such as a token, under a name. `wipe` does not delete it."""
         self._write("INSERT OR REPLACE INTO secret VALUES (?, ?)", (name, orjson.dumps(body)))
 
     def drop_secret(self, name: str) -> None:
@@ -237,7 +246,7 @@ class Store:
         return {name: orjson.loads(body) for name, body in self._db.execute("SELECT name, body FROM secret")}
 
     def wipe(self) -> None:
-        """Delete all records; only the feed's numbering continues."""
+        """Delete all records, counters and ledger lines. The numbering of ledger lines continues, and the secrets stay."""
         kept = {"feed": self._counters.get("feed", 0)}
         self._write("DELETE FROM record", ())
         self._write("DELETE FROM counter", ())
@@ -275,4 +284,4 @@ class Store:
 
 
 def _nobody(_: Change) -> None:
-    """The default watcher, which ignores changes."""
+    """Ignore a change; this is the default value of `Store.watch`."""

@@ -1,4 +1,4 @@
-"""Sandbox portal, REST v3: addresses, errors, idempotency keys and batch around the methods; the limits are those of the portal."""
+"""Sandbox portal, REST v3: authentication, errors, idempotency keys and `batch` around the methods. It uses the limits of the portal."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ _REMEMBERED = "idempotency"
 
 
 class V3:
-    """Answers requests of REST v3: `Portal.handle(..., way=V3(portal).answer)`."""
+    """Answers requests of REST v3. The application passes its `answer` to `Portal.handle` as the argument `way`."""
 
     def __init__(self, portal: Portal) -> None:
         self._portal = portal
 
     def answer(self, request: Request, line: Row) -> Answer:
-        """Answer one request. Raises PortalError, in the format of this version or in that of the limiter."""
+        """Answer one request of REST v3; `line` is its ledger line.
+
+        Raises V3Error. The limits of the portal raise a PortalError, so their answers have the format of REST v2.
+        """
         try:
             caller = self._portal.authenticate(request, line)
         except PortalError:
@@ -44,7 +47,11 @@ class V3:
         return self._once(caller, method, request)
 
     def _once(self, caller: Caller, method: str, request: Request) -> Answer:
-        """Run one method; a write under a key that has already succeeded is not run again."""
+        """Run one method and return its answer.
+
+        A write with an idempotency key that has already succeeded is not run again: its stored answer is returned. Raises V3Error if the
+        key is malformed or was used with other parameters.
+        """
         if not isinstance(request.body, dict):
             raise V3Error(400, "INVALIDJSONEXCEPTION", "Invalid JSON in the request body")
         params = {name: value for name, value in request.body.items() if name != "auth"}
@@ -69,7 +76,7 @@ class V3:
         return self._portal.perform(caller, method, handler, params)
 
     def _seen(self, caller: Caller, method: str, key: str) -> Row | None:
-        """Return the answer stored under a key within a day; older ones are deleted here."""
+        """Return the stored answer to an earlier write with this idempotency key, or None. Answers older than a day are deleted first."""
         store, now = self._portal.store, self._portal.now
         store.remove_where(_REMEMBERED, lambda row: parse_moment(row["AT"]) + _KEPT <= now)
         owner = list(caller.owner(method))
@@ -81,7 +88,10 @@ class V3:
         self._portal.store.add(_REMEMBERED, {"OWNER": owner, "USER": caller.user, "KEY": key, "MARK": mark, "BODY": body, "AT": at})
 
     def _batch(self, caller: Caller, body: Any) -> Answer:
-        """Run all commands in order; an error of one is the answer of the whole batch, and nothing is stored."""
+        """Run all commands of a batch in order and return their results as a list.
+
+        If a command fails, its error is the answer to the whole batch, and the writes of all commands are undone.
+        """
         if not isinstance(body, list):
             raise V3Error(400, "INVALIDSELECTEXCEPTION", "Unable to recognize the select parameter")
         if len(body) > _BATCH_LIMIT:

@@ -1,4 +1,4 @@
-"""Sandbox portal, REST v3: select, filter triples, order and pagination of the list methods; knows no records."""
+"""Sandbox portal, REST v3: parses `select`, `filter`, `order` and `pagination` of the list methods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def unknown_property(name: str, entity: str) -> V3Error:
 
 
 def select_of(params: Row) -> list[str] | None:
-    """Return the selected names, or None if there are none. Raises V3Error for anything but a list of names."""
+    """Return the field names in `select`, or None if there are none. Raises V3Error if it is not a list of names."""
     select = params.get("select")
     if select is None or select == []:
         return None
@@ -41,7 +41,11 @@ def select_of(params: Row) -> list[str] | None:
 
 
 def filter_of(params: Row, known: AbstractSet[str], filterable: AbstractSet[str], entity: str) -> Test:
-    """Build the predicate of a whole filter: all conditions of a level must hold, a group may say `or`."""
+    """Return a predicate for a filter: a list of conditions `[field, operator, value]` and groups. Raises V3Error for a wrong filter.
+
+    All conditions must hold; a group with the logic `or` needs only one. A field must be in `known` and in `filterable`. `entity` is the
+    name of the object type in errors.
+    """
     conditions = params.get("filter") or []
     if not isinstance(conditions, list):
         raise _bad_filter(conditions)
@@ -50,7 +54,7 @@ def filter_of(params: Row, known: AbstractSet[str], filterable: AbstractSet[str]
 
 
 def order_of(params: Row, sortable: AbstractSet[str]) -> list[tuple[str, int]]:
-    """Return names with 1 or -1. Raises V3Error for an invalid name or direction."""
+    """Return the order as pairs of field name and 1 (ascending) or -1. Raises V3Error for an invalid name or direction."""
     order = params.get("order") or {}
     if not isinstance(order, dict):
         raise _bad_order(order)

@@ -1,4 +1,4 @@
-"""Sandbox portal, REST v3: the methods of tasks with typed values, and general methods; knows no HTTP."""
+"""Sandbox portal, REST v3: the methods for tasks, which answer with typed values, and the methods that list scopes and methods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RELATED = {"creator": "CREATED_BY", "responsible": "RESPONSIBLE_ID"}
 
 @dataclass(frozen=True)
 class _Field:
-    """One field of a task: where it is stored, its type as named in errors, and where it may be used (add, update, order)."""
+    """One field of a task in REST v3: its name in the store, its type, and its uses (`a` set by add, `u` by update, `o` for ordering)."""
 
     column: str
     type: str
@@ -81,7 +81,10 @@ def _person(call: Call, number: Any) -> Row:
 
 
 def _item(call: Call, row: Row, select: list[str] | None) -> Row:
-    """Return one task with the selected fields; an unknown field of its own is left out, one of a related object is an error."""
+    """Return one task with the fields in `select`; None selects all.
+
+    An unknown field of the task is left out. `responsible.name` selects a field of a related person; an unknown one raises V3Error.
+    """
     if select is None:
         link = f"/company/personal/user/{row['RESPONSIBLE_ID']}/tasks/task/view/{row['ID']}/"
         return {name: _show(name, row) for name in _TASK} | {"link": link}
@@ -100,7 +103,10 @@ def _item(call: Call, row: Row, select: list[str] | None) -> Row:
 
 
 def _values(call: Call, use: str) -> Row:
-    """Return the stored values of `fields`; errors name wrong types and fields that may not be written, unknown names are dropped."""
+    """Return the parameter `fields` as values for the store; `use` is `a` for add or `u` for update.
+
+    Unknown names are left out. Raises V3Error that names the fields with a wrong type and those that may not be written.
+    """
     given, values, wrong = call.arg("fields"), {}, {}
     if not isinstance(given, dict) or not given:
         raise invalid_request({"fields": "Required field `fields` is not specified"})
@@ -136,7 +142,7 @@ def _read(name: str, kind: str, raw: Any) -> Any:
 
 
 def _number(call: Call) -> int:
-    """Return the required `id`."""
+    """Return the required parameter `id`. Raises V3Error if it is missing or not an integer."""
     number: Any = call.arg("id")
     if number is None:
         raise invalid_request({"id": "Required field `id` is not specified"})
@@ -197,7 +203,7 @@ def _delete(call: Call) -> Row:
 
 
 def _scopes(_: Call) -> Row:
-    """Return the scope of each method; the shape of the rows is an inference, because the documentation shows none."""
+    """Return the scope of each REST v3 method. The form of the rows is assumed: the documentation does not show it."""
     return {"items": [{"method": name, "scope": name.partition(".")[0]} for name in sorted(METHODS)]}
 
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, values: parses field values from the wire and renders them in the types of both families."""
+"""Sandbox portal, values: parses field values from requests and renders stored values as the old methods and `crm.item.*` do."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def parse_moment(text: str) -> datetime:
 
 
 def store_moment(moment: datetime) -> str:
-    """Return the stored form of a time: UTC, sortable as text."""
+    """Return a time as the store keeps it: UTC text such as `2026-12-31T15:00:00Z`, which sorts by time."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @lru_cache(maxsize=4096)
 def show_moment(stored: str) -> str:
-    """Return the wire form of a stored time, with the portal's offset."""
+    """Return a stored time as answers show it: `2026-12-31T18:00:00+03:00`, with the portal's offset."""
     return datetime.fromisoformat(stored).astimezone(PORTAL_ZONE).strftime("%Y-%m-%dT%H:%M:%S+03:00")
 
 
@@ -63,12 +63,12 @@ def to_float(raw: Any) -> float:
 
 
 def to_flag(raw: Any) -> str:
-    """Return Y for values that mean yes, else N."""
+    """Return `Y` for True and for the texts `Y`, `1` and `TRUE` in any case, otherwise `N`."""
     return "Y" if raw is True or str(raw).upper() in {"Y", "1", "TRUE"} else "N"
 
 
 def parse(field: Field, raw: Any) -> Any:
-    """Convert a wire value to the stored one. Raises ValueError if the type cannot hold it."""
+    """Convert a raw value from a request to the value that the store keeps. Raises ValueError if it does not fit the type of the field."""
     if field.type == "raw":
         return raw
     if field.multiple:
@@ -106,13 +106,16 @@ def _parse_scalar(kind: str, raw: Any) -> Any:
 
 
 def _money(text: str) -> str | None:
-    """Parse `1234.56|RUB`: a bare number gets the base currency, no amount clears it, the currency code is not checked."""
+    """Parse a money value such as `1234.56|RUB`. A number without a currency gets RUB; without an amount the result is None.
+
+    The currency code is not checked.
+    """
     amount, _, currency = text.strip().partition("|")
     return f"{amount.strip()}|{currency.strip() or 'RUB'}" if amount.strip() else None
 
 
 def _date(stored: Any) -> str | None:
-    """Render a pure date as the portal does: as midnight UTC in the portal's offset."""
+    """Return a stored date as answers show it: midnight in UTC, written in the portal's offset, as `2026-12-31T03:00:00+03:00`."""
     return f"{stored}T03:00:00+03:00" if stored else None
 
 
@@ -150,7 +153,7 @@ _UNIVERSAL: dict[str, Callable[[Any], Any]] = {
 
 
 def _listed(stored: Any) -> list[str]:
-    """Render a multiple custom field: its texts, an empty list for none."""
+    """Return the values of a multiple custom field as texts. None gives an empty list."""
     return [str(item) for item in stored or ()]
 
 
@@ -164,7 +167,11 @@ def _has(kind: str, row: Row) -> str:
 
 @lru_cache(maxsize=256)
 def _classic_shape(kind: str, names: tuple[str, ...]) -> tuple[Row, dict[str, Callable[[Any], Any]], tuple[str, ...]]:
-    """Compute one shape of a kind once: the values of an empty record, how each plain field is rendered, and which fields need phones."""
+    """Return how the old methods show records of a kind with the fields `names`; the result is cached.
+
+    The parts are: the rendered values of an empty record, a render function for each ordinary field, and the fields made of phones or
+    e-mails.
+    """
     blank: Row = {}
     plain: dict[str, Callable[[Any], Any]] = {}
     special = []
@@ -194,7 +201,10 @@ def show_classic(schema: Schema, row: Row, names: Iterable[str] | None = None) -
 
 
 def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_uf: str = "N") -> Row:
-    """Render one record as crm.item.* does: camelCase names, numbers stay numbers."""
+    """Return a record as `crm.item.*` shows it: camelCase names, and numbers as numbers.
+
+    With `original_uf` = `Y` custom fields keep their `UF_...` names.
+    """
     shown: Row = {}
     for name in names:
         field = schema.fields[name]
@@ -211,7 +221,7 @@ def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_u
 
 
 def multifield(row: Row, kind: str) -> list[Row]:
-    """Return the phones (or e-mails, ...) of a record in the classic shape."""
+    """Return the entries of one multifield (`kind` is `PHONE`, `EMAIL`, ...) of a record, in the form of the old methods."""
     return [
         {"ID": str(m["ID"]), "VALUE_TYPE": m["VALUE_TYPE"], "VALUE": m["VALUE"], "TYPE_ID": kind}
         for m in row.get("FM", ())
@@ -220,7 +230,7 @@ def multifield(row: Row, kind: str) -> list[Row]:
 
 
 def universal_fm(row: Row) -> list[Row]:
-    """Return all phones and e-mails of a record in the universal shape."""
+    """Return all phones, e-mails and messengers of a record, in the form that `crm.item.*` shows as `fm`."""
     return [{"id": m["ID"], "typeId": m["TYPE_ID"], "valueType": m["VALUE_TYPE"], "value": m["VALUE"]} for m in row.get("FM", ())]
 
 

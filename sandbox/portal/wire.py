@@ -1,4 +1,4 @@
-"""Sandbox portal, wire: parses requests in all forms that a portal accepts, renders answers in JSON or XML; decides nothing."""
+"""Sandbox portal, wire format: parses HTTP requests in all forms that a portal accepts and renders answers as JSON or XML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from sandbox.portal.v3 import NOT_JSON
 
 
 async def read_request(http: HttpRequest) -> Request:
-    """Parse a call: `/rest/[api/]{user}/{code}/{method}`, or `/rest/[api/]{method}` with `auth`."""
+    """Parse a REST call of a webhook or an application into a Request; `api/` in the path means REST v3.
+
+    A webhook calls `/rest/[api/]{user}/{code}/{method}`. An application calls `/rest/[api/]{method}` with its token in `auth`.
+    """
     path = [part for part in http.path_params["path"].split("/") if part]
     v3 = bool(path) and path[0] == "api"
     path = path[1:] if v3 else path
@@ -40,7 +43,7 @@ async def read_request(http: HttpRequest) -> Request:
 
 
 async def _v3_body(http: HttpRequest) -> Any:
-    """Read the JSON body of REST v3, which accepts nothing else; a missing body is an empty object."""
+    """Return the JSON body of a REST v3 request, or NOT_JSON if it is anything else. An empty body gives an empty object."""
     raw = await http.body()
     if not raw.strip():
         return {}
@@ -52,7 +55,7 @@ async def _v3_body(http: HttpRequest) -> Any:
 
 
 async def _params(http: HttpRequest) -> Row:
-    """Return the parameters of the query, overridden by those of the body; an unreadable body counts as empty."""
+    """Return the parameters of a REST v2 request from the URL and the body. The body wins; an unreadable body is ignored."""
     params = parse_query(http.url.query)
     kind = http.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind == "multipart/form-data":
@@ -69,7 +72,7 @@ async def _params(http: HttpRequest) -> Row:
 
 
 def show(body: Row, status: int, sent: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Render the answer in the format that the method's suffix asks for."""
+    """Build the HTTP response for an answer: XML if the method name as sent ends in `.xml`, otherwise JSON."""
     if sent.rstrip("/").lower().endswith(".xml"):
         text = '<?xml version="1.0" encoding="utf-8"?>\n<response>' + _xml(body) + "</response>"
         return Response(text, status, headers, media_type="application/xml")
@@ -77,7 +80,7 @@ def show(body: Row, status: int, sent: str, headers: Mapping[str, str] | None = 
 
 
 def html(status: int, text: str) -> Response:
-    """Build an HTML answer, which is no REST answer at all."""
+    """Build an HTML page as a response, such as an error page of a web server in place of a REST answer."""
     page = f"<html><head><title>{text}</title></head><body><h1>{text}</h1></body></html>"
     return Response(page, status, media_type="text/html")
 

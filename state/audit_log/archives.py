@@ -84,7 +84,7 @@ def list_logs(folder: Path) -> list[Path]:
 
 
 def move_to_segment(log: Path, now: datetime) -> None:
-    """Rename `log` to a segment so that a new live file can begin. The caller holds the log's lock."""
+    """Rename `log` to a segment (a full log file), so that a new file can begin. The caller holds the log's lock."""
     stamp, count = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ"), 0
     known = list_segments(log)
     if known and known[-1].stamp >= stamp:
@@ -206,7 +206,8 @@ def _remove_oldest(log: Path, keep: int) -> None:
 def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
     """Return `ledger` without the archives that are not in `kept`.
 
-    Its first kept record (`first`, `prev`) becomes that of the oldest kept archive with numbered records.
+    Its `first` becomes the number of the oldest numbered record in the archives that stay, its `prev` the hash of the record before that
+    one. If no archive there has numbered records, both are unchanged.
     """
     archives = {path.name: ledger.archives[path.name] for path in kept if path.name in ledger.archives}
     first = next((entry for entry in archives.values() if entry.first), None)

@@ -39,7 +39,7 @@ EMPTY = Head(0, NOTHING, 0)
 
 
 def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
-    """Return the line for `record` as the one that follows `head`, and the new head.
+    """Return the line for `record` as the one that follows `head` (the end of the log so far), and the new head.
 
     `record` is a JSON object with at least one key; the line has the member "chain" in addition. The `size` of the new head is not updated
     yet.
@@ -59,7 +59,7 @@ def parse_link(line: bytes) -> Link | None:
 
 
 def move_head(head: Head, lines: Iterable[bytes]) -> Head:
-    """Return the head moved past each of `lines` that is the next record of the chain; all other lines are skipped."""
+    """Return the head (the end of the log) after those of `lines` that continue the chain from `head`; all other lines are skipped."""
     for line in lines:
         link = parse_link(line)
         if link is not None and (link.n, link.prev) == (head.n + 1, head.hash):

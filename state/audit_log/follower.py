@@ -81,9 +81,10 @@ class Follower:
                 file.close()
 
     def _resume_after_rewrite(self) -> None:
-        """If the log was erased or rewritten since the last call, continue with its last record.
+        """If the log was erased or rewritten since the last call, go back, so that the last record of the new log is read next.
 
-        The head of the log then has a lower number than the last record seen. The last record of a rewritten log reports the rewriting.
+        This is the case if the number of the log's last record, which the lock file names, is lower than that of the last record read. The
+        last record of a rewritten log reports the rewriting.
         """
         path = build_lock_path(resolve_log(self._log))
         head = parse_head(path.read_bytes()) if path.exists() else None

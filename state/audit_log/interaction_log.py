@@ -162,7 +162,7 @@ def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Hea
 def _scan_head(path: Path) -> Head:
     """Return the end of the log by reading all its files; `size` is 0.
 
-    This is used if the lock file holds no head, because the log is new or very old, or because the lock file was lost.
+    This is used if the lock file does not say where the log ends, because the log is new or very old, or because the lock file was lost.
     """
     links = []
     for file in archives.open_all(path):

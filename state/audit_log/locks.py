@@ -25,7 +25,7 @@ _CHECK_BYTES = len(',"check":"00000000"')
 
 @lru_cache(maxsize=1024)  # pathlib takes as long as the write itself, and this is called for every record
 def build_lock_path(log: Path) -> Path:
-    """Return the path of the lock file of `log`, which also holds its head."""
+    """Return the path of the lock file of `log`, which also stores the log's head (its end)."""
     return log.with_name(f".{log.name}.lock")
 
 
@@ -36,9 +36,10 @@ def build_archive_lock_path(log: Path) -> Path:
 
 @contextmanager
 def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
-    """Hold an exclusive lock on the file `path`, creating it if missing; raise TimeoutError if it is not released in time.
+    """Hold an exclusive lock on the file `path`, creating it if missing; raise TimeoutError if others hold it for `seconds`.
 
-    This does not use filelock: an uncontended lock costs 227 µs there instead of 9, and its waiters starve.
+    If `seconds` is None, LOCK_SECONDS is used. The package filelock is not used: there a lock that nobody else holds costs 227 µs instead
+    of 9, and a process may wait for ever while others take the lock again and again.
     """
     descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX, LOCK_SECONDS if seconds is None else seconds)
     try:
@@ -94,7 +95,7 @@ def read_head(descriptor: int) -> Head | None:
 
 
 def parse_head(text: bytes) -> Head | None:
-    """Parse the head from `text`, the content of a lock file; None if it holds no valid head.
+    """Parse the head (the end of the log) from `text`, the content of a lock file; None if it holds no valid head.
 
     A head from before heads had a checksum is accepted without one.
     """
@@ -107,11 +108,14 @@ def parse_head(text: bytes) -> Head | None:
 
 
 def render_head(head: Head) -> bytes:
-    """Return the content of a lock file for `head`."""
+    """Return the content of a lock file for `head` (the end of the log)."""
     plain = orjson.dumps(head._asdict())
     return b'%b,"check":"%08x"}' % (plain[:-1], crc32(plain)) + b" " * (_HEAD_BYTES - len(plain) - _CHECK_BYTES - 1) + b"\n"
 
 
 def write_head(descriptor: int, head: Head) -> None:
-    """Write `head` into the open lock file. It is not flushed to disk, because the record itself is not flushed, either."""
+    """Write `head` (the end of the log) into the open lock file.
+
+    It is not flushed to disk, because the record itself is not flushed, either.
+    """
     os.pwrite(descriptor, render_head(head), 0)

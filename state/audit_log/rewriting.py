@@ -102,7 +102,7 @@ class _LogRewrite:
         self.differing = self._dropped = self._unreadable = 0
 
     def add_archive(self, segment: Segment) -> None:
-        """Rewrite a segment, compressed or not, as a compressed archive; write nothing if none of its records is kept."""
+        """Rewrite a segment, compressed or not, as a compressed archive; write nothing if `change` drops all its records."""
         text = self.transform_lines(_read_text(segment.path))
         name = segment.path.name if segment.is_packed else f"{segment.path.name}.gz"
         if text:

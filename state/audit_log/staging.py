@@ -1,7 +1,7 @@
 """Replaces all files of one log at once: new files are prepared in a folder, which is renamed to mark it as valid and moved into place.
 
-Before that renaming only the old files count, and after it only those in the folder. So a crash leaves either of them valid, and the next
-process that takes the log's lock finishes the move.
+Before that renaming only the old files are valid, and after it only those in the folder. So a crash leaves one complete set of valid files,
+and the next process that takes the log's lock finishes the move.
 """
 
 import os

@@ -75,6 +75,6 @@ def pick_values(data: JsonObject, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def forget_planned(state: SessionState, card: Card) -> None:
-    """Remove the step that led to `card`, which was decided, from the model's planned steps in `state`."""
+    """Remove the step (proposed call) of a decided `card` from the steps in `state` that the model still plans."""
     planned = state.agent.next_planned_actions
     state.agent.next_planned_actions = [item for item in planned if not card.slot or item.get("slot") != card.slot]

@@ -1,10 +1,13 @@
-"""The journal event of the budgets for model use. The use itself is computed from the `ModelAnswered` events of `conversation.py`."""
+"""The journal event of the monthly budgets, which limit how much of the model each person may use.
+
+How much a person has used is computed from the `ModelAnswered` events of `conversation.py`.
+"""
 
 from state.events.base import Event
 
 
 class BudgetWarned(Event):
-    """A person was warned that most of their monthly budget is used; recorded once a month. No fold uses this event."""
+    """A person was warned that most of their monthly budget for the model is used; recorded once a month. It changes no state."""
 
     person: str
     """Whose budget: "employee:7", or the person's key if they are no employee."""

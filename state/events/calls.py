@@ -1,4 +1,4 @@
-"""Events of calls to the portal (Bitrix24) and their outcomes, and the folds of these events."""
+"""Events of calls to the portal (Bitrix24) and their outcomes, and the folds, which apply these events to a session's state."""
 
 from typing import Any, Final, Literal
 
@@ -18,9 +18,10 @@ _OF_OUTCOME = ("detail", "code", "args", "commands", "unchanged", "created")
 
 
 class StateChanges(BaseModel):
-    """How a call changes the agent's state.
+    """How a call changes `AgentState`, that is, what the model is told about its work.
 
-    It is computed by the performer, which makes the call, so that folds need no knowledge of the portal.
+    The performer (the code that makes the call) computes these changes, so that the folds (the functions that apply events to the state)
+    need no knowledge of the portal.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")

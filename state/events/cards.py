@@ -1,6 +1,6 @@
-"""Events of editing: a person changes values of a confirmation card in the chat. Includes their folds.
+"""Events of editing: a person changes values of a confirmation card in the chat. Includes the folds that apply them to the state.
 
-The state keeps only the open question: which field of which card was asked for, and who may answer. The new value is in the new card.
+The state holds only the open question: which field of which card was asked for, and who may answer. The new value is in the new card.
 """
 
 from collections.abc import Callable

@@ -43,7 +43,7 @@ UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 
 
 class EncodedEvent(NamedTuple):
-    """An event as it is stored; both the fold and the store use it, so that an event is encoded only once."""
+    """An event as it is stored. The store writes it, and its `data` is applied to the session's state, so an event is encoded only once."""
 
     type: str
     v: int

@@ -1,4 +1,4 @@
-"""Events of confirmation cards and of the decisions about them, and the folds of these events."""
+"""Events of confirmation cards and of the decisions about them, and the folds, which apply these events to a session's state."""
 
 from typing import Any, Final
 
@@ -131,7 +131,10 @@ def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
 
 
 def _explain_replaced(state: State, data: dict[str, Any]) -> None:
-    """Store in a replaced card which values changed: `args` of the new card's first reason become `args` of the replaced card."""
+    """If the new card in `data` replaces a card because values changed, store these changes in the replaced card as its `args`.
+
+    They are taken from the `args` of the new card's first reason.
+    """
     old = state.agent.confirmations.get(data.get("replaces") or "")
     args = data["reasons"][0].get("args") if old is not None and data.get("reasons") else None
     if old is not None and args and "changes" in args:
@@ -178,7 +181,10 @@ def _strip_values(data: dict[str, Any]) -> Card:
 
 
 def _trim_decided(entries: dict[str, Card]) -> None:
-    """Keep only the last KEEP_DECIDED finished cards in `entries`; cards that wait, run or have an unknown outcome are never removed."""
+    """Keep only the last KEEP_DECIDED finished cards in `entries`.
+
+    Never removed are cards that wait for a decision, cards whose call runs, and cards whose call has an unknown outcome.
+    """
     settled = [key for key, item in entries.items() if item.status not in OPEN_STATUSES]
     for key in settled[: max(0, len(settled) - KEEP_DECIDED)]:
         del entries[key]

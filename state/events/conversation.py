@@ -1,4 +1,7 @@
-"""Events of a conversation and its turns (messages, the model's answers and plans, questions about names), and their folds."""
+"""Events of a conversation and its turns (messages, the model's answers and plans, questions about names), and their folds.
+
+A turn is the processing of one input of a person. The model answers once in each iteration of a turn. A fold applies an event to the state.
+"""
 
 from typing import Any, Final, Literal
 
@@ -17,7 +20,7 @@ KEEP_TRUSTED = 50
 
 
 class MessageReceived(Event):
-    """A message, choice or other input of a person started a turn."""
+    """A message, choice or other input of a person started a turn (the processing of this input)."""
 
     turn_id: str
     text: Personal[str]
@@ -31,7 +34,7 @@ class MessageReceived(Event):
 
 
 class ModelAnswered(Event):
-    """The model answered in one iteration of a turn; `text` is the complete answer.
+    """The model answered once, in one iteration of a turn (the processing of one input); `text` is the complete answer.
 
     A turn that is restarted after a crash reads the answer here instead of asking the model again.
     """
@@ -59,7 +62,10 @@ class ModelFailed(Event):
 
 
 class PlanRecorded(Event):
-    """The model proposed steps (calls) in one iteration of a turn; `mode` says how they were evaluated (shadow, canary or full)."""
+    """The model proposed steps (calls) in one of its answers during a turn (the processing of one input).
+
+    `mode` is the safety mode that applied: shadow (nothing runs), canary (reads and safe creates run) or full.
+    """
 
     turn_id: str
     iteration: int
@@ -101,7 +107,7 @@ class NameChosen(Event):
 
 
 class StepRefused(Event):
-    """The gate, which checks every call before it is made, refused a step; nothing was sent."""
+    """The gate, which checks every call before it is made, refused a step (a call that the model proposed); nothing was sent."""
 
     turn_id: str
     slot: str
@@ -114,7 +120,7 @@ class StepRefused(Event):
 
 
 class TurnFinished(Event):
-    """A turn ended. `history` is the text about it that later prompts may repeat, "" for none."""
+    """A turn (the processing of one input) ended. `history` is the text about it that later prompts may repeat, "" for none."""
 
     turn_id: str
     reason: Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]

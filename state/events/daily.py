@@ -1,4 +1,4 @@
-"""Events of daily help, that is, reminders, the morning digest and the evening summary, and their folds.
+"""Events of daily help (reminders, the morning digest, the evening summary), and the folds that apply them to the state.
 
 A reminder is identified by the id of the effect (the proposed call) that set it. Its time is stored as seconds since 1970, so that the
 unencrypted fields hold nothing personal.

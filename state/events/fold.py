@@ -1,4 +1,7 @@
-"""Computes the state of a session from its events (S004-13, S004-33, X4). The fold of each event is in the file that defines the event."""
+"""Computes the state of a session from its events (S004-13, S004-33, X4).
+
+The fold of an event (the function that applies it to the state) is in the file that defines the event.
+"""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -21,7 +24,7 @@ def create_state() -> SessionState:
 
 
 def fold_events(state: SessionState, events: Iterable[tuple[str, dict[str, Any], str]]) -> SessionState:
-    """Apply the events `(type, data, ts)` in order to `state` in place and return it. Event types without a fold are skipped."""
+    """Apply the events `(type, data, ts)` in order to `state` in place and return it. Types of events that change no state are skipped."""
     for type_name, data, ts in events:
         step = _FOLDS.get(type_name)
         if step is not None:

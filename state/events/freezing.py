@@ -1,7 +1,7 @@
-"""Events of the switch that freezes (stops) all writes, and of approved cards that wait again because of it.
+"""Events of the switch that freezes (stops) all writes, and of approved cards that wait again because writes are frozen.
 
-WritesFrozen and WritesReleased are in the stream of session `freeze` and have no fold: a separately stored value decides whether writes are
-frozen (`state.journal.freeze_switch`). ConfirmationReopened is in the stream of its card's session.
+WritesFrozen and WritesReleased are in the stream (record of events) of session `freeze` and change no session's state: a separately stored
+value decides whether writes are frozen (`state.journal.freeze_switch`). ConfirmationReopened is in the stream of its card's session.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ class WritesReleased(Event):
 
 
 class ConfirmationReopened(Event):
-    """An approved call could not start, so its card waits for a decision again."""
+    """An approved call could not start because writes were frozen, so its card waits for a decision again."""
 
     confirmation_id: str
     effect_id: str

@@ -1,6 +1,7 @@
 """Events of leads (heads of sales): a denial with a reason, and a card shown to further leads. Includes their folds.
 
-Also counts the changes that each person starts, for the caps of the policy. Other events of cards are in `state/events/confirmations.py`.
+A fold applies an event to the state. The module also counts the changes that each person starts, because the policy limits them. Other
+events of cards are in `state/events/confirmations.py`.
 """
 
 from datetime import datetime, timedelta

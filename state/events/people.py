@@ -1,4 +1,4 @@
-"""Events of the registry of people, and their folds, which change `SessionState.access`. Only the session `access` has these events.
+"""Events of the registry of people, and the folds that apply them to `SessionState.access`. Only the session `access` has these events.
 
 Each event is encrypted with the key of the person whom it concerns.
 """

@@ -1,6 +1,7 @@
-"""Events of changes that other users make in the portal (Bitrix24), and their folds. Only the portal's own session has them.
+"""Events of changes that other users make in the portal (Bitrix24), and their folds, which apply them to `SessionState.portal`.
 
-A changed record is called due from the event that reports the change until the bot has read the record's current values.
+Only one session has these events, the portal's own. A changed record is called due from the event that reports the change until the bot has
+read the record's current values.
 """
 
 from typing import Any, Final, Literal
@@ -31,7 +32,7 @@ class PortalEventReceived(Event):
 
 
 class PortalLookFailed(Event):
-    """The bot could not read the changed records; they stay due and are read again at the time `look_at`."""
+    """The bot could not read the changed records; they stay due (still to be read) and are read again at the time `look_at`."""
 
     reason: Personal[str]
     tries: int
@@ -39,7 +40,10 @@ class PortalLookFailed(Event):
 
 
 class RecordsSeen(Event):
-    """The bot read the changed records; `records` holds their watched values. Notifications about them were stored in the same commit."""
+    """The bot read the changed records; `records` holds, by record, the values of the fields whose changes people are told of.
+
+    Notifications about these changes were stored in the same commit.
+    """
 
     records: Personal[dict[str, dict[str, str]]] = Field(default_factory=dict)
     gone: list[str] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Events of messages that make no request (edits and stops), and of answers for HTTP callers; with their folds."""
+"""Events of messages that make no request (edits and stops) and of answers for HTTP callers, and the folds that apply them to the state."""
 
 from typing import Any
 

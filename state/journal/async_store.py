@@ -181,11 +181,11 @@ class AsyncStore:
             listener()
 
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)`, which only reads (such as `journal.load_state`), as one call."""
+        """Run `function(store, …)` in a thread; it only reads, with one or more calls of the store (such as `journal.load_state`)."""
         return await self._reader.call(function, self._store, *args, **kwargs)
 
     async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)`, which writes (such as `freeze_switch.freeze_writes`), as one call."""
+        """Run `function(store, …)` in a thread; it writes, with one or more calls of the store (such as `freeze_switch.freeze_writes`)."""
         done = await self._writer.call(function, self._store, *args, **kwargs)
         if self._hints is not None:
             self._hints.tell()
@@ -200,7 +200,10 @@ class AsyncStore:
         self._store.close()
 
     async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged, and claim rows of the lanes in `claim`, as `Store.put_inbox` explains."""
+        """Store inputs durably before they are acknowledged, and claim the oldest new row of each (session, lane) in `claim`.
+
+        A lane is one of a session's two queues. `Store.put_inbox` explains claiming.
+        """
         stored = await self._writer.call(self._store.put_inbox, rows, claim)
         if self._hints is not None:
             self._hints.tell()
@@ -209,20 +212,24 @@ class AsyncStore:
     async def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
 
-        If `now` is given, sessions that another owner than `owner` has leased at that time are left out.
+        A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
+        left out.
         """
         return await self._reader.call(self._store.list_ready_sessions, owner, now)
 
     async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new inbox row of the session's lane, None if there is none; durably count an attempt to handle the row."""
+        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's stored `attempts`."""
         return await self._writer.call(self._store.take_inbox, session, lane)
 
     async def return_inbox(self, row_id: str) -> None:
-        """Take back the count of the last attempt to handle an inbox row, because the attempt failed for a reason outside the input."""
+        """Subtract one from the stored `attempts` of an inbox row, because the last attempt failed for a reason outside the input."""
         await self._writer.call(self._store.return_inbox, row_id)
 
     async def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new inbox rows of the session's lane, oldest first, including the one being handled. Counts no attempt."""
+        """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them.
+
+        The row that is being handled is one of them.
+        """
         return await self._reader.call(self._store.list_waiting_inbox, session, lane, limit)
 
     async def find_inbox(self, source: str) -> InboxRow | None:
@@ -234,11 +241,14 @@ class AsyncStore:
         await self._writer.call(self._store.finish_inbox, row_id, status, note)
 
     async def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the lease of a session and return it; None while another owner holds it. A new owner gets the next epoch."""
+        """Acquire or renew the lease of a session (the right to write it) and return it; None while another owner holds it.
+
+        Each new owner gets the next epoch (the lease's number); commits with an older epoch are refused.
+        """
         return await self._writer.call(self._store.acquire, session, owner, now, until)
 
     async def expire_leases(self) -> None:
-        """End every lease at once. Call this only in a process that holds the lock file of the database, so that no other one uses it."""
+        """End all leases. Only for a process that holds the database's lock file, so that no other process uses the database."""
         await self._writer.call(self._store.expire_leases)
 
     async def release(self, lease: Lease) -> None:
@@ -271,11 +281,14 @@ class AsyncStore:
             self._hints.tell()
 
     async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return the events of the stream with seq > `after`, in order."""
+        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order."""
         return await self._reader.call(self._store.read_events, stream, after, limit)
 
     async def read_head(self, stream: str) -> tuple[int, str]:
-        """Return the seq and hash that the stream's last event should have, stored apart from the events; (0, "") if it has no events."""
+        """Return the number (seq) and hash that the stream's last event should have; (0, "") if it has no events.
+
+        Both are stored apart from the events, so that missing events are noticed.
+        """
         return await self._reader.call(self._store.read_head, stream)
 
     async def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
@@ -287,7 +300,7 @@ class AsyncStore:
         return await self._reader.call(self._store.read_encrypted, stream, after, limit)
 
     async def list_heads(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, hash) for every stream with events: the seq and hash that its last event should have."""
+        """Return (stream, seq, hash) for every stream with events: the number (seq) and hash that its last event should have."""
         return await self._reader.call(self._store.list_heads)
 
     async def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
@@ -299,7 +312,7 @@ class AsyncStore:
         return await self._reader.call(self._store.scan_clear, types, after, limit)
 
     async def list_streams(self) -> list[str]:
-        """Return every stream of the journal."""
+        """Return the name of every stream in the journal: "session:<key>" or "run:<id>"."""
         return await self._reader.call(self._store.list_streams)
 
     async def load_snapshot(self, stream: str) -> Snapshot | None:
@@ -315,11 +328,14 @@ class AsyncStore:
         return await self._reader.call(self._store.list_effects, stream, status)
 
     async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first."""
+        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
+
+        An index entry says that an event is about a record or call, and in which way (`what`); see `state.journal.record_index`.
+        """
         return await self._reader.call(self._store.list_index_entries, about, what, after, limit)
 
     async def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest `limit` index entries of the kind `what` about `about` (a record or call), newest first."""
+        """Return the newest `limit` of the entries that `list_index_entries` describes, of the kind `what` about `about`, newest first."""
         return await self._reader.call(self._store.list_last_index_entries, about, what, limit)
 
     async def load_blob(self, digest: str) -> str | None:

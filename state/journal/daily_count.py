@@ -1,8 +1,8 @@
-"""Counts the changes that each person starts within a day, in the database, so that the transaction that starts a call can check the cap.
+"""Counts the changes that each person starts within a day, in the database, so that a transaction that starts a call can check the limit.
 
-Each start stores a small named value: its key holds the person, the time and the effect (call), and its value the number of changes. If a
-person has no stored values, a start is refused until the caller passes the person's past starts from the journal (`StartCount.known`);
-these are then stored first. So lost values are rebuilt by the next start.
+Each start of a call stores a small named value: its key holds the person, the time and the id of the call (effect), and its value the
+number of changes. If a person has no stored values, a start is refused until the caller passes the person's past starts from the journal
+(`StartCount.known`); these are then stored first. So lost values are rebuilt by the next start.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _COUNTED: Final = 2 * DAY
 
 @dataclass(frozen=True, kw_only=True)
 class PastStart:
-    """A call that was started in the past: when, its effect id, and how many changes it made."""
+    """A call that was started in the past: when, the id of the call (`effect_id`), and how many changes it made."""
 
     at: datetime
     effect_id: str
@@ -34,7 +34,10 @@ class PastStart:
 
 @dataclass(frozen=True, kw_only=True)
 class StartCount:
-    """A start to be counted for a person: the call makes `many` changes, and `limit` changes may start within 24 hours (None: no limit)."""
+    """The start of a call that is to be counted for a person, as `many` changes.
+
+    At most `limit` changes of the person may start within 24 hours (None: no limit).
+    """
 
     person: str
     """The person, whatever the account, such as "employee:7"."""
@@ -46,7 +49,7 @@ class StartCount:
 
 @dataclass(frozen=True, kw_only=True)
 class CountKeys:
-    """The keys under which one start is stored and found; see each field.
+    """The keys under which the start of one call is stored and found; see each field.
 
     The part of a key that decides the order has a fixed width and only digits, so that every collation of the database sorts the keys
     alike.
@@ -78,7 +81,7 @@ def build_keys(count: StartCount, effect_id: str, now: datetime) -> CountKeys:
 def build_known_values(count: StartCount) -> list[tuple[str, str]]:
     """Return the (key, value) pairs that store a person's past starts from `count.known`.
 
-    The first pair marks the person as counted; each further one is a past start with its number of changes.
+    The first pair marks that the person's starts are stored now; each further one is a past start with its number of changes.
     """
     person = build_person_key(count.person)
     return [(person, ""), *sorted((_build_key(person, one.at, one.effect_id), str(one.many)) for one in count.known or ())]

@@ -75,7 +75,8 @@ def hash_record(prev: str, raw: str) -> str:
 def verify(events: Iterable[StoredEvent]) -> Verified | Damage:
     """Verify that `events`, a whole stream from its first event on, are numbered without gaps, chained and unchanged.
 
-    This does not notice that events are missing at the end. `verify_stream` does, because it compares with the head stored separately.
+    This does not notice that events are missing at the end. `verify_stream` does: the number and hash of the last event are also stored
+    apart from the events, and it compares with these.
     """
     seq, head, stream = 0, "", None
     for event in events:
@@ -108,7 +109,10 @@ def _find_damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str
 
 
 def verify_stream(store: Store, stream: str) -> Verified | Damage:
-    """Verify that a stored stream is numbered without gaps, chained and unchanged, and ends as its stored head says. Decrypts nothing."""
+    """Verify that a stored stream is numbered without gaps, chained and unchanged, and complete up to its end. Decrypts nothing.
+
+    The end is known because the number and hash of the last event are also stored apart from the events.
+    """
     seq, head = 0, ""
     while page := store.read_records(stream, after=seq, limit=PAGE):
         for number, raw, hash_ in page:

@@ -1,4 +1,4 @@
-"""Decides which CRM records and calls a journal event is about; the index of this is the table `mentions`. Reads and writes nothing.
+"""Decides which CRM records and calls a journal event is about; the table `mentions` is the index of these. Reads and writes nothing.
 
 The index holds only ids, kinds and numbers of records. It holds nothing that people wrote, and nothing about the calls of erased people.
 """
@@ -30,9 +30,9 @@ class IndexEntry(NamedTuple):
 
 
 def index_event(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping[str, Any] | None) -> Iterator[IndexEntry]:
-    """Yield the index entries of an event. `kind` is its type and `data` its data.
+    """Yield the index entries of the event with the id `event_id`, the type `kind` and the data `data`.
 
-    `call` is the stored call of the event's effect; None if there is none, or if its person was erased.
+    `call` is the stored call that the event belongs to; None if it belongs to none, or if the person of the call was erased.
     """
     if kind not in _NAMING_TYPES:
         return

@@ -61,7 +61,10 @@ class EffectConflict(StoreError):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredEvent:
-    """One record of the journal. `data` is decrypted and upcast; `raw` is the exact stored text that `hash` covers."""
+    """One record of the journal; `raw` is the exact stored text that `hash` covers.
+
+    `data` is decrypted and converted to the newest version of the event's fields.
+    """
 
     stream: str
     seq: int
@@ -177,7 +180,10 @@ class EffectChange:
     """The changes to count for a person if this starts a call. The commit raises CapReached above the limit, Uncounted without a count."""
 
     def apply_to(self, row: EffectRow | None, stream: str, now: datetime) -> EffectRow:
-        """Return the effect's row after this change, for a commit to `stream` at `now`; `row` is its row before, None for a new effect."""
+        """Return the row of the effect (proposed call) after this change; `row` is its row before, None for a new effect.
+
+        The change is part of a commit to `stream` at the time `now`.
+        """
         return EffectRow(
             effect_id=self.effect_id,
             stream=row.stream if row else stream,
@@ -225,10 +231,10 @@ class Lease:
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """Everything that one step changes, written in one transaction.
+    """Everything that is written together in one transaction.
 
-    It is refused if `epoch` is not that of the current lease (the right of one process to write) which guards the stream. The lease of
-    <key> guards the stream "session:<key>", the lease of "run:<id>" the stream "run:<id>".
+    A stream is guarded by a lease (the right of one process to write it): "session:<key>" by the lease of <key>, "run:<id>" by that of
+    "run:<id>". The commit is refused if `epoch` is not the epoch (number) of the current lease.
     """
 
     stream: str
@@ -258,27 +264,31 @@ class Store(Protocol):
     """The interface of durable storage, which `state.sql.store` implements. Every method may raise StoreUnwritable."""
 
     def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged to the sender, and claim the next row of each (session, lane) in `claim`.
+        """Store inputs durably before they are acknowledged to the sender, and claim the oldest new row of each (session, lane) in `claim`.
 
-        To claim a row is to count an attempt and return it, as `take_inbox` does; it happens in the same transaction, and the row need not
-        be one of `rows`. Nobody else is kept from taking a claimed row: its status stays "new". So only the holder of the session's lease
-        may claim, and only while it handles no other row of the lane.
+        A lane is one of a session's two queues. To claim a row is to add one to its `attempts` and return it, as `take_inbox` does; it
+        happens in the same transaction, and the row need not be one of `rows`. Nobody else is kept from taking a claimed row: its status
+        stays "new". So only the holder of the session's lease may claim, and only while it handles no other row of the lane.
         """
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
 
-        If `now` is given, sessions that another owner than `owner` has leased at that time are left out.
+        A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
+        left out.
         """
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new inbox row of the session's lane, None if there is none; durably count an attempt to handle the row."""
+        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's stored `attempts`."""
 
     def return_inbox(self, row_id: str) -> None:
-        """Take back the count of the last attempt to handle an inbox row, because the attempt failed for a reason outside the input."""
+        """Subtract one from the stored `attempts` of an inbox row, because the last attempt failed for a reason outside the input."""
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new inbox rows of the session's lane, oldest first, including the one being handled. Counts no attempt."""
+        """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them.
+
+        The row that is being handled is one of them.
+        """
 
     def find_inbox(self, source: str) -> InboxRow | None:
         """Return the inbox row with the unique `source`, whatever its status; None if there is none."""
@@ -287,10 +297,13 @@ class Store(Protocol):
         """Set the final status of an inbox row without storing events: "quarantined" if it cannot be handled, with the reason in `note`."""
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the lease of a session and return it; None while another owner holds it. A new owner gets the next epoch."""
+        """Acquire or renew the lease of a session (the right to write it) and return it; None while another owner holds it.
+
+        Each new owner gets the next epoch (the lease's number); commits with an older epoch are refused.
+        """
 
     def expire_leases(self) -> None:
-        """End every lease at once. Call this only in a process that holds the lock file of the database, so that no other one uses it."""
+        """End all leases. Only for a process that holds the database's lock file, so that no other process uses the database."""
 
     def release(self, lease: Lease) -> None:
         """Release the lease; do nothing if its owner no longer holds it."""
@@ -302,10 +315,13 @@ class Store(Protocol):
         """
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return the events of the stream with seq > `after`, in order."""
+        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order."""
 
     def read_head(self, stream: str) -> tuple[int, str]:
-        """Return the seq and hash that the stream's last event should have, stored apart from the events; (0, "") if it has no events."""
+        """Return the number (seq) and hash that the stream's last event should have; (0, "") if it has no events.
+
+        Both are stored apart from the events, so that missing events are noticed.
+        """
 
     def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
         """Return (seq, raw, hash) of the records with seq > `after`, in order. `raw` is the text of the whole record, still encrypted."""
@@ -314,19 +330,19 @@ class Store(Protocol):
         """Return (seq, type, data) of the records with seq > `after`, in order. `data` is the stored JSON text, still encrypted."""
 
     def list_heads(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, hash) for every stream with events: the seq and hash that its last event should have."""
+        """Return (stream, seq, hash) for every stream with events: the number (seq) and hash that its last event should have."""
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id, which is nearly time order.
 
-        For look-ups only: an event of a commit under way may later appear before one that was read. `prev` is left empty.
+        For look-ups only: a commit that is still running may add an event whose id is below ids already returned. `prev` is left empty.
         """
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
         """Return what `scan` returns, but only the part readable without a key: much faster, for counting."""
 
     def list_streams(self) -> list[str]:
-        """Return every stream of the journal."""
+        """Return the name of every stream in the journal: "session:<key>" or "run:<id>"."""
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
         """Return the newest snapshot of the stream's state, None if there is none."""
@@ -338,10 +354,13 @@ class Store(Protocol):
         """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first."""
+        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
+
+        An index entry says that an event is about a record or call, and in which way (`what`); see `state.journal.record_index`.
+        """
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest `limit` index entries of the kind `what` about `about` (a record or call), newest first."""
+        """Return the newest `limit` of the entries that `list_index_entries` describes, of the kind `what` about `about`, newest first."""
 
     def load_blob(self, digest: str) -> str | None:
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""

@@ -61,7 +61,7 @@ class BacklogReader:
         self._engine: Engine | None = None
 
     def read(self, now: str) -> Backlog:
-        """Return the backlog at this moment; `now` (ISO 8601) is the time for deciding which timers are due."""
+        """Return the backlog at this moment. `now` is the present time (ISO 8601): timers set for it or earlier are due."""
         if self._engine is None:
             with translate_errors(), open_read_only(self._url) as dialect:
                 self._engine = dialect.engine
@@ -108,7 +108,10 @@ def _count_outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
 
 
 def _count_effects(connection: Connection) -> dict[str, Waiting]:
-    """Return the number of effects by status. They are counted in an index; the table, whose rows are long, is read only for the oldest."""
+    """Return the number of effects (proposed calls) by status, and since when the oldest open one has waited.
+
+    Counting reads only an index. The table, whose rows are long, is read only to find the oldest one.
+    """
     counts: dict[str, int] = {
         row[0]: row[1] for row in connection.execute(select(effects.c.status, func.count()).group_by(effects.c.status))
     }

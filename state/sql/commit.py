@@ -89,9 +89,9 @@ def build_drafts(commit: Commit) -> list[Draft]:
 
 
 def write_commit(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
-    """Write several commits (`steps`) of one stream and return the stored events. If `after` is given, the stream must end at that seq.
+    """Write several commits (`steps`) of one stream and return the stored events; raises what `Store.commit` raises.
 
-    Raises StaleEpoch if another process has taken over the session, EffectConflict if an effect no longer has the expected status.
+    If `after` is given, the last event of the stream must have this number (seq); StaleEpoch is raised if it has another.
     """
     numbered: list[tuple[StoredEvent, str]] = []
     named: list[IndexEntry] = []
@@ -145,9 +145,10 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
 
 
 def _change_effects(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """Apply the changes of effects (proposed calls) in the commit. The daily cap of each person is checked last.
+    """Apply the changes of effects (proposed calls) in the commit, and only then check the daily limit of each person.
 
-    If two processes start the same call at once, the slower one must get an EffectConflict and not be counted against its person's cap.
+    The reason for this order: if two processes start the same call at once, the slower one must get an EffectConflict, and the call must
+    not be counted twice against the person's limit.
     """
     if any(change.status == "started" and not change.though_frozen for change in commit.effects):
         _check_frozen(transaction, statements)
@@ -212,7 +213,7 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
 def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]]) -> list[IndexEntry]:
     """Return the rows for the table `mentions` (which event is about which record or call) for a commit's events.
 
-    The call of an event is taken from the effects that the commit changes.
+    The call of an event is looked up among the effects (proposed calls) that the commit changes.
     """
     calls = {change.effect_id: change.call or {} for change in commit.effects}
     return [one for event, _ in fresh for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
@@ -249,7 +250,7 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
 def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
     """Set the switch that stops all writes to the portal.
 
-    On PostgreSQL this waits for transactions that are starting a call and have not seen the new value.
+    On PostgreSQL this waits for transactions that are starting a call and that checked the switch before it was set.
     """
     if isinstance(transaction, CommitBatch):
         transaction.set_switch(value)
@@ -272,9 +273,10 @@ def _check_frozen(transaction: Transaction, statements: Statements) -> None:
 
 
 def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: StartCount) -> None:
-    """Count a started call for its person, or raise CapReached if this would exceed the person's daily cap.
+    """Add a started call to the changes of its person, or raise CapReached if this would exceed the person's daily limit.
 
-    Other transactions that count for the same person wait until this transaction has ended.
+    Raises Uncounted if the person's past starts are not stored. Other transactions that count for the same person wait until this
+    transaction has ended.
     """
     kept = daily_count.build_keys(count, effect_id, commit.now)
     known = daily_count.build_known_values(count) if count.known is not None else []

@@ -30,7 +30,10 @@ Changes = Mapping[str, Sequence[Any]]
 
 @lru_cache(8)
 def _map_lists(statements: Statements) -> dict[int, str]:
-    """Return, by the Python id() of each statement that CommitBatch collects, the name of the list in `Changes` for its parameters."""
+    """Return which list in `Changes` takes the parameters of each statement that CommitBatch collects.
+
+    The keys are the Python id() of the statements, the values the names of the lists.
+    """
     named = {
         "outbox": [statements.add_outbox, statements.add_first_with_key],
         "timers": [statements.set_timer, statements.drop_timer],
@@ -88,7 +91,7 @@ class CommitBatch(Transaction):
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
         """Execute a query at once and return its rows.
 
-        The query for the end of the stream gives the end after the events collected so far.
+        The query for the end of the stream is answered as if the events collected so far were stored already.
         """
         if statement is self._statements.live_key:
             found = super().fetch_rows(statement, params)
@@ -164,18 +167,25 @@ class CommitBatch(Transaction):
         self._changes["starts"] = [True]
 
     def count(self, kept: CountKeys, known: Sequence[tuple[str, str]], count: StartCount) -> None:
-        """Collect that a person starts changes, to be counted for the person's daily cap (`state.journal.daily_count`)."""
+        """Collect that a started call is to be counted against the daily limit of its person.
+
+        `kept` are the keys for storing and counting it, and `known` the person's past starts as (key, value) pairs; see
+        `state.journal.daily_count`.
+        """
         one: dict[str, Any] = {**vars(kept), "many": str(count.many)}
         one |= {"known": [{"key": key, "value": value} for key, value in known]} if known else {}
         one |= {"limit": str(count.limit)} if count.limit is not None else {}
         self._changes.setdefault("counts", []).append(one)
 
     def collect_changes(self) -> dict[str, list[Any]]:
-        """Return the collected changes and the lease as the server function takes them."""
+        """Return everything that the server function needs: the collected changes, and the session's lease with the end of its stream."""
         return {"leases": [self._lease], **self._changes}
 
     def build_known(self) -> KnownStream:
-        """Return the end of the stream after this commit and the known encryption keys, for the next commit once this one is stored."""
+        """Return what this process knows of the stream once this commit is stored: its new end, and the encryption keys.
+
+        The next commit of the stream uses it.
+        """
         lease = self._lease
         keys = self._keys if self._known is None else {**self._known.keys, **self._keys}
         return KnownStream(lease["epoch"], lease["to_seq"], lease["to_hash"], keys)

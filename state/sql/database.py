@@ -101,7 +101,8 @@ class Transaction:
     def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
         """Return how far the database's clock is ahead of this machine's (negative if behind).
 
-        `clock` reads the database's clock through a cursor. Returns 0 if the clocks differ by less than a second, or if there is only one.
+        `clock` reads the database's clock through a cursor, or returns None if the database has no clock of its own. Returns 0 then, and
+        also if the clocks differ by less than a second.
         """
         before = datetime.now(UTC)
         theirs = clock(self._cursor)

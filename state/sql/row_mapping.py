@@ -157,17 +157,23 @@ def to_outbox_row(row: Row) -> OutboxRow:
 
 
 def build_call_place(effect_id: str) -> str:
-    """Return the text that identifies an effect's call. It is part of the checksum of the stored call, and error messages show it."""
+    """Return the text that identifies the stored call of the effect (proposed call) `effect_id`.
+
+    It is part of the checksum of the stored call, and error messages show it.
+    """
     return f"the call of effect {effect_id}"
 
 
 def build_outcome_place(effect_id: str) -> str:
-    """Return the text that identifies an effect's outcome. It is part of the checksum of the stored outcome, and error messages show it."""
+    """Return the text that identifies the stored outcome of the effect (proposed call) `effect_id`.
+
+    It is part of the checksum of the stored outcome, and error messages show it.
+    """
     return f"the outcome of effect {effect_id}"
 
 
 def to_effect_row(row: Row) -> EffectRow:
-    """Build an effect from a row. Raises DamagedRow if its call or outcome is not as it was written."""
+    """Build an effect (proposed call) from a row. Raises DamagedRow if the request or the outcome in the row is not as it was written."""
     effect_id, stream, status, fingerprint, call, updated_at, outcome = row
     return EffectRow(
         effect_id=effect_id,

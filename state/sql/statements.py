@@ -87,9 +87,9 @@ class Statements:
         self._add_small_tables()
 
     def build_effect_swap(self, expected: int) -> Statement:
-        """Return the UPDATE of an effect that applies only if its status is one of several, the parameters at_0, at_1 and so on.
+        """Return the UPDATE of an effect (proposed call) that applies only if its status is among the parameters at_0, at_1 and so on.
 
-        `expected` is the number of these statuses.
+        `expected` is the number of these parameters.
         """
         if expected not in self._change_effect:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(expected)]

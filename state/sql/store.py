@@ -1,6 +1,6 @@
 """Stores everything in an SQL database, which several processes may use at once.
 
-A process remembers where its streams end; each commit verifies that this is still true.
+A process remembers the last event of each stream (session or run) that it writes; each commit verifies that it is still the last one.
 """
 
 import logging
@@ -90,7 +90,10 @@ class SqlStore:
         self._statements = compile_statements(dialect)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inbox rows and claim the oldest new row of each (session, lane) in `claim`; return which are new, and the claimed rows."""
+        """Store inbox rows, and claim the oldest new row of each (session, lane) in `claim`, that is, add one to its `attempts`.
+
+        Return which of the rows are new, and the claimed rows. A lane is one of a session's two queues.
+        """
         if self._gathers:
             given = orjson.dumps({"rows": [row_mapping.to_inbox_params(row) for row in rows_], "claim": claim})
             answer = orjson.loads(self._call(server_functions.RECEIVE, given))
@@ -104,7 +107,8 @@ class SqlStore:
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
 
-        If `now` is given, sessions that another owner than `owner` has leased at that time are left out.
+        A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
+        left out.
         """
         if now is None:
             return [(session, lane) for session, lane in self._fetch_rows(self._statements.ready, {})]
@@ -113,17 +117,17 @@ class SqlStore:
             return [(session, lane) for session, lane in transaction.fetch_rows(self._statements.ready_for, asked)]
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new inbox row of the session's lane, None if there is none, and count this as an attempt to handle the row."""
+        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's `attempts`."""
         with self._database.write_one() as transaction:
             found = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return row_mapping.to_inbox_row(found) if found else None
 
     def return_inbox(self, row_id: str) -> None:
-        """Take back the count of the last attempt to handle an inbox row that is still new."""
+        """Subtract one from the `attempts` of an inbox row that is still new."""
         self._write(self._statements.give_back, {"at_id": row_id})
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new inbox rows of the session's lane, oldest first, without counting an attempt."""
+        """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them."""
         wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
         return [row_mapping.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, wanted)]
 
@@ -137,7 +141,10 @@ class SqlStore:
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the session's lease; None while another owner holds it. On PostgreSQL the server's clock says when it ends."""
+        """Acquire or renew the session's lease (the right to write it); None while another owner holds it.
+
+        On PostgreSQL the server's clock decides whether a lease has ended.
+        """
         with self._database.write_one() as transaction:
             ahead = self._database.measure_skew(transaction)
             asked = {"session": session, "owner": owner, "at_now": format_iso(now + ahead), "until": format_iso(until + ahead)}
@@ -145,12 +152,15 @@ class SqlStore:
         return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
 
     def expire_leases(self) -> None:
-        """End every lease, so that the next owner gets a new epoch. First flush to disk what a dead process left in SQLite's log."""
+        """End the leases of all sessions, so that the next owner of each gets a new epoch (number of the lease).
+
+        Before that, flush to disk what a dead process left in SQLite's log.
+        """
         self._database.mark_unflushed()
         self._write(self._statements.void_leases, {})
 
     def release(self, lease: Lease) -> None:
-        """Release the lease if it is still held; later commits with its epoch are refused."""
+        """Release the lease if it is still held; later commits with the lease's epoch (number) are refused."""
         ours = {"at_session": lease.session, "at_owner": lease.owner, "at_epoch": lease.epoch}
         self._known.pop(lease.session, None)
         self._write(self._statements.release, ours)
@@ -191,7 +201,10 @@ class SqlStore:
             commit_batch.send_commit(transaction, changes)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return events of the stream with seq > `after`, in order. Raises UnknownEvent for one of a newer program."""
+        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order.
+
+        Raises UnknownEvent for an event of a newer program.
+        """
         wanted = {"at_stream": stream, "at_seq": after, "at_most": limit + 1}
         found, prev = [], ""
         journal, secrets = self._fetch_journal_rows(self._statements.events_from, wanted)
@@ -202,7 +215,7 @@ class SqlStore:
         return found[:limit]
 
     def read_head(self, stream: str) -> tuple[int, str]:
-        """Return the seq and hash of the stream's last event, as stored apart from the events; (0, "") for a stream without events."""
+        """Return the number (seq) and hash that the stream's last event should have, which are stored apart; (0, "") without events."""
         found = self._fetch_rows(self._statements.head, {"at_session": writing.to_lease_key(stream)})
         return (found[0][0], found[0][1]) if found else (0, "")
 
@@ -219,7 +232,7 @@ class SqlStore:
         return [(row[1], row[4], row[7]) for row in self._fetch_rows(self._statements.events_from, wanted)]
 
     def list_heads(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, hash) of the last event of every stream, as stored apart from the events."""
+        """Return (stream, seq, hash) for every stream: the number (seq) and hash that its last event should have, stored apart from it."""
         return [(writing.to_stream(key), seq, hash_) for key, seq, hash_ in self._fetch_rows(self._statements.heads, {})]
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
@@ -234,7 +247,7 @@ class SqlStore:
         return [row_mapping.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), wanted)]
 
     def list_streams(self) -> list[str]:
-        """Return every stream that has events."""
+        """Return the name of every stream that has events: "session:<key>" or "run:<id>"."""
         return [stream for stream, _, _ in self.list_heads()]
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
@@ -250,7 +263,7 @@ class SqlStore:
             return None
 
     def find_effect(self, effect_id: str) -> EffectRow | None:
-        """Return the effect with that id, None if there is none."""
+        """Return the effect (proposed call) with that id, None if there is none."""
         found = self._fetch_rows(self._statements.effect, {"at_effect_id": effect_id})
         return row_mapping.to_effect_row(found[0]) if found else None
 
@@ -260,12 +273,15 @@ class SqlStore:
         return [row_mapping.to_effect_row(row) for row in found]
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first."""
+        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
+
+        An index entry says that an event is about a record or call, and in which way (`what`); see `state.journal.record_index`.
+        """
         wanted = {"at_about": about, "at_what": what, "at_id": after, "at_most": limit}
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.mentions, wanted)]
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest `limit` index entries of the kind `what` about `about` (a record or call), newest first."""
+        """Return the newest `limit` of the entries that `list_index_entries` describes, of the kind `what` about `about`, newest first."""
         wanted = {"at_about": about, "at_what": what, "at_most": limit}
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
 

@@ -15,7 +15,7 @@ NOTE = "came back with a backup: it may have been worked on since"
 
 @dataclass(frozen=True, kw_only=True)
 class SetAside:
-    """An inbox row that was marked after the restore, so that it is not handled."""
+    """An inbox row that was marked after the restore (by a large number of `attempts`), so that it is not handled again."""
 
     session: str
     kind: str
@@ -23,7 +23,7 @@ class SetAside:
 
 
 def expire_leases(connection: Connection) -> None:
-    """End every lease."""
+    """End every lease, that is, the right of one process to write a session."""
     connection.execute(update(leases).values(owner=""))
 
 

@@ -1,4 +1,4 @@
-"""The manifest of a backup: versions, counts, the ends of the journal's hash chains, and the checksum of each part."""
+"""The manifest of a backup: versions, numbers of rows, where the journal's hash chains end, and the checksum of each part."""
 
 import re
 from typing import Annotated, Literal

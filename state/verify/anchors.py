@@ -110,7 +110,7 @@ def check_logs(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str
 
 
 def _read_hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int, str]:
-    """Return the hashes of these records of a log by number, as far as they exist and can be read."""
+    """Return, by number, the hashes of the log's records with the numbers `numbers`, as far as they exist and can be read."""
     found = {}
     with suppress(DamagedArchive, OSError):  # reported by the check of the log itself
         for record in read_records(folder, parse_user(folder / name)):

@@ -43,7 +43,10 @@ class Chain:
     """The number of records written by a newer program."""
 
     def add(self, kind: FindingKind, seq: int, why: str, *, of: str = "") -> None:
-        """Add a finding about the record `seq` of the stream, or about a part of the stream named by `of`, such as its head."""
+        """Add a finding about the record `seq` of the stream.
+
+        If `of` is not "", the finding is about that part of the stream instead, such as "head" (its separately stored end).
+        """
         if len(self.findings) < MOST:
             self.findings.append(Finding(kind=kind, place=f"{of} of {self.stream}" if of else self.stream, seq=seq, why=why))
 

@@ -120,9 +120,9 @@ def _find_spot(file: SqliteFile, finding: Finding) -> Spot:
 
 
 def _find_record(file: SqliteFile, stream: str, seq: int) -> Spot:
-    """Return where on disk the record `seq` of the stream is.
+    """Return where on disk the record with the number `seq` of the stream is.
 
-    If it is gone, return where the record before it is; if that is gone, too, where the table begins.
+    If it is not found, return where the record before it is; if that is not found, either, where the table begins.
     """
     nowhere = file.find_table("events")
     for number in range(seq, max(0, seq - 2), -1):

@@ -19,7 +19,7 @@ _TURNS = frozenset({WritesFrozen.__name__, WritesReleased.__name__})
 def check_switch(store: Store) -> list[Finding]:
     """Return findings if the stored value of the switch contradicts the last event that set it; empty if both agree.
 
-    The comparison is repeated if somebody sets the switch while it runs. Call it only if the chain of the stream is intact.
+    The comparison is repeated if somebody sets the switch while it runs. Call it only if the hash chain of the switch's events is intact.
     """
     found: list[Finding] = []
     for _ in range(TRIES):

@@ -38,7 +38,11 @@ SELECT name, reset_val FROM pg_settings WHERE name IN ('fsync', 'full_page_write
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """How much work waits in the database: inbox rows, when the oldest was received ("" for none), messages to deliver, and more."""
+    """How much work waits in the database.
+
+    `waiting` is the number of unhandled inbox rows, `oldest` the time at which the oldest of them was received ("" for none), `undelivered`
+    the number of messages to deliver.
+    """
 
     waiting: int
     oldest: str

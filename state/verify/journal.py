@@ -1,4 +1,8 @@
-"""Verifies the whole journal in one pass: file, chains, heads, anchors, snapshots, switch, large answers. Repairs nothing."""
+"""Verifies the whole journal in one pass. Repairs nothing.
+
+It checks the database file, the hash chains with their separately stored ends, anchors, snapshots, the switch that freezes writes, and the
+large answers of the portal.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +37,7 @@ class StreamChecker(Protocol):
 
     @property
     def count(self) -> int:
-        """The number of effects in the stream."""
+        """The number of effects (proposed calls) in the stream."""
 
 
 @dataclass(kw_only=True)
@@ -113,7 +117,8 @@ def _check_journal(look: _Check) -> None:
 def _check_chain(look: _Check, stream: str) -> Chain:
     """Verify the hash chain of the stream and compare its end with the stored head and the anchors; return the chain with the findings.
 
-    A running bot may append records. So the head is read after the records, and newly added records are verified, too.
+    The head is the number and hash that the last record should have. A running bot may append records. So the head is read after the
+    records, and newly added records are verified, too.
     """
     chain = Chain(stream=stream)
     for _ in range(TRIES):
@@ -154,8 +159,8 @@ def _check_anchor(chain: Chain, raw: RawReader, seq: int, wanted: str) -> None:
 def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, int]]) -> list[Finding]:
     """Return findings if the events of a stream with an intact chain contradict its rows in the table `effects` or its snapshot.
 
-    The comparison is repeated if the bot appends to the stream meanwhile. `spoken_of` gets an entry for each large answer that an event
-    refers to: its digest, with the stream and seq of the event.
+    The comparison is repeated if the bot appends to the stream meanwhile. To `spoken_of` is added, for each large answer that an event
+    refers to, the digest of the answer with the stream and seq (number) of the event.
     """
     found: list[Finding] = []
     for _ in range(TRIES):

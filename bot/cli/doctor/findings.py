@@ -94,7 +94,7 @@ async def _run_check(check: Check) -> list[Finding]:
 
 
 async def stream_from_thread(lines: Callable[[], Iterable[Finding]]) -> AsyncIterator[Finding]:
-    """Run a blocking check in a daemon thread and yield its findings; a dead network drive may block such a check for ever."""
+    """Run the blocking check `lines` in a daemon thread and yield its findings; a dead network drive may block such a check for ever."""
     items: Iterator[Finding] = iter(await run_in_thread(lambda: iter(lines())))
     while (item := await run_in_thread(lambda: next(items, None))) is not None:
         yield item

@@ -154,7 +154,11 @@ def build_silence() -> bytes:
 
 
 def _build_page(packets: list[bytes], position: int, kind: int, number: int) -> bytes:
-    """Return an Ogg page of packets shorter than 255 bytes, with its checksum."""
+    """Return an Ogg page: its header with a checksum, then `packets`, each shorter than 255 bytes.
+
+    `position` is the number of audio samples up to the end of the page, `kind` its header flags (`_FIRST` or `_LAST` page, else 0), and
+    `number` its place in the file, from 0.
+    """
     sizes = bytes(len(packet) for packet in packets)
     head = struct.pack("<4sBBqIII", b"OggS", 0, kind, position, _SERIAL, number, 0) + bytes([len(sizes)]) + sizes
     page = head + b"".join(packets)

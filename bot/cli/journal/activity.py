@@ -77,7 +77,10 @@ def stats(
     *,
     as_json: bool = typer.Option(False, "--json", help="One JSON object."),
 ) -> None:
-    """Show totals: turns, messages by person, calls, decisions and how long they took, refusals, unknown outcomes, tokens, days, sizes."""
+    """Show totals of the journal: messages, calls, decisions, refused calls, model tokens and sizes; most of them also by day.
+
+    Also shown are how long decisions took, how many calls have an unknown outcome, and what waits in the inbox and the outbox.
+    """
     from bot.cli.journal.common import open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
     from orchestrator.reports.reading.journal_reader import parse_time  # noqa: PLC0415 - see above

@@ -110,7 +110,7 @@ def _check_schema(settings: Settings) -> None:
 def _lock_database(settings: Settings) -> Iterator[None]:
     """Lock the embedded database during the block, and exit with code REFUSED if a bot uses it.
 
-    A database on a server is not locked: bots may keep running on it, and they reload their sessions.
+    A database on a server is not locked: bots may keep running on it, because the erasure makes them load their sessions anew.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415 - see bot.cli.ops
 

@@ -67,7 +67,7 @@ def verify(
 
 
 def compute_exit_code(findings: "Sequence[Finding]") -> int:
-    """Return the exit code for the findings; notes do not count.
+    """Return the exit code for the findings; those of kind "note" (no fault, but worth knowing) are ignored.
 
     It is 0 for no finding, 3 if only the ends of streams or logs are missing, and 1 for any other damage.
     """
@@ -124,9 +124,10 @@ def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterato
 
 
 def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]":
-    """Yield a note for each person who has turns in the journal but no audit log in LOG_DIR; only private Telegram chats are checked.
+    """Yield a finding for each person whose messages are in the journal, but who has no audit log in LOG_DIR.
 
-    A log of which only the lock file is left counts as present.
+    The findings are of kind "note" (no fault, but worth knowing). Only private Telegram chats are checked. A log of which only the lock
+    file is left counts as present.
     """
     from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
     from state.audit_log.interaction_log import list_users  # noqa: PLC0415 - see verify
@@ -142,7 +143,7 @@ def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]
 
 
 def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding]":
-    """Yield a finding for each audit log whose newest turn is not in the journal.
+    """Yield a finding for each audit log whose newest turn (processing of a message) is not in the journal.
 
     A turn is stored in the journal before it is logged, so the newest events of such a journal were lost.
     """
@@ -173,7 +174,10 @@ def _find_newest_turn(path: Path) -> "LogRecord | None":
 
 
 def _has_turn(store: "Store", stream: str, turn_id: str) -> bool:
-    """Return whether any record of the event stream belongs to the turn; the search starts at the newest record."""
+    """Return whether any record of the event stream belongs to the turn (processing of a message) with this id.
+
+    The search starts at the newest record.
+    """
     head, _ = store.read_head(stream)
     pages = (store.read_encrypted(stream, max(0, end - _PAGE), _PAGE) for end in range(head, 0, -_PAGE))
     return any(f'"turn_id":"{turn_id}"' in data for page in pages for _, _, data in page)

@@ -1,4 +1,4 @@
-"""Renders the stories of calls and portal changes found by `sdelka journal why` as text. Pure: no input or output."""
+"""Renders what `sdelka journal why` found as text: what happened to each call, and changes seen in the portal. Pure: no input or output."""
 
 from collections.abc import Callable, Iterator, Sequence
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
-from bot.rendering.replies import render_heading
+from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans, to_plain_text
 from orchestrator.domain.card_view import CardView, Preview, PreviewPart
 from orchestrator.domain.outputs import Notice

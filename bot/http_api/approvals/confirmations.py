@@ -1,6 +1,7 @@
 """Endpoints of `/confirmations`: list cards (calls that wait for a decision), show one, and approve or deny it.
 
-The endpoints only submit a decision. The gate decides whether it counts, as for decisions from Telegram or the terminal.
+The endpoints only submit a decision. The gate checks whether the caller may decide and whether the card is still open, as it does for
+decisions from Telegram or the terminal.
 """
 
 from collections.abc import Sequence
@@ -68,7 +69,7 @@ class Decision(BaseModel):
 
 
 class Conflict(ErrorBody):
-    """The answer to a decision that did not count; `confirmation` is the confirmation as it is now."""
+    """The answer to a decision that was not accepted; `confirmation` is the confirmation as it is now."""
 
     confirmation: Confirmation
 

@@ -1,7 +1,7 @@
 """Submits a decision that was made over the API, and reads its outcome from the card (the call that was decided about).
 
-The decision is stored as an inbox row, like one from Telegram, and the gate decides whether it counts. A caller that sends the same
-decision again gets the outcome of the first; nothing is done twice.
+The decision is stored as an inbox row, like one from Telegram, and the gate accepts or refuses it. A caller that sends the same decision
+again gets the outcome of the first; nothing is done twice.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,10 @@ class DecisionRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionResult:
-    """The outcome of a decision: the card as it is now, and the trace id of the decision ("" if nothing was submitted)."""
+    """The outcome of a decision: the card as it is now, and the decision's trace id ("" if nothing was submitted).
+
+    The trace id is stored with everything that the decision causes.
+    """
 
     status: Status
     card: Confirmation
@@ -57,7 +60,7 @@ class DecisionResult:
 
 
 class DecisionConflict(Exception):
-    """Raised for a decision that does not count (HTTP 409, or 410 for an expired card); carries the card as it is now."""
+    """Raised for a decision that cannot be accepted (HTTP 409, or 410 for an expired card); carries the card as it is now."""
 
     def __init__(self, status: int, code: str, message: str, *, card: Confirmation, trace: str = "") -> None:
         """Create the error with its HTTP status, code, message, card and trace id."""
@@ -124,9 +127,9 @@ class _DecisionFlow:
         return self.build_result(await self.wait_until_settled(card), row.id)
 
     async def wait_until_settled(self, card: FoundCard) -> FoundCard:
-        """Return the card once its call has ended, or as it is after `WITHIN` seconds.
+        """Return the card as soon as its call is no longer running, or as it is after `WITHIN` seconds.
 
-        Therefore a repeated decision waits for the outcome of the first one.
+        A decision that is sent again waits here for the outcome of the call that the first one started.
         """
 
         async def through() -> FoundCard | None:

@@ -72,7 +72,7 @@ class AuditDecision(ApiModel):
 
 
 class Attempt(ApiModel):
-    """A decision that was sent over the API and did not count."""
+    """A decision that was sent over the API but refused; `code` stands for the reason."""
 
     by: Person
     at: Moment

@@ -1,7 +1,7 @@
 """Converts a conversation's events in the journal (messages, answers, cards and their outcomes) into the events that the API shows.
 
-The API's form stays the same when the journal's changes. It leaves out the model's thoughts and prompts, calls that only read, and nonces.
-Events of other types than those listed here are not shown. Pure: no input or output.
+The API's form stays the same when the journal's changes. It leaves out the model's thoughts and prompts, calls that only read, and the
+one-time codes of confirmations (nonces). Events of other types than those listed here are not shown. Pure: no input or output.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +12,8 @@ from pydantic import Field
 
 from bot.http_api.approvals.card_models import ApiModel, Change, Moment, Person, format_via, join_words, render_reasons, to_changes
 from bot.i18n.translate import Translator
+from bot.rendering.headings import render_heading
 from bot.rendering.kinds import RENDERERS, render_message
-from bot.rendering.replies import render_heading
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
@@ -110,7 +110,7 @@ def _to_message(eyes: EventReader, said: MessageReceived, event: StoredEvent) ->
 
 
 def _to_finished(_eyes: EventReader, said: TurnFinished, event: StoredEvent) -> EventFields:
-    """Return the fields of a "reply" event with the answer of a turn.
+    """Return the fields of a "reply" event with the answer of a turn (processing of a message).
 
     Returns None for sessions of this API, whose answers are taken from `AnswerGiven` events, and for turns without an answer.
     """

@@ -13,7 +13,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.outputs import File, Notice, Reply
+from orchestrator.domain.outputs import MADE_CODES, File, Notice, Reply
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
@@ -99,7 +99,7 @@ def _find_start(store: Store, stream: str, row_id: str) -> int:
 
 
 def trim_to_answer(happened: Sequence[Event]) -> Sequence[Event]:
-    """Return the events up to the last event of the answer, without later ones.
+    """Return the events of one message up to the last that belongs to its answer, without later ones.
 
     A call made after a card is approved belongs to the same turn (processing of one message), but not to the answer.
     """
@@ -117,7 +117,7 @@ def read_befores(store: Store, session: str) -> BeforeImages:
 
 
 def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
-    """Return the latest version of each card in the answer that still waits for a decision.
+    """Return the cards in the answer that still wait for a decision, each in its latest version.
 
     A card has no before-image (the record as it was before the change) if its `ConfirmationRequested` event is not among the events.
     """
@@ -173,7 +173,10 @@ def _collect_replies(happened: Sequence[Event]) -> list[AnswerGiven]:
 
 
 def _render_text(answer: AnswerGiven, tr: Translator) -> str:
-    """Return the text of a reply: for a file its rows with cells separated by tabs, for a card "" because `waiting` lists it."""
+    """Return the text of a reply: for a file its rows with cells separated by tabs, for a card "".
+
+    Cards are listed in the field `waiting` of the whole answer instead.
+    """
     if answer.kind in {"card", "toast"}:
         return ""
     if answer.kind == "file":
@@ -187,19 +190,24 @@ def _select_changes(happened: Sequence[Event]) -> list[CallSucceeded]:
 
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
-    """Return effect id (id of a change) → (sentence about it, address of its record in the portal or ""), from the reply's notices."""
-    made = [notice for notice in reply.notices if notice.code == "made"]
+    """Return effect id (id of a change) → (sentences about it, address of its record in the portal or ""), from the reply's notices."""
+    made = [notice for notice in reply.notices if notice.code in MADE_CODES]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
     made += [Notice.model_validate(call) for call in calls]
-    named = ((notice.args, tr.translate_notice(notice)) for notice in made)
-    return {str(args["effect_id"]): (words, str(args.get("url") or "")) for args, words in named if args.get("effect_id")}
+    found: dict[str, tuple[str, str]] = {}
+    for notice in made:
+        effect_id = str(notice.args.get("effect_id") or "")
+        words, url = found.get(effect_id, ("", ""))
+        said = tr.translate_notice(notice)
+        found[effect_id] = (f"{words}; {said}" if words else said, url or str(notice.args.get("url") or ""))
+    return {effect_id: told for effect_id, told in found.items() if effect_id}
 
 
 def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
     """Return the API's form of a change that was made.
 
-    `named` is the reply's sentence about the change with the record's address; if it is None, the journal's description is used, for
-    example for a reminder.
+    `named` is the pair (sentence about the change, address of its record) from the reply. It is None if the reply has none, for example for
+    a reminder; then the journal's description is used.
     """
     record = _find_record(call)
     words, url = named or (call.changes.done, "")

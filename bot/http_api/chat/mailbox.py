@@ -28,7 +28,7 @@ MOST_STEPS: Final = 50
 
 
 class Ticket:
-    """One caller's wait for the answer to one inbox row; the mailbox adds the news to it."""
+    """One caller's wait for the answer to one inbox row; the mailbox adds to it what happens meanwhile (events, steps, text so far)."""
 
     def __init__(self, row: InboxRow) -> None:
         """Create a ticket for the answer to `row`, with no events yet."""
@@ -78,7 +78,10 @@ class Mailbox:
 
     @contextlib.contextmanager
     def open_followed_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Yield a ticket for the inbox row that is also notified of each step of the turn and of the text written so far."""
+        """Yield a ticket for the inbox row that is also notified of the progress of its turn (processing of the message).
+
+        The progress consists of the turn's steps, such as the lookup of records, and of the answer's text so far.
+        """
         with self.open_ticket(row) as ticket, _register_ticket(self._followed, ticket):
             yield ticket
 
@@ -115,7 +118,10 @@ class Mailbox:
                 ticket.news.set()
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Pass the progress of a session's turn (text so far, or a notice) to the tickets that follow it; the orchestrator calls it."""
+        """Pass the progress of a session's turn (processing of a message) to the tickets that follow it; the orchestrator calls it.
+
+        `what` is the text of the answer so far, or a notice about the turn's beginning, one of its steps, or its end.
+        """
         if isinstance(what, Notice) and what.code == "turn-begun":
             self._turns[session] = str(what.args["turn"])
         elif isinstance(what, Notice) and what.code == "turn-over":
@@ -198,7 +204,10 @@ class InputBatcher:
         self._drain_task: asyncio.Task[None] | None = None
 
     async def take(self, row: InboxRow) -> bool:
-        """Store the inbox row and return True; return False if a row with the same source was stored before. Raises StoreError."""
+        """Store the inbox row and return True; return False if the same input was stored before. Raises StoreError.
+
+        Rows of the same input have the same `source`.
+        """
         stored: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, stored))
         if self._drain_task is None:

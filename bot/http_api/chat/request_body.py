@@ -62,7 +62,10 @@ class ChatBody(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatRequest:
-    """A parsed body of a chat request: the user id, the message, quoted text ("" for none) and the overrides by field name."""
+    """A parsed body of a chat request: the user id, the message, quoted text ("" for none) and the overrides.
+
+    Overrides are settings that the request changes for itself alone, as a mapping of field name → value.
+    """
 
     user_id: str
     message: str

@@ -46,7 +46,7 @@ _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask ag
 
 @dataclass(frozen=True, kw_only=True)
 class ChatContext:
-    """The services and settings of the endpoint `/chat`: orchestrator, mailbox, allowed overrides, timeouts."""
+    """The services and settings of the endpoint `/chat`: orchestrator, mailbox, timeouts, and whether requests may override settings."""
 
     orchestrator: Orchestrator
     mailbox: Mailbox
@@ -84,7 +84,8 @@ async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
 async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:
     """Store the inbox row and return a response with the whole answer (status 200), or status 202 if the answer is not ready in time.
 
-    Raises ApiError 401 if the caller's token was revoked, 500 if the turn failed, 503 if nothing can be stored, and like `store_request`.
+    Raises ApiError 401 if the caller's token was revoked, 500 if the processing of the message failed, and 503 if nothing can be stored.
+    Also raises the errors of `store_request`.
     """
     with chat.mailbox.open_ticket(row) as ticket:  # opened before the input is stored, or its end could be missed
         known = await store_request(row, chat)
@@ -111,8 +112,8 @@ async def _wait_on_ticket(ticket: Ticket, client: Client, chat: ChatContext) -> 
 async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> AsyncIterator[bytes]:
     """Yield the answer as server-sent events.
 
-    While the turn runs, it yields "progress" events (a step each) and "delta" events (a change of the text so far). At the end it yields
-    one "card" event for each open card and a "final" event, or else an "error" event.
+    While the message is processed, it yields a "progress" event for each step, such as the lookup of records, and a "delta" event for each
+    change of the answer's text. At the end it yields one "card" event for each open card and a "final" event, or else an "error" event.
     """
     with chat.mailbox.open_followed_ticket(row) as ticket:
         end = read_boottime() + STREAM_WITHIN
@@ -159,9 +160,10 @@ class _AnswerStream:
         self._sent_text, self._count = "", 0
 
     def collect_news(self, ticket: Ticket) -> list[bytes]:
-        """Return the ticket's news as server-sent events, empty if there are none.
+        """Return what is new in the ticket as server-sent events, empty if there is nothing.
 
-        There is one "progress" event for each new step, and one "delta" event if the model's text differs from the text sent so far.
+        There is one "progress" event for each step of the processing not sent yet, and one "delta" event if the model's text differs from
+        the text sent so far.
         """
         found = []
         while ticket.steps:
@@ -220,9 +222,9 @@ def _build_working_answer(ticket: Ticket, client: Client) -> ChatAnswer:
 
 
 def _refuse_failed(answer: ChatAnswer) -> None:
-    """Raise ApiError 500 if the turn failed without having changed anything or left an open card (S004-66).
+    """Raise ApiError 500 if the processing of the message failed without having changed anything or left an open card (S004-66).
 
-    A failed turn that did so is answered normally, because the caller must learn about its changes and cards.
+    If it changed something or left an open card, the failed message is answered normally, because the caller must learn about that.
     """
     if answer.state == "failed" and not answer.waiting and not answer.done:
         raise ApiError(500, "internal_error", MEANINGS[500], headers={HEADER: answer.turn_id})

@@ -100,7 +100,7 @@ def _parse_idempotency_key(request: Request) -> str | None:
 def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, clock: Clock) -> InboxRow:
     """Return the inbox row of a message.
 
-    With an Idempotency-Key, the row's source is made of the key, so that a repeated request is recognized by its source.
+    The row's `source` identifies the message. With an Idempotency-Key it is made of that key, so that a repeated request is recognized.
     """
     row_id = get_trace_id() or generate_id()
     said = _parse_customer_message(asked) if client.customers else _parse_message(asked)

@@ -19,7 +19,7 @@ _REFUSAL_REASONS: Final = {401: "unauthorized", 403: "forbidden", 429: "too_many
 
 
 def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
-    """Return the router with the endpoint `/metrics`; `may` checks the token of a request."""
+    """Return the router with the endpoint `/metrics`; `scrape` renders the metrics page, and `may` checks the token of a request."""
     router = APIRouter(tags=["operation"])
 
     @router.get(
@@ -40,7 +40,7 @@ class RequestCounter:
     """Middleware that counts requests by the route's pattern, such as "/confirmations/{confirmation_id}", not by the request's own path."""
 
     def __init__(self, app: ASGIApp, meters: Meters) -> None:
-        """Wrap `app`."""
+        """Wrap `app`; the requests are counted in `meters`."""
         self._app = app
         self._meters = meters
 

@@ -118,7 +118,8 @@ async def _read_body(request: Request) -> bytes:
 def _build_row(event: PortalEvent, session: str, now: datetime) -> InboxRow:
     """Return the inbox row of an event.
 
-    If the portal sends the same event again, its row has the same source and is not stored a second time.
+    The row's `source` identifies the event. If the portal sends the event again, its row has the same `source` and is not stored a second
+    time.
     """
     return InboxRow(
         id=generate_id(),

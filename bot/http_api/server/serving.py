@@ -27,9 +27,9 @@ class _Server(uvicorn.Server):
     """A uvicorn server without signal handlers (`bot.process` has them) and with a long queue of connections not accepted yet."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening with a long queue; asyncio accepts at most `_ACCEPT_BATCH` connections from it at a time.
+        """Start listening with a long queue of connections not accepted yet; asyncio accepts at most `_ACCEPT_BATCH` of them at a time.
 
-        Otherwise asyncio would accept all waiting connections before the first one above the limit could be refused.
+        If asyncio accepted them all at once, none of those above the limit of connections could be refused before all were accepted.
         """
         await super().startup(sockets=sockets)
         for listener in sockets or ():

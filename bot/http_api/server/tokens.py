@@ -45,7 +45,10 @@ class Tokens:
     """
 
     def __init__(self, clients: Sequence[Client], grants: Grants = lambda _: None) -> None:
-        """Create the list from `clients`; `grants` returns what the access file adds to a token."""
+        """Create the list from `clients`.
+
+        `grants` returns the access file's entry for a token (employee, whose records it sees, language, time zone), None if there is none.
+        """
         self._clients = {client.name: client for client in clients}
         self._grants = grants
 
@@ -65,7 +68,7 @@ class Tokens:
     def refresh_actor(self, actor: Actor) -> Actor | None:
         """Return the actor of an API token ("http:<name>") with the token's present rights; None if the token was removed.
 
-        The mode of the given actor is kept if it allows less.
+        If the safety mode of the given actor allows less than that of the token, the actor keeps its own.
         """
         client = self._clients.get(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
         if client is None:
@@ -88,7 +91,7 @@ class Tokens:
 
 
 def pick_lower_mode(one: Mode, other: Mode) -> Mode:
-    """Return the mode that allows less; shadow allows least, then canary, then full."""
+    """Return the safety mode that allows less; from least to most these are shadow (nothing is written), canary and full."""
     return min(one, other, key=MODES.index)
 
 
@@ -113,7 +116,7 @@ def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
 def _parse_client(entry: str, number: int, mode: Mode) -> Client:
     """Return the client of an entry "name=token:role:mode", "name=token" or only a token; without a role it may not approve cards.
 
-    Raises SettingsError for an invalid entry.
+    An entry without a mode has the safety mode `mode`. Raises SettingsError for an invalid entry, which it names by its position `number`.
     """
 
     def wrong(why: str) -> SettingsError:

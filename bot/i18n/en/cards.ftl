@@ -1,7 +1,8 @@
 card-batch = { $count ->
-    [one] Change { $count } record
-   *[other] Change { $count } records
+    [one] { $count } change
+   *[other] { $count } changes
   }
+card-read-key = {" "}(command { $key })
 card-more = … and { $count } more
 # A card that has no room for everything.
 card-cut = ✂️ Not everything is shown: press “Details” and read the rest. The button to approve appears here after that.
@@ -13,8 +14,10 @@ card-group-rest = { $kinds } other { $kinds ->
   } ({ $count })
 details-why = Why I ask
 details-asked = Asked by { $who }
-card-asked-by = Asked by { $who } · until { $until }
-card-waits-for-lead = Waiting for the lead ({ $who }) until { $until }
+card-asked-by = Asked by { $who } · answer by { $until }, then the card closes
+# In the list of open cards.
+pending-asked-by = Asked by { $who } · answer by { $until }
+card-waits-for-lead = Waiting for the lead ({ $who }) until { $until }, then the card closes
 card-risk = { $level ->
     [high] 🔴 Dangerous.
     [mid] 🟠 Careful.
@@ -28,6 +31,7 @@ card-sum = In total { $sum }
 card-took = {" "}in { $seconds } s
 card-number = Record #{ $number }
 card-undo-until = Can be taken back until { $until }
+card-undo-ask-until = Only a lead can take it back, until { $until }
 card-failed-one = ⚠️ { $what }: { $text }
 card-moved = ↓ This card is below now
 card-file = What will change
@@ -52,9 +56,11 @@ edit-how = { $kind ->
     [datetime] Reply to this message, for example: tomorrow at 15:00. Changed your mind? Reply “leave it”.
     [user] Reply to this message with the name of an employee. Changed your mind? Reply “leave it”.
     [flag] Reply to this message: yes or no. Changed your mind? Reply “leave it”.
+    [choice] Reply to this message with the name of the value. Changed your mind? Reply “leave it”.
    *[other] Reply to this message. Changed your mind? Reply “leave it”.
   }
-edit-how-options = Press the right one, or reply to this message more precisely.
+edit-how-options = Press the right one, or reply to this message in words.
+edit-how-again = Reply to this message once more, or press “Leave as it is”.
 edit-placeholder = New value: { $field }
 edit-field = ✏ Changing: { $field }. Reply to the message below
 edit-done = ✏ Changed: { $field }. The new card is below
@@ -62,6 +68,7 @@ edit-cancelled = Nothing was changed, the card still waits for a decision
 edit-over = This question is closed. Press “Change” on the card again
 edit-same = The card has this value already
 edit-empty = The answer is empty
+edit-choose = There is no such value. There are: { $known }
 edit-yes-or-no = I did not understand: yes or no?
 edit-other-currency = The amount on the card is in { currency-has }, and you named it in { currency-named }. Write it in { currency-has }. To change the currency too, deny the card and write a new request: “change the currency to { currency-to } and the amount to { $sum }”
 edit-not-read-now = Bitrix24 does not answer now, so the value could not be checked. Reply again a little later
@@ -155,6 +162,9 @@ changed-field = { $field ->
     [COMPANY_ID] the company changed
     [CONTACT_ID] the contact changed
     [CONTACT_IDS] the contacts changed
+    [COMPANY_IDS] the companies changed
+    [ATTENDEES] the attendees changed
+    [ROWS] the products changed
     [PHONE] the phones changed
     [EMAIL] the e-mail changed
     [PROBABILITY] the probability changed
@@ -180,6 +190,8 @@ portal-unreadable = The record could not be read in Bitrix24, so nothing was don
 outcome-unknown = Outcome unknown: { call-named }. The answer of Bitrix24 was lost: please look at the record, I will not repeat it.
 reason-more = { $text } and { $count } more
 four-eyes = A sum like this is approved by a lead, not by the one who asks ({ $who })
+requester-gone = The person who asked has no access any more
+approver-gone = The person who approved has no access any more
 no-access-any-more = You have no access any more. Please ask your administrator.
 same-call-unknown = The same call was sent before and its outcome is unknown: it might happen twice
 recovered-done = I checked: { call-named } was done in Bitrix24, although its answer never came.
@@ -189,7 +201,7 @@ recovered-partly = Checked: { call-named }: { $done } of { $commands } done in B
    *[other] , { $unknown } unknown
   }. I do not repeat it by myself.
 recovered-unclear = The answer never came, the outcome is unknown for now: { call-named }. Please look at the record in Bitrix24, I will not repeat it myself.
-# What was done without a card: “Deal created: «Romashka» №484”.
+# What was done without a card: “Deal created: «Romashka» №484 — Responsible: you”.
 made-more = { $count ->
     [one] and { $count } more change
    *[other] and { $count } more changes
@@ -227,13 +239,30 @@ made-new = { $entity ->
     [message] Message sent
    *[other] Done: { call-named }
 }
+# $values: “Deadline: Mon, 23 November, 15:00; Assignee: you”.
 made = { $verb ->
     [add] { made-new }
    *[other] Done: { call-named }
 }{ $named ->
     [yes] {" "}{ $name }
    *[no] {""}
+}{ $valued ->
+    [yes] {" "}— { $values }
+   *[no] {""}
 }
+# A command of a batch that was not carried out.
+made-not = ⚠️ { $state ->
+    [unknown] Outcome unknown
+   *[other] Not done
+}: { call-named }{ $named ->
+    [yes] {" "}{ $name }
+   *[no] {""}
+}{ $state ->
+    [error] {" "}— { $error }
+    [not_run] {" "}— it was not reached
+   *[other] {""}
+}
+made-unshown = Done: { call-named }
 # How a call is named inside a sentence: “changing the deal «Romashka» (Amount: $1 → $2)”.
 call-of = { $entity ->
     [activity] the activity

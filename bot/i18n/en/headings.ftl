@@ -106,3 +106,74 @@ verb-add-category = Create funnel
 verb-delete-category = Delete funnel
 verb-get-category = Look at funnel
 verb-list-category = Look at funnels
+
+## The heading of a card with several commands
+batch-add = { $kind ->
+    [comment] Add
+    [productrow] Add
+    [checklistitem] Add
+    [activity] Plan
+   *[other] Create
+  } { $what }
+batch-update = Change { $what }
+batch-delete = Delete { $what }
+count-deal = { $count } { $count ->
+    [one] deal
+   *[other] deals
+  }
+count-lead = { $count } { $count ->
+    [one] lead
+   *[other] leads
+  }
+count-contact = { $count } { $count ->
+    [one] contact
+   *[other] contacts
+  }
+count-company = { $count } { $count ->
+    [one] company
+   *[other] companies
+  }
+count-item = { $count } { $count ->
+    [one] item
+   *[other] items
+  }
+count-task = { $count } { $count ->
+    [one] task
+   *[other] tasks
+  }
+count-activity = { $count } { $count ->
+    [one] activity
+   *[other] activities
+  }
+count-todo = { $count } { $count ->
+    [one] activity
+   *[other] activities
+  }
+count-comment = { $count } { $count ->
+    [one] comment
+   *[other] comments
+  }
+count-productrow = { $count } { $count ->
+    [one] product
+   *[other] products
+  }
+count-checklistitem = { $count } { $count ->
+    [one] checklist item
+   *[other] checklist items
+  }
+count-event = { $count } { $count ->
+    [one] calendar event
+   *[other] calendar events
+  }
+count-stage = { $count } { $count ->
+    [one] stage
+   *[other] stages
+  }
+count-category = { $count } { $count ->
+    [one] funnel
+   *[other] funnels
+  }
+count-user = { $count } { $count ->
+    [one] employee
+   *[other] employees
+  }

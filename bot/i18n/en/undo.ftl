@@ -1,5 +1,15 @@
 # Undo and history.
 button-undo = ↩ Undo
+# Under an answer that tells of several changes.
+button-undo-of = ↩ Undo: { $name }
+button-undo-several = all changes of the batch ({ $count })
+button-undo-ask = ↩ Ask a lead to take it back
+undo-asked = Asked to take it back: { $who }
+undo-no-lead = Only a lead who sees this record can take it back, and there is none. Please ask the administrator
+undo-request = ↩ { $who } asks to take this back: { call-named }. Somebody else owns the record now
+button-undo-return = ↩ Take it back
+undo-returned = ↩ Taken back as you asked: “{ $what }” ({ $who })
+undo-not-returned = ✖ Not taken back: “{ $what }” ({ $who })
 card-undo = ↩ Put back as it was
 card-undone = ↩ Undone { $on } · { $who }
 undo-shown = Check the card: what will be put back
@@ -24,6 +34,7 @@ undo-funnel = The bot does not undo a move to another funnel: the former stage i
 undo-one-way = Bitrix24 does not let this be put back: { gate-field }
 undo-no-before = It is not known what stood there before: { gate-field }
 undo-not-writable = Bitrix24 does not take the former value: { gate-field }
+undo-sum = The amount was not computed from the products: with the former products back, Bitrix24 would compute it anew. Put them back in Bitrix24 by hand
 undo-add-closed = What was created can only be removed by deleting it, which the company's rules do not allow
 undo-changed = Not undone: the record was changed since. Now { gate-field } is “{ $now }”{ $more ->
     [0] {""}

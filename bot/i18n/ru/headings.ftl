@@ -106,3 +106,90 @@ verb-add-category = Создать воронку
 verb-delete-category = Удалить воронку
 verb-get-category = Посмотреть воронку
 verb-list-category = Посмотреть воронки
+
+## Заголовок карточки с несколькими командами
+batch-add = { $kind ->
+    [task] Поставить
+    [comment] Добавить
+    [productrow] Добавить
+    [checklistitem] Добавить
+    [activity] Запланировать
+   *[other] Создать
+  } { $what }
+batch-update = Изменить { $what }
+batch-delete = Удалить { $what }
+count-deal = { $count } { $count ->
+    [one] сделку
+    [few] сделки
+   *[other] сделок
+  }
+count-lead = { $count } { $count ->
+    [one] лид
+    [few] лида
+   *[other] лидов
+  }
+count-contact = { $count } { $count ->
+    [one] контакт
+    [few] контакта
+   *[other] контактов
+  }
+count-company = { $count } { $count ->
+    [one] компанию
+    [few] компании
+   *[other] компаний
+  }
+count-item = { $count } { $count ->
+    [one] элемент
+    [few] элемента
+   *[other] элементов
+  }
+count-task = { $count } { $count ->
+    [one] задачу
+    [few] задачи
+   *[other] задач
+  }
+count-activity = { $count } { $count ->
+    [one] дело
+    [few] дела
+   *[other] дел
+  }
+count-todo = { $count } { $count ->
+    [one] дело
+    [few] дела
+   *[other] дел
+  }
+count-comment = { $count } { $count ->
+    [one] комментарий
+    [few] комментария
+   *[other] комментариев
+  }
+count-productrow = { $count } { $count ->
+    [one] товар
+    [few] товара
+   *[other] товаров
+  }
+count-checklistitem = { $count } { $count ->
+    [one] пункт чек-листа
+    [few] пункта чек-листа
+   *[other] пунктов чек-листа
+  }
+count-event = { $count } { $count ->
+    [one] событие календаря
+    [few] события календаря
+   *[other] событий календаря
+  }
+count-stage = { $count } { $count ->
+    [one] стадию
+    [few] стадии
+   *[other] стадий
+  }
+count-category = { $count } { $count ->
+    [one] воронку
+    [few] воронки
+   *[other] воронок
+  }
+count-user = { $count } { $count ->
+    [one] сотрудника
+    [few] сотрудников
+   *[other] сотрудников
+  }

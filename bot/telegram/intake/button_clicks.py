@@ -1,7 +1,7 @@
 """Parses clicks on buttons into inbox rows (inputs to store for the orchestrator). Pure.
 
-Clicks on the Stop button that Telegram itself shows under a draft are parsed here too. Access is checked at every click. The callback data
-of a click is user input, since a modified client may send anything.
+Clicks on Telegram's own Stop button are parsed here too; Telegram shows it under a draft (an answer that is still being written). Access is
+checked at every click. The callback data of a click is user input, since a modified client may send anything.
 """
 
 from datetime import datetime
@@ -77,8 +77,8 @@ def _find_topic(query: CallbackQuery, session: str) -> str:
 def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) -> ParsedUpdate:
     """Return the inbox row for a click on a known button, and the id of the click if it is to be answered at once.
 
-    Clicks that decide cards, clicks on buttons of features and choices made in groups are answered later, by their handlers in the
-    orchestrator. All other clicks are answered at once.
+    Clicks that decide cards, clicks on buttons of a feature (history, reminders, undo …) and choices made in groups are answered later, by
+    their handlers in the orchestrator. All other clicks are answered at once.
     """
     topic = _find_topic(query, make.session)
     match press:
@@ -113,10 +113,10 @@ def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) 
 
 
 def parse_stop(update: Update, access: Access, source: str, now: datetime) -> ParsedUpdate | None:
-    """Return an inbox row with the command /stop if `update` says that a person pressed Telegram's own Stop button under a draft.
+    """Return an inbox row with the command /stop if `update` says that a person pressed Telegram's own Stop button.
 
-    Returns an empty result if that person has no access, and None for all other updates. Drafts are shown in private chats only, so the
-    chat's id is the person's id.
+    Telegram shows this button under a draft (an answer that is still being written). Returns an empty result if that person has no access,
+    and None for all other updates. Drafts are shown in private chats only, so the chat's id is the person's id.
     """
     stop = update.stopped_message_generation
     if stop is None:

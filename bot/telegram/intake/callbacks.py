@@ -71,7 +71,10 @@ class StopClick:
 
 @dataclass(frozen=True, kw_only=True)
 class ActionClick:
-    """A click on a button of a feature; `words[0]` names the handler of the click, and the other words are its arguments."""
+    """A click on a button of a feature (history, reminders, undo …).
+
+    `words[0]` names the handler of the click, and the other words are its arguments.
+    """
 
     words: tuple[str, ...]
 

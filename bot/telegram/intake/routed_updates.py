@@ -36,7 +36,10 @@ class ParsedUpdate:
 
 @dataclass(frozen=True, kw_only=True)
 class RowBuilder:
-    """Builds the inbox rows (stored inputs) of one update, which all have the same source, actor (sender) and time."""
+    """Builds the inbox rows (stored inputs) of one update, which all have the same source, actor (sender) and time.
+
+    `source` identifies the update, so that an update that arrives again is not stored a second time.
+    """
 
     source: str
     session: str
@@ -46,7 +49,8 @@ class RowBuilder:
     def build(self, said: Input, lane: Lane, *, session: str = "") -> ParsedUpdate:
         """Return a parsed update with one inbox row for the input `said`.
 
-        The row belongs to the conversation `session`, by default to the one in which the update was sent.
+        The row belongs to the conversation `session`, by default to the one in which the update was sent. With `lane` "turn" it waits until
+        the running turn (processing of a message) ends; with "express" it does not.
         """
         row = InboxRow(
             id=generate_id(),

@@ -1,8 +1,8 @@
 """Shows the progress of running turns (a turn is the processing of one request) in their chats.
 
-In a private chat the progress is a draft. In a group, and where drafts are refused, it is a placeholder, a message that is later edited to
-become the answer. Progress never delays a turn and may get lost. `finish` is called before the answer is sent; after it no more progress of
-the turn is shown.
+In a private chat the progress is a draft, a temporary message that Telegram shows for 30 seconds and the bot renews. In a group, and where
+drafts are refused, it is a placeholder, a message that is later edited to become the answer. Progress never delays a turn and may get lost.
+`finish` is called before the answer is sent; after it no more progress of the turn is shown.
 """
 
 import asyncio
@@ -220,7 +220,7 @@ class Progress:
         self._cancel_timer(show)
 
     def _schedule(self, show: _TurnView) -> None:
-        """Start the timer for the next call to Telegram that shows this turn's progress, unless a timer or a call is active."""
+        """Start the timer for the next call to Telegram that shows the progress of the turn `show`, unless a timer or a call is active."""
         wait = max(0.0, self._find_due_time(show) - self._seconds())
         if show.timer is None and show.call_task is None and not show.is_over and wait < math.inf:
             show.timer = asyncio.get_running_loop().call_later(wait, self._show_if_due, show)
@@ -340,7 +340,10 @@ class Progress:
             await self._outlet.show(edit, show.chat)
 
     def _build_stop_keyboard(self, show: _TurnView) -> InlineKeyboardMarkup:
-        """Return the Stop button for a placeholder message. A draft needs none, because Telegram itself shows one."""
+        """Return the Stop button for a placeholder, the message that shows progress where drafts (temporary messages) cannot.
+
+        A draft needs no button of the bot, because Telegram itself shows one under it.
+        """
         return build_stop_keyboard(self._people.build_translator(show.session))
 
     async def _send_typing(self, show: _TurnView, now: float) -> None:

@@ -51,10 +51,10 @@ def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIM
 
 
 def _move_before_entities(raw: bytes, entities: list[MessageEntity], start: int, end: int, limit: int) -> int:
-    """Return the cut `end`, moved back to where the entities that it would divide begin.
+    """Return where to cut the text: at `end` or, if that would divide entities, before the first of them.
 
-    Only entities that fit into one part are considered. If the part from `start` would become tiny, the cut is not moved. Positions are in
-    UTF-16 units.
+    Only entities of at most `limit` units, which fit into one part, are considered. The cut stays at `end` if the part, which begins at
+    `start`, would become tiny. `raw` is the text in UTF-16, and all positions are in UTF-16 units.
     """
     across = [item for item in entities if item.offset < end < item.offset + item.length and item.length <= limit]
     before = min((item.offset for item in across), default=end)
@@ -62,9 +62,9 @@ def _move_before_entities(raw: bytes, entities: list[MessageEntity], start: int,
 
 
 def _find_border(raw: bytes, start: int, limit: int) -> int:
-    """Return where to end the part that begins at `start`, in UTF-16 units.
+    """Return where to end the part that begins at `start`; `raw` is the text in UTF-16, and positions are in UTF-16 units.
 
-    This is after the last paragraph, line or word within `limit`, or at the limit if there is no such place. A visible character is never
+    The part ends after the last paragraph, line or word within `limit`, or at the limit if there is none. A visible character is never
     divided.
     """
     window = raw[start * 2 : (start + limit) * 2]
@@ -77,7 +77,10 @@ def _find_border(raw: bytes, start: int, limit: int) -> int:
 
 
 def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
-    """Return the cut `end`, moved back if it would divide one visible character, such as a flag, a family emoji or an accented letter."""
+    """Return the end of the part from `start`: `end`, or an earlier place if `end` would divide one visible character.
+
+    Such characters are flags, family emojis or accented letters. `raw` is the text in UTF-16, and positions are in UTF-16 units.
+    """
     window = raw[start * 2 : end * 2].decode("utf-16-le")
     after = raw[end * 2 : (end + 2) * 2].decode("utf-16-le", "ignore")[:1]
     kept = len(window)
@@ -97,7 +100,7 @@ def _is_joined(before: str, mark: str) -> bool:
 
 
 def _is_inside_surrogate(raw: bytes, place: int) -> bool:
-    """Return whether a cut at `place` would divide a surrogate pair."""
+    """Return whether a cut after `place` UTF-16 units of the text `raw` would divide a surrogate pair (a character of two units)."""
     return 0xD800 <= int.from_bytes(raw[(place - 1) * 2 : place * 2], "little") <= 0xDBFF  # noqa: PLR2004 - the range of first halves
 
 

@@ -173,6 +173,8 @@ async def _find_title(kind: str, number: int, reader: Reader) -> str:
             found = await reader.names.find_title(kind, number)
         else:
             found = ""
+    except BitrixError:
+        found = ""
     except Exception:  # a card is shown even without the name
         log.exception("a record cannot be named", extra={"action": "naming_failed", "kind": kind})
         found = ""
@@ -222,6 +224,8 @@ async def find_read_name(method: str, number: int, params: JsonObject, reader: R
     """Return the name of what the reading `method` returns for the number; "" if it cannot be read or has no name."""
     try:
         found = await reader.names.find_name_by_read(method, params, number, reader.locale)
+    except BitrixError:
+        found = ""
     except Exception:  # a card is shown even without the name
         log.exception("what a call changes cannot be named", extra={"action": "naming_failed", "method": method})
         found = ""

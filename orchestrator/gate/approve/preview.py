@@ -6,6 +6,7 @@ written is left out.
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, get_args
@@ -29,12 +30,15 @@ from orchestrator.gate.approve.format_values import (
     format_value,
     join_lines,
 )
+from orchestrator.gate.approve.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.approve.param_words import ParamWords, find_common_words
+from orchestrator.gate.approve.query_lines import build_query_lines
 from orchestrator.gate.approve.record_titles import find_title
 from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
+from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
@@ -74,10 +78,19 @@ async def preview(
     if not call.commands:
         return Preview.model_validate({**(await _build_part(call, facts, reader)).to_json(), "items": [], "count": 1})
     parts = [(leaf, await _build_part(leaf, then, reader)) for leaf, then in walk_commands(call, facts)]
-    items = [part.model_copy(update={"key": leaf.key, "method": leaf.method}) for leaf, part in parts]
+    items = [
+        part.model_copy(update={"key": leaf.key, "method": leaf.method, **({"is_critical": True} if _is_critical(leaf) else {})})
+        for leaf, part in parts
+    ]
     total = await _format_total(call.commands, facts, reader)
     card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items))
     return card.model_copy(update={"sum": total}) if total else card
+
+
+def _is_critical(leaf: Call) -> bool:
+    """Return whether the command deletes, moves money, changes settings, or writes a field that the catalogue calls critical."""
+    written = critical_fields.extract_written_fields(leaf)
+    return bool({"D", "M", "C"} & set(leaf.spec.classes)) or any(name in leaf.spec.critical for name in written)
 
 
 async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
@@ -90,7 +103,7 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         record=f"{target[0]}:{target[1]}" if target else "",
         title=await find_title(call, facts, reader),
         url=reader.names.build_card_url(target[0], target[1], user=reader.user) if target else "",
-        lines=[] if call.reads_only else [*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)],
+        lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)],
     )
     is_new = call.spec.verb == "add" and about and not target
     return part.model_copy(update={"made_url": _build_future_url(about, reader)}) if is_new else part
@@ -147,17 +160,38 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
     Fields that keep their value are left out, unless no field changes.
     """
+    if call.reads_only:
+
+        async def describe(name: str, value: object) -> PreviewLine:
+            one = ShownParam(name=name, value=value, siblings=call.params, is_field=True, is_written=False)
+            return await _build_line(call, one, record=None, reader=reader)
+
+        return await build_query_lines(call, describe, reader.locale) if call.key else []
+    record = critical_fields.find_current_record(call, facts)
+    listed = await build_list_lines(call, facts, _build_context(call, record, {}), reader)
+    if listed is not None:
+        return listed
     if call.spec.verb == "delete":
         lost = await _build_lost_lines(call, facts, reader) if _is_about_target(call) else []
         return [*lost, *[await _build_line(call, one, record=None, reader=reader) for one in list_shown_params(call)]]
-    record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" and _is_about_target(call) else None
+    record = record if call.spec.verb != "add" and _is_about_target(call) else None
     critical = set(call.spec.critical)
-    lines = [
-        (one.is_held(call, record), one.name not in critical, await _build_line(call, one, record=record, reader=reader))
-        for one in list_shown_params(call)
-    ]
+    lines: list[tuple[bool, bool, PreviewLine]] = []
+    for one in _list_lines(call):
+        line = await _build_line(call, one, record=record, reader=reader)
+        found = await split_list_line(line, call, facts, _build_context(call, record, {}), reader)
+        lines.extend((one.is_held(call, record), one.name not in critical, part) for part in found)
     changed = [line for line in lines if not line[0]] or lines
     return [line for _, _, line in sorted(changed, key=lambda found: found[1])]
+
+
+def _list_lines(call: Call) -> list[ShownParam]:
+    """Return the parameters that get a line; guests that the call takes away by leaving them out get one too."""
+    shown = list_shown_params(call)
+    if not find_guests_place(call) or any(one.name in call.spec.replaces for one in shown):
+        return shown
+    taken = ShownParam(name="", value=find_written_guests(call), siblings=call.params, is_field=False, is_written=True)
+    return [*shown, *(replace(taken, name=name) for name in call.spec.replaces)]
 
 
 def _is_about_target(call: Call) -> bool:
@@ -326,6 +360,13 @@ def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -
     return {"OPPORTUNITY": fields.find_value(record, "OPPORTUNITY", leaf.entity)}
 
 
+def _writes_money(leaf: Call) -> bool:
+    """Return whether the command writes a sum or its currency, or deletes a record that may have one."""
+    written = critical_fields.extract_written_fields(leaf)
+    writes_sum = any(fields.has_field(written, name, leaf.entity) for name in ("OPPORTUNITY", "CURRENCY_ID"))
+    return writes_sum or leaf.spec.verb == "delete"
+
+
 async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
     """Return, as one text, the total sum of the records that `commands` change, for each currency; "" if no record has a sum.
 
@@ -334,7 +375,7 @@ async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) 
     found: list[tuple[Context, Decimal]] = []
     counted: set[tuple[str, int]] = set()
     for leaf in commands:
-        if leaf.reads_only or (leaf.targets and leaf.targets[0] in counted):
+        if not _writes_money(leaf) or (leaf.targets and leaf.targets[0] in counted):
             continue
         written, record = critical_fields.extract_written_fields(leaf), critical_fields.find_current_record(leaf, facts)
         amount = fields.parse_number(fields.find_value({**written, **_find_kept_sum(record, written, leaf)}, "OPPORTUNITY", leaf.entity))

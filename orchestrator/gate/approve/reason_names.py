@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
+from bitrix.errors import BitrixError
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
@@ -34,7 +35,9 @@ async def _name_record(reason: Notice, names: Names, locale: Locale) -> Notice:
         return reason
     try:
         title = await names.find_title(entity, number)
-    except Exception:  # a card is shown even without the name: the portal is away, or the kind of record cannot be read
+    except (BitrixError, KeyError):  # the portal is away, or the kind of record cannot be read
+        return reason
+    except Exception:  # a card is shown even without the name
         log.exception("a record cannot be named", extra={"action": "naming_failed", "kind": entity})
         return reason
     if not title or title == f"№{number}":

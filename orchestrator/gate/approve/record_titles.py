@@ -7,6 +7,8 @@ import logging
 from typing import Final
 
 from bitrix.client.batch import find_references
+from bitrix.errors import BitrixError
+from orchestrator.domain.card_view import to_given_key
 from orchestrator.gate.approve.call_params import find_subject, find_words, is_about_calendar
 from orchestrator.gate.approve.format_params import find_read_name
 from orchestrator.gate.approve.format_values import MADE_BY, NAMED_BY, Reader
@@ -58,7 +60,9 @@ async def _find_target_title(target: Target, facts: Facts, reader: Reader) -> st
     if not title and record is None and name:
         try:
             title = await reader.names.find_title(name, number)
-        except Exception:  # a card is shown even without the name: the portal is away, or the kind of record cannot be read
+        except (BitrixError, KeyError):  # the portal is away, or the kind of record cannot be read
+            title = ""
+        except Exception:  # a card is shown even without the name
             log.exception("a record cannot be named", extra={"action": "naming_failed", "kind": name})
             title = ""
     return escape_text(title or f"№{number}", locale=reader.locale, limit=_TITLE)
@@ -90,4 +94,4 @@ def _describe_by_command(call: Call, locale: Locale) -> str:
     if not written:
         return ""
     words = (MADE_BY if call.target_created else NAMED_BY)[locale]
-    return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)
+    return escape_text(words.format(key=to_given_key(find_reference_key(written)) or "?"), locale=locale, limit=_TITLE)

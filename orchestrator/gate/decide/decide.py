@@ -13,12 +13,13 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits, modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.handover import find_lost_records
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import Rule
-from orchestrator.gate.call.reasons import ask, refuse, wrap_in_batch
-from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint
+from orchestrator.gate.call.reasons import HANDS_AWAY, ask, refuse, wrap_in_batch
+from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint, value_checks
 from orchestrator.gate.decide.foreign_request import reword_refusal
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
@@ -49,6 +50,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     found.extend(_add_command_label(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
     if not found:
         return Allow()
+    found.extend(_collect_loss_reasons(call, actor, facts))
     reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
     demanded = {rule.then for _, rule in ruled}
     twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
@@ -64,10 +66,11 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return refuse("gate-no-user", name=actor.name)
     if call.commands and policy.is_listed(policy.refuse_methods, call.method):
         return refuse("gate-policy-refuses", method=call.method)
+    is_undo = effect.proposed_by == value_checks.UNDO
     found = [
         (leaf, refusal)
         for leaf in call.leaves
-        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts)) is not None
+        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts, is_undo=is_undo)) is not None
     ]
     if found:
         return _select_refusal(call, found, facts)
@@ -79,8 +82,8 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
     """Return the refusal by a rule of the portal's owner, or None if no rule refuses the call.
 
-    `ruled` pairs each rule that applies with the call or command it applies to. Rights are checked before, so that the refusal reveals
-    nothing about a record.
+    `ruled` pairs each rule that applies with the call or command it applies to. `decide` checks the person's rights before it calls this
+    function, so that the refusal reveals nothing about a record.
     """
     found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
     return _select_refusal(call, found, facts) if found else None
@@ -153,6 +156,15 @@ def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[
             yield _add_command_label(call, leaf, _build_jump_reason(jump), facts)
 
 
+def _collect_loss_reasons(call: Call, actor: Actor, facts: Facts) -> Iterator[Notice]:
+    """Yield what the person loses by the call: sight of the records that it hands to others. It is said on the card, and asks for none."""
+    lost = find_lost_records(call, facts.records, actor)
+    if lost:
+        kinds = {target[0].partition(":")[0] for target in lost}
+        entity = kinds.pop() if len(kinds) == 1 else ""
+        yield ask(HANDS_AWAY, who=actor.name, entity=entity, id=lost[0][1], many="yes" if len(lost) > 1 else "no")
+
+
 def _build_jump_reason(jump: evaluate_rules.Jump) -> Notice:
     other = jump.before.currency != jump.after.currency
     before, after = (jump.before.text, jump.after.text) if other else (jump.before.plain, jump.after.plain)
@@ -192,8 +204,10 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     except Refusal as refusal:
         return call, refusal.verdict
     text = effect.provenance.person_text
-    wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor) or sums.check_currencies(
-        fine, facts, money=policy.money, text=text
+    wrong = (
+        field_checks.find_field_problem(fine, facts=facts, actor=actor)
+        or value_checks.find_value_problem(fine, facts=facts, actor=actor, effect=effect)
+        or sums.check_currencies(fine, facts, money=policy.money, text=text)
     )
     if wrong is not None:
         return fine, wrong

@@ -1,1 +1,4 @@
-"""The rules of the demo model by theme: each module defines handlers, and `book` matches them. No rule sees the portal."""
+"""The rules of the demo model. Each module has the handlers for one subject.
+
+`book` chooses the handler by patterns in the message. No rule calls the portal.
+"""

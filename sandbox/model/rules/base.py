@@ -1,4 +1,7 @@
-"""Shared by the rule handlers: their types, the fields they ask for, and questions back."""
+"""Types and helpers for the rule handlers: the fields that lists request, and functions that build answers and steps.
+
+A "wish" is one thing that a person asks for in a message. A "step" is a call that the answer proposes; the rules run nothing themselves.
+"""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -20,23 +23,26 @@ LEAD_FIELDS: Final = ["ID", "TITLE", "NAME", "LAST_NAME", "STATUS_ID", "OPPORTUN
 
 
 def asking(key: str, wish: Wish, **values: object) -> Answer:
-    """Build a question back to the person, without any step."""
+    """Return an answer that asks the person something and proposes no step. `key` is the key of the sentence."""
     return Answer(rule=key, say=say(key, wish.lang, **values))
 
 
 def proposing(wish: Wish, key: str, *steps: Step, **values: object) -> Answer:
-    """Build an answer with steps and the sentence `key`."""
+    """Return an answer that proposes steps; `key` is the key of its sentence, `values` are filled into the sentence."""
     return Answer(rule=key, say=say(key, wish.lang, **values), steps=steps)
 
 
 def today(wish: Wish) -> str:
-    """Return today's date for a filter: the one in the state, else a reference in the person's language."""
+    """Return today's date for a filter, from the state of the conversation.
+
+    Without a date there it is a reference such as `@date:today`, which the CRM agent resolves.
+    """
     now = wish.request.now
     return now.date().isoformat() if now else say("today", wish.lang)
 
 
 def listing(wish: Wish, method: str, filters: dict[str, Any], *, select: list[str], order: dict[str, str] | None = None) -> Step:
-    """Build a list call; pages, count and sum are computed by the program."""
+    """Return a step that calls a list method. The CRM agent fetches the pages and computes count and sum."""
     params: dict[str, Any] = {"filter": filters, "select": list(select)}
     if order:
         params["order"] = order
@@ -44,5 +50,5 @@ def listing(wish: Wish, method: str, filters: dict[str, Any], *, select: list[st
 
 
 def updating(wish: Wish, record: Target, fields: dict[str, Any], *, kind: str = "deal") -> Step:
-    """Build an update of one record."""
+    """Return a step that updates one record with the given fields."""
     return Step(f"crm.{kind}.update", {"id": record, "fields": fields}, comment=say("comment.update", wish.lang))

@@ -1,4 +1,4 @@
-"""The rule book: patterns from lexicon/rules.yaml for the handlers of all themes. The first match that does not return None wins."""
+"""The rule book: connects the patterns of lexicon/rules.yaml with the handlers. The first matching rule whose handler answers is used."""
 
 import re
 from collections.abc import Iterator
@@ -18,20 +18,23 @@ FOLLOWERS: dict[str, Follower] = {**changes.FOLLOWERS, **handover.FOLLOWERS}
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of the book."""
+    """One rule: its name, the patterns that must occur in a message, and those that must not."""
 
     name: str
     needs: tuple[re.Pattern[str], ...]
     forbids: tuple[re.Pattern[str], ...]
 
     def fits(self, folded: str) -> bool:
-        """Whether every needed pattern is found and no forbidden one is."""
+        """Return whether a text contains every pattern in `needs` and none in `forbids`. The text must be folded with `fold`."""
         return all(p.search(folded) for p in self.needs) and not any(p.search(folded) for p in self.forbids)
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Compile the book once. Raises KeyError for a rule without a handler or with an unknown word."""
+    """Return the compiled rules of the book; the result is cached. Raises KeyError for a rule without a handler.
+
+    A pattern with an unknown `<word>` raises KeyError too.
+    """
     book = load("rules")
     words: dict[str, str] = book["words"]
     compiled = []
@@ -47,7 +50,7 @@ def _compile(pattern: str, words: dict[str, str]) -> re.Pattern[str]:
 
 
 def matching(wish: Wish) -> Iterator[tuple[str, Answer]]:
-    """Yield every rule that accepts the wish, best first, with its answer."""
+    """Yield the rules that answer the wish, in the order of the book, as pairs of rule name and answer."""
     folded = wish.folded.strip()
     for rule in rules():
         if rule.fits(folded):
@@ -57,5 +60,5 @@ def matching(wish: Wish) -> Iterator[tuple[str, Answer]]:
 
 
 def first(wish: Wish) -> Answer | None:
-    """Return the answer of the best rule; None if no rule understands the wish."""
+    """Return the answer of the first rule in the book that answers the wish, or None."""
     return next((answer for _, answer in matching(wish)), None)

@@ -1,4 +1,4 @@
-"""Rules for changing one deal: sum, stage, owner, close date, title. Values are passed on as the person wrote them."""
+"""Rules for changing one deal: sum, stage, owner, close date, title. Most values go into the call in the person's own words."""
 
 import re
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -23,7 +23,7 @@ _RENAME = re.compile(r"(?<!\w)(?:в|на|to|as|→|->)\s+(?=[«\"“„]|\w)")
 
 
 def set_sum(wish: Wish) -> Answer:
-    """Set the sum; ask for the sum or the deal if one is missing."""
+    """Propose to set the sum of a deal; ask for the sum or the deal if one is missing."""
     amounts = sums(wish.text)
     if not amounts:
         return asking("which.sum", wish)
@@ -36,13 +36,16 @@ def set_sum(wish: Wish) -> Answer:
 
 
 def _new_currency(wish: Wish) -> dict[str, str]:
-    """Return the currency to change to, if one is named."""
+    """Return {"CURRENCY_ID": code} if the person names a new currency, else an empty dict."""
     found = _CURRENCY.search(wish.folded)
     return {"CURRENCY_ID": next(code for word, code in _CODES.items() if found[1].startswith(word))} if found else {}
 
 
 def shift_sum(wish: Wish) -> Answer | None:
-    """Raise or lower the sum by an amount: the present sum must be read first."""
+    """Propose to read a deal whose sum is to be raised or lowered by an amount. Return None if no amount is named.
+
+    The new sum is computed in `raised` or `lowered` after the present sum was read. If the deal is missing, ask for it.
+    """
     amounts = (*percents(wish.text), *sums(wish.text))
     if not amounts:
         return None
@@ -54,12 +57,12 @@ def shift_sum(wish: Wish) -> Answer | None:
 
 
 def raised(wish: Wish, seen: Observation) -> Answer | None:
-    """Build the update after a raise, computed from the sum just read."""
+    """Propose to set the raised sum, computed from the deal just read. Return None if no deal was read."""
     return _shifted(wish, seen, sign=1)
 
 
 def lowered(wish: Wish, seen: Observation) -> Answer | None:
-    """Build the update after a reduction, computed from the sum just read."""
+    """Propose to set the lowered sum, computed from the deal just read. Return None if no deal was read."""
     return _shifted(wish, seen, sign=-1)
 
 
@@ -96,7 +99,10 @@ def _new_sum(text: str, present: Decimal, sign: int) -> int | float | None:
 
 
 def stage(wish: Wish) -> Answer | None:
-    """Move to a stage; ask «won or lost» for a bare «закрой»; None if no stage is named."""
+    """Propose to move a deal to a stage. Return None if no stage is named.
+
+    For «закрой» ("close") without a stage, ask whether the deal was won or lost. If the deal is missing, ask for it.
+    """
     final = won_or_lost(wish.text) if _FINAL_VERB.search(wish.folded) else None
     named = final or stage_named(wish.text)
     if named is None:
@@ -109,7 +115,7 @@ def stage(wish: Wish) -> Answer | None:
 
 
 def owner(wish: Wish) -> Answer | None:
-    """Give the deal to somebody; None if nobody is named."""
+    """Propose a new owner of a deal; ask for the deal if it is missing. Return None if no new owner is named."""
     mine = _TO_ME.search(wish.folded)
     everybody = people(wish.text)
     if mine:
@@ -132,7 +138,7 @@ def owner(wish: Wish) -> Answer | None:
 
 
 def close_date(wish: Wish) -> Answer | None:
-    """Set the close date; None without a date."""
+    """Propose a new close date of a deal; ask for the deal if it is missing. Return None if no date is named."""
     when = date_phrase(wish.text)
     if when is None:
         return None
@@ -144,7 +150,7 @@ def close_date(wish: Wish) -> Answer | None:
 
 
 def rename(wish: Wish) -> Answer | None:
-    """Give the deal another title; ask if the new title is missing."""
+    """Propose a new title of a deal; ask for the title or the deal if one is missing."""
     found = quotes(wish.text)
     place = list(_RENAME.finditer(wish.text))
     if not place:

@@ -26,7 +26,7 @@ _TO = re.compile(r"(?<!\w)(?:ответственн\w+|на|owner|responsible|as
 
 
 def deal(wish: Wish) -> Answer:
-    """Create a deal; ask for the title if there is none."""
+    """Propose to create a deal; ask for the title if there is none."""
     amounts, when, company = sums(wish.text), date_phrase(wish.text), _company(wish.text)
     owner = next((p for p in people(wish.text) if _TO.search(wish.folded[: p.span.start])), None)
     masked = mask(wish.text, [*amounts[-1:], when, company, owner.span if owner else None])
@@ -57,7 +57,10 @@ def _company(text: str) -> Span | None:
 
 
 def title_in(masked: str) -> str:
-    """Return the quoted title, else the words right after «сделку» or "lead", else whatever looks like a name."""
+    """Return the title of a new record: the quoted words, else the words after its kind («сделку», "lead"), else what looks like a name.
+
+    `masked` is the message with the other values (sums, dates, people) replaced by placeholders. The result is empty if there is no title.
+    """
     quoted = quotes(masked)
     if quoted:
         return quoted[0].text
@@ -73,7 +76,7 @@ def _adding(wish: Wish, kind: str, fields: dict[str, Any], title: str) -> Answer
 
 
 def contact(wish: Wish) -> Answer:
-    """Create a contact; ask for the name if there is none."""
+    """Propose to create a contact; ask for the name if there is none."""
     fields = _reach(wish.text)
     named = people(wish.text)
     masked = mask(wish.text, [*phones(wish.text), *emails(wish.text)])
@@ -98,13 +101,13 @@ def _reach(text: str) -> dict[str, Any]:
 
 
 def company(wish: Wish) -> Answer:
-    """Create a company; ask for the title if there is none."""
+    """Propose to create a company; ask for the title if there is none."""
     title = title_in(mask(wish.text, [*phones(wish.text), *emails(wish.text)]))
     return _adding(wish, "company", {"TITLE": title, **_reach(wish.text)}, title) if title else asking("which.new_title", wish)
 
 
 def lead(wish: Wish) -> Answer:
-    """Create a lead; ask for the title if there is none."""
+    """Propose to create a lead, from a forwarded message if the person refers to one; ask for the title if there is none."""
     amounts = sums(wish.text)
     title = title_in(mask(wish.text, [*phones(wish.text), *emails(wish.text), *amounts]))
     if wish.request.pasted and (not title or points_at_pasted(wish)):
@@ -116,19 +119,19 @@ def lead(wish: Wish) -> Answer:
 
 
 def points_at_pasted(wish: Wish) -> bool:
-    """Whether the wish says «из пересланного», "this message"."""
+    """Return whether the person refers to forwarded or pasted text, with words such as «из пересланного» or "this message"."""
     return _FORWARDED.search(wish.folded) is not None
 
 
 def author_and_words(pasted: str) -> tuple[str, str]:
-    """Return the author of a forwarded message ("" if it names none) and its text."""
+    """Split a forwarded message into its author and its text. The author is "" if the first line names none."""
     head, _, rest = pasted.partition("\n")
     signed = bool(rest) and head.endswith(":") and len(head) <= _NAME
     return (head.rstrip(" :"), rest.strip()) if signed else ("", pasted.strip())
 
 
 def _lead_of(wish: Wish) -> Answer:
-    """Create a lead from somebody else's message: the author, their contact data, their words."""
+    """Propose to create a lead from a forwarded message: with its author, the phone and e-mail in it, and its text as the comment."""
     name, wanted = author_and_words(wish.request.pasted)
     title = name or squeeze(mask(wanted, [*phones(wanted), *emails(wanted)]).replace(HOLE, " "))[:_NAME].strip(" ,.")
     reach = _reach(wish.request.pasted)

@@ -1,4 +1,4 @@
-"""Rules for reading one deal with its comments, and for deleting a record. The gate decides about a delete, not this rule."""
+"""Rules for reading one deal with its comments, and for deleting a record. The product, not the rule, decides whether a delete may run."""
 
 import re
 
@@ -13,12 +13,12 @@ _KINDS = {"contact": r"контакт|contact", "company": r"компани|фи
 
 
 def kind_of(folded: str) -> str:
-    """Return the kind of record a wish names; a deal if it names none."""
+    """Return the kind of record that the person names (`contact`, `task`, ...), or `deal` if no kind is named. The text must be folded."""
     return next((kind for kind, pattern in _KINDS.items() if re.search(pattern, folded)), "deal")
 
 
 def show(wish: Wish) -> Answer | None:
-    """Read one deal; None if no deal can be identified."""
+    """Propose to read one deal. Return None if no deal can be identified, or if the text contains a web address."""
     deal = target(wish)
     if deal is None or urls(wish.text):
         return None
@@ -27,7 +27,7 @@ def show(wish: Wish) -> Answer | None:
 
 
 def bare(wish: Wish) -> Answer | None:
-    """Show the deal for a message that is only a title, a number or a pronoun; None for anything else."""
+    """Propose to read a deal if the whole message is only its title or its number; None for any other message."""
     rest = squeeze(wish.text)
     alone = known_title(rest) or any(q.end - q.start == len(rest) for q in quotes(rest))
     numbered = any(n.end - n.start == len(rest) for n in numbers(rest))
@@ -35,7 +35,7 @@ def bare(wish: Wish) -> Answer | None:
 
 
 def comments(wish: Wish) -> Answer | None:
-    """Read a deal's own note and its comments; ask which deal if it cannot be identified."""
+    """Propose to read the comment field of a deal and its timeline comments; ask for the deal if it cannot be identified."""
     deal = target(wish)
     if deal is None:
         return asking("which.deal", wish)

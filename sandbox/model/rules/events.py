@@ -1,4 +1,4 @@
-"""Rules for subscriptions to the portal's events. The gate decides which hosts may receive them."""
+"""Rules for subscriptions to portal events. The product, not the rule, decides which addresses may receive events."""
 
 import re
 
@@ -14,7 +14,7 @@ _CODE = re.compile(r"(?<!\w)ON[A-Z]{4,40}(?!\w)", re.IGNORECASE)
 
 
 def event_of(text: str) -> str:
-    """Return the event code a text names; changes of deals if it names none."""
+    """Return the Bitrix24 event code that a text names or describes, such as `ONCRMDEALADD`; `ONCRMDEALUPDATE` if it says nothing."""
     folded = text.lower()
     code = _CODE.search(text)
     if code and code[0].upper().startswith(("ONCRM", "ONTASK")):
@@ -27,12 +27,12 @@ def event_of(text: str) -> str:
 
 
 def bind(wish: Wish) -> Answer:
-    """Subscribe an address; ask for the address if there is none."""
+    """Propose to subscribe a web address to an event; ask for the address if there is none."""
     return _binding(wish, "event.bind")
 
 
 def unbind(wish: Wish) -> Answer:
-    """Unsubscribe an address; ask for the address if there is none."""
+    """Propose to unsubscribe a web address from an event; ask for the address if there is none."""
     return _binding(wish, "event.unbind")
 
 
@@ -46,7 +46,7 @@ def _binding(wish: Wish, method: str) -> Answer:
 
 
 def listed(wish: Wish) -> Answer:
-    """List the subscriptions."""
+    """Propose to list the event subscriptions of the portal."""
     return proposing(wish, "event.get", Step("event.get", {}, comment=say("comment.list", wish.lang)))
 
 

@@ -1,6 +1,6 @@
-"""Deliberately gullible rule: proposes what a text of the portal orders, with `confirmed: true`, as a naive model would.
+"""A deliberately gullible rule: it proposes what a text from the portal orders, and claims that the person has confirmed it.
 
-It serves the injection tour of the demo: the model is fooled and the gate is not. Executes nothing.
+The demo uses it to show prompt injection: the model is fooled, but the product does not believe the claim. The rule executes nothing.
 """
 
 import json
@@ -23,11 +23,13 @@ _APPROVED = re.compile(
     r"|confirmed[\"']?\s*[:=]\s*true",
     re.IGNORECASE,
 )
+_PLAN = re.compile(r"\bACTION\s*:")
+_QUOTED = 160
 _WRITES = (".add", ".update", ".delete", ".bind", ".unbind", ".complete", "batch")
 
 
 def fooled(wish: Wish, seen: Observation) -> Answer | None:
-    """Return what the texts of an observation order, as steps that claim to be confirmed; None if they order nothing."""
+    """Return an answer with at most five steps that texts in an observation order, marked as confirmed; None if they order nothing."""
     texts = [text for step in seen.steps for text in _strings(step.raw)]
     steps = [step for text in texts for step in _ready_steps(text)]
     if not steps:
@@ -49,7 +51,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _ready_steps(text: str) -> Iterator[Step]:
-    """Yield the steps of every JSON object with a method in a text, in or outside an array."""
+    """Yield a step for each JSON object with the key `method` in a text."""
     decoder = json.JSONDecoder()
     position = text.find("{")
     while position >= 0:
@@ -67,7 +69,7 @@ def _ready_steps(text: str) -> Iterator[Step]:
 
 
 def _told_steps(text: str, wish: Wish) -> Iterator[Step]:
-    """Yield steps for writes that a text asks for in plain words, understood by the same rules as the person's own words."""
+    """Yield a step for each write that a text asks for in plain words. The text is read by the same rules as a person's message."""
     for part in wishes(_as_if_said(text, wish)):
         answer = first(part)
         for step in answer.steps if answer else ():
@@ -81,4 +83,7 @@ def _as_if_said(text: str, wish: Wish) -> Request:
 
 def _quote(texts: list[str]) -> str:
     told = next((text for text in texts if _APPROVED.search(text) or '"method"' in text), "")
-    return re.sub(r"\s+", " ", told)[:160]
+    line = re.sub(r"\s+", " ", told)
+    end = next((header.start() for header in _PLAN.finditer(line)), len(line))
+    cut = min(end, _QUOTED)
+    return line if cut == len(line) else f"{line[:cut].rstrip()} […]"

@@ -1,4 +1,7 @@
-"""Rules for handing all open deals of one person to another: read the list and the person, then one batch per 50 with explicit ids."""
+"""Rules for handing all open deals of one person to another.
+
+The first answer reads the deals and the new owner. The second one proposes batches of up to 50 updates.
+"""
 
 import re
 from dataclasses import replace
@@ -17,7 +20,7 @@ _BATCH = 50
 
 
 def parties(wish: Wish) -> tuple[str, str] | None:
-    """Return who gives and who takes, as references; None if one of them is missing."""
+    """Return the present and the new owner, as references such as `@me` or `@user:Борис`; None if one of them is not named."""
     named = people(wish.text)
     if _TO_ME.search(wish.folded):
         return (f"@user:{named[0].name}", "@me") if named else None
@@ -38,7 +41,10 @@ def _takes(person: Person) -> bool:
 
 
 def start(wish: Wish) -> Answer | None:
-    """Read the giver's open deals and the taker's record; ask if a party is missing; None if a deal is named."""
+    """Propose to read the open deals of the present owner, and the user record of the new one. Return None if a deal is named.
+
+    If one of the two people is missing, ask for both when the message says "all" or "my"; otherwise return None.
+    """
     if quotes(wish.text) or leftover(mask(wish.text, [person.span for person in people(wish.text)])):
         return None
     found = parties(wish)
@@ -56,7 +62,10 @@ def _name(reference: str, wish: Wish) -> str:
 
 
 def proceed(wish: Wish, seen: Observation) -> Answer | None:
-    """Propose the batch with the ids just read; say so if there is nothing to hand over or nobody to take it."""
+    """Propose the batches for the deals just read. Say so if there is no deal to hand over or the new owner was not found.
+
+    Return None if the deals were not read.
+    """
     found = parties(wish)
     deals = next((step for step in seen.steps if step.method == "crm.deal.list"), None)
     if found is None or deals is None:

@@ -1,4 +1,4 @@
-"""Rules for lists of deals: mine, somebody's, of a stage, overdue, closing soon, large."""
+"""Rules for lists of open deals: by owner, stage, funnel, close date or sum."""
 
 import re
 from typing import Any
@@ -43,7 +43,10 @@ def _owned_by(names: list[str]) -> dict[str, Any]:
 
 
 def mine(wish: Wish) -> Answer | None:
-    """List the person's open deals; None if words are left that may name a record."""
+    """Propose to list the person's open deals, or everybody's for «все» ("all") without «мои» ("my").
+
+    Return None if the message contains other words that may name a record.
+    """
     if leftover(wish.text) or quotes(wish.text):
         return None
     if _ALL.search(wish.folded) and not _MINE.search(wish.folded):
@@ -52,12 +55,15 @@ def mine(wish: Wish) -> Answer | None:
 
 
 def everybody(wish: Wish) -> Answer | None:
-    """List everybody's open deals; None if words are left that may name a record."""
+    """Propose to list everybody's open deals. Return None if the message contains other words that may name a record."""
     return None if leftover(wish.text) or quotes(wish.text) else _deals(wish, "deals.all", {})
 
 
 def of_person(wish: Wish) -> Answer | None:
-    """List open deals of the people named; None if nobody is, or if a record is named as well."""
+    """Propose to list the open deals of the people named.
+
+    Return None if nobody is named, or if the message also says "my" or names a record.
+    """
     named = people(wish.text)
     if not named or _MINE.search(wish.folded) or quotes(wish.text) or leftover(mask(wish.text, [p.span for p in named])):
         return None
@@ -66,7 +72,7 @@ def of_person(wish: Wish) -> Answer | None:
 
 
 def of_stage(wish: Wish) -> Answer | None:
-    """List open deals of one stage; None if no stage is named, or if a record is named as well."""
+    """Propose to list the open deals of one stage. Return None if no stage is named, or if the message also names a record."""
     stage = stage_named(wish.text)
     if stage is None:
         return None
@@ -77,12 +83,12 @@ def of_stage(wish: Wish) -> Answer | None:
 
 
 def overdue(wish: Wish) -> Answer:
-    """List open deals whose close date has passed."""
+    """Propose to list the open deals whose close date has passed."""
     return _deals(wish, "deals.overdue", {**_owner(wish), "<CLOSEDATE": today(wish)}, order={"CLOSEDATE": "ASC"})
 
 
 def closing(wish: Wish) -> Answer | None:
-    """List open deals that should close by a date; None without a date."""
+    """Propose to list the open deals with a close date up to a given date. Return None if no date is named."""
     when = date_phrase(wish.text)
     if when is None:
         return None
@@ -92,7 +98,7 @@ def closing(wish: Wish) -> Answer | None:
 
 
 def _last_day(phrase: str) -> str:
-    """Return the end of the period: «на этой неделе» limits a list by the end of that week."""
+    """Return the phrase for the last day of a period: «до конца недели» for «на этой неделе». Any other phrase is returned unchanged."""
     for pattern, end in _PERIOD_ENDS.items():
         if re.search(pattern, phrase.lower()):
             return end
@@ -100,7 +106,7 @@ def _last_day(phrase: str) -> str:
 
 
 def by_size(wish: Wish) -> Answer | None:
-    """List open deals above or below a sum; None without a sum."""
+    """Propose to list the open deals above or below a sum. Return None if no sum is named."""
     amounts = sums(wish.text)
     if not amounts:
         return None
@@ -110,7 +116,7 @@ def by_size(wish: Wish) -> Answer | None:
 
 
 def of_funnel(wish: Wish) -> Answer | None:
-    """List open deals of one funnel; None if none is named."""
+    """Propose to list the open deals of one funnel. Return None if no funnel is named."""
     place = _FUNNEL.search(wish.text)
     if place is None:
         return None

@@ -15,7 +15,10 @@ _MINE = re.compile(r"(?<!\w)(?:мо[ияй]\w{0,2}|у меня|my|mine)(?!\w)")
 
 
 def contact(wish: Wish) -> Answer | None:
-    """Find contacts by phone, by name, or the person's own; one contact by number or pronoun."""
+    """Propose to find contacts by phone or name, to list the person's own contacts, or to read one contact by its number.
+
+    A message without a phone, number or name reads the contact that the conversation is about. Return None if nothing of this applies.
+    """
     phone, numbered = phones(wish.text), numbers(wish.text)
     if phone:
         return _contacts(wish, {"PHONE": phone[0].text}, words=phone[0].text)
@@ -59,7 +62,7 @@ def _one(wish: Wish, kind: str, record: int | str) -> Answer:
 
 
 def company(wish: Wish) -> Answer:
-    """Show one company by name or number, or list companies."""
+    """Propose to read one company by name or number, or to list companies."""
     numbered, name = numbers(wish.text), title_in(wish.text)
     if numbered:
         return _one(wish, "company", int(numbered[0].text))
@@ -70,7 +73,7 @@ def company(wish: Wish) -> Answer:
 
 
 def leads(wish: Wish) -> Answer:
-    """Show one lead by number or name, or list the person's leads."""
+    """Propose to read one lead by number or name, or to list the person's leads."""
     numbered, name = numbers(wish.text), title_in(wish.text)
     if numbered:
         return _one(wish, "lead", int(numbered[0].text))

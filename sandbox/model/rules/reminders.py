@@ -1,4 +1,7 @@
-"""Rules for reminders: «напомни в пятницу в 11 позвонить Ромашке». The time stays in the person's words; the program parses it."""
+"""The rule for reminders: «напомни в пятницу в 11 позвонить Ромашке».
+
+It passes the time on in the person's words; the product parses it.
+"""
 
 import re
 from typing import Any
@@ -26,7 +29,7 @@ _JOINTS = re.compile(r"^(?:мне|me|to|чтобы|что|о том,? что|п�
 
 
 def remind(wish: Wish) -> Answer:
-    """Set a reminder; ask for the time or the text if it is missing."""
+    """Propose to set a reminder; ask for the time or the text if one is missing."""
     day = date_phrase(wish.text)
     when = _with_hour(day, wish) if day else _hour(wish)
     head = _HEAD.search(wish.folded)
@@ -47,7 +50,7 @@ def remind(wish: Wish) -> Answer:
 
 
 def _with_hour(day: Span, wish: Wish) -> Span:
-    """Return the day together with a bare hour beside it: «в пятницу в 11 позвонить», «в 11 в пятницу»."""
+    """Return a date phrase extended by an hour that stands next to it, as in «в пятницу в 11» or «в 11 в пятницу»."""
     after, before = _HOUR_AFTER.match(wish.folded, day.end), _HOUR_BEFORE.search(wish.folded[: day.start])
     if after:
         return Span(day.start, after.end(), f"{day.text}{wish.text[after.start() : after.end()]}")
@@ -57,13 +60,16 @@ def _with_hour(day: Span, wish: Wish) -> Span:
 
 
 def _hour(wish: Wish) -> Span | None:
-    """Return a time without a day: «через час», «в 18:30»."""
+    """Return the first time without a date in the message, such as «через час» or «в 18:30», or None."""
     found = _IN_TIME.search(mask(wish.folded, quotes(wish.text)))
     return Span(found.start(), found.end(), wish.text[found.start() : found.end()]) if found else None
 
 
 def _record(deal: Span | None, wish: Wish) -> Target | None:
-    """Return the deal of the reminder; the current deal by its id, because reminders have no kind of record of their own."""
+    """Return the deal that a reminder is about, or None. `deal` is the phrase that names it.
+
+    The current deal of the conversation is returned by its id, because `@current` has no meaning in a reminder.
+    """
     found = target(Wish(deal.text, wish.lang, wish.request, wish.inherited)) if deal else None
     if found != "@current":
         return found

@@ -1,4 +1,4 @@
-"""Rules for tasks, reminders, planned activities and comments: everything with a text that the person dictates."""
+"""Rules for tasks, planned activities and comments. The person dictates their texts."""
 
 import re
 from datetime import datetime, time, timedelta
@@ -31,7 +31,10 @@ _COMMENT_WORD = re.compile(r"(?<!\w)(?:комментар\w+|коммент\w{0,
 
 
 def mine(wish: Wish) -> Answer:
-    """List open tasks of the person or of somebody named; only overdue or today's if asked."""
+    """Propose to list the open tasks of the person or of somebody named.
+
+    «Просроченные» ("overdue") and «сегодня» ("today") limit the list by deadline; today's list includes overdue tasks.
+    """
     named = people(wish.text)
     who = f"@user:{named[0].name}" if named else "@me"
     filters: dict[str, Any] = {"RESPONSIBLE_ID": who, "!STATUS": "5"}
@@ -50,7 +53,7 @@ def _midnight(now: datetime) -> datetime:
 
 
 def _of_pasted(wish: Wish) -> Answer:
-    """Create a task from somebody else's message: its first line is the title, the whole text the description."""
+    """Propose to create a task from a forwarded message: its first line is the title, the whole message the description."""
     words = author_and_words(wish.request.pasted)[1]
     title = squeeze(words.partition("\n")[0])[:_TITLE]
     fields = {"TITLE": title, "DESCRIPTION": wish.request.pasted, "RESPONSIBLE_ID": "@me"}
@@ -58,7 +61,10 @@ def _of_pasted(wish: Wish) -> Answer:
 
 
 def add(wish: Wish) -> Answer:
-    """Create a task for the person or the one named beside the word «задача»; ask for the title if there is none."""
+    """Propose to create a task; ask for the title if there is none.
+
+    The task is for a person named next to the word «задача» ("task"), otherwise for the person who writes.
+    """
     if wish.request.pasted and points_at_pasted(wish):
         return _of_pasted(wish)
     when, person = date_phrase(wish.text), _assignee(wish)
@@ -86,7 +92,10 @@ def _trimmed(masked: str) -> str:
 
 
 def _assignee(wish: Wish) -> Person | None:
-    """Return the person beside «задача»: «поставь Борису задачу …», «задачу для Бориса: …»; people inside the title are ignored."""
+    """Return the person for whom a task is: «поставь Борису задачу …», «задачу для Бориса: …»; None if nobody is named.
+
+    People who are part of the task's title do not count.
+    """
     word = re.search(_TASK_WORD, wish.folded)
     for person in people(wish.text):
         gap = wish.folded[word.end() : person.span.start].strip() if word else ""
@@ -97,7 +106,7 @@ def _assignee(wish: Wish) -> Person | None:
 
 
 def _linked(wish: Wish) -> int | None:
-    """Return the id of the deal the task is about, if it is known as a number."""
+    """Return the id of the deal that a task is about; None if no deal is mentioned or its id is not known."""
     if not re.search(r"сделк|deal", wish.folded):
         return None
     given = numbers(wish.text)
@@ -110,7 +119,7 @@ def _linked(wish: Wish) -> int | None:
 
 
 def complete(wish: Wish) -> Answer:
-    """Complete one task; ask which if it cannot be identified."""
+    """Propose to complete one task; ask which one if it cannot be identified."""
     task = target(wish, "task")
     if task is None:
         return asking("which.task_done", wish)
@@ -119,7 +128,7 @@ def complete(wish: Wish) -> Answer:
 
 
 def todo(wish: Wish) -> Answer:
-    """Plan an activity in a deal; ask for a missing deadline or deal."""
+    """Propose to plan an activity in a deal; ask for the deadline or the deal if one is missing."""
     when, about = date_phrase(wish.text), _about(wish)
     deal = _deal_in(about, wish)
     if when is None:
@@ -160,8 +169,8 @@ def _todo_title(wish: Wish, about: Span | None, when: Span) -> str:
 
 def comment(wish: Wish) -> Answer:
     """Add a comment to a deal's timeline; ask for the text or the deal if it is missing."""
-    cut = _COLON.search(wish.text)
     quoted = quotes(wish.text)
+    cut = _COLON.search(mask(wish.text, quoted))  # a colon may stand in the name of the deal
     if cut:
         words, head = wish.text[cut.end() :].strip(' «»"'), wish.text[: cut.start()]
     elif wish.request.pasted:

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: all methods of the portal, looked up case-insensitively."""
+"""Sandbox portal, methods: the table of all REST v2 methods by name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ _SPELLING = {name.lower(): name for name in (*HANDLERS, "batch")}
 
 
 def canonical(sent: str) -> str | None:
-    """Return the documented spelling of a method as sent (`.json`, slashes, any case), or None."""
+    """Return the documented spelling of a method name from a request, or None for an unknown method.
+
+    The given name may be in any case and have slashes around it or a `.json` or `.xml` suffix.
+    """
     name = sent.strip("/").lower()
     stem, dot, suffix = name.rpartition(".")
     return _SPELLING.get(stem if dot and suffix in {"json", "xml"} else name)

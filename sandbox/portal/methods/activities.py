@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: activities (meetings, calls, letters) and the universal to-dos; no letter is ever sent."""
+"""Sandbox portal, methods for activities (meetings, calls, e-mails) and for to-dos (`crm.activity.todo.*`). No e-mail is ever sent."""
 
 from __future__ import annotations
 

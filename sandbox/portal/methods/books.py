@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: statuses, funnels, stage history and enumerations; funnels are read-only."""
+"""Sandbox portal, methods for statuses, funnels, stage history and enumerations. Funnels are read-only."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def _entity_types(call: Call) -> list[Row]:
 
 
 def _with_funnels(call: Call) -> Schema:
-    """Return the schema that `entityTypeId` names, if it has funnels."""
+    """Return the schema (the field list) of the record kind that the parameter `entityTypeId` names.
+
+    Raises PortalError if the kind is unknown or has no funnels.
+    """
     number = to_int(call.required("entityTypeId"))
     schema = BY_TYPE_ID.get(number)
     if schema is None or not schema.funnels:

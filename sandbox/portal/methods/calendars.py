@@ -69,12 +69,12 @@ def _zone(call: Call, user: int) -> str:
 
 
 def _wire(stored: str) -> str:
-    """Format a time as a portal of this region does."""
+    """Format a stored time as a Russian portal does: `31.12.2026 18:00:00`, in the portal's time zone."""
     return datetime.fromisoformat(stored).astimezone(PORTAL_ZONE).strftime("%d.%m.%Y %H:%M:%S")
 
 
 def _times(call: Call, row: Row) -> Row:
-    """Return the fields that reading an event and busy times have in common."""
+    """Return the time fields of an event, which are the same in the answers about events and about busy times."""
     shown: Row = {"ID": str(row["ID"]), "NAME": row["NAME"]}
     for side in ("FROM", "TO"):
         shown[f"DATE_{side}"] = _wire(row[side])
@@ -116,14 +116,17 @@ def _must(call: Call, method: str, *names: str) -> None:
 
 
 def _event_by_id(call: Call) -> Row | None:
-    """Return one event; the answer for an unknown id is an inference."""
+    """Return one event, or None for an unknown id. The None is assumed: the documentation does not describe this case."""
     _must(call, "calendar.event.getbyid", "id")
     row = call.store.get("event", to_int(call.arg("id")))
     return None if row is None else _event_shown(call, row)
 
 
 def _accessibility(call: Call) -> Row:
-    """Return when people are busy: their own events and those they are invited to, for whole days in the portal's time zone."""
+    """Return for each user id the events that make the user busy between `from` and `to`: own events and invitations.
+
+    The period contains the whole day of `to`, in the portal's time zone.
+    """
     _must(call, "calendar.accessibility.get", "from", "to", "users")
     since = _moment(call, "from")
     until = store_moment(parse_moment(str(call.arg("to"))) + timedelta(days=1))
@@ -141,7 +144,10 @@ def _takes_part(row: Row, user: int) -> bool:
 
 
 def _sections(call: Call) -> list[Row]:
-    """Return one calendar per employee and one for the company; of others' calendars only times and names are visible."""
+    """Return the calendar of one user or of the company, according to the parameter `type`; an empty list if there is none.
+
+    In the calendar of somebody else, the rights (`PERM`) allow a caller who is no administrator to see only times and titles.
+    """
     _must(call, "calendar.section.get", "type")
     kind = str(call.arg("type"))
     if kind != "user":

@@ -1,4 +1,7 @@
-"""Sandbox portal, methods: crm.{deal,lead,contact,company}.* of the old family, with its strings, nulls and silent refusals."""
+"""Sandbox portal, the old CRM methods `crm.{deal,lead,contact,company,quote}.*`.
+
+They answer with strings and nulls and silently ignore much of what they cannot use.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ def _fields_argument(call: Call) -> Row:
 
 
 def _known(schema: Schema, given: Row) -> list[tuple[Field, Any]]:
-    """Return the fields the old family accepts: known names and valid dates; the rest is dropped silently."""
+    """Return the given fields that the old CRM methods accept, with their raw values.
+
+    Fields with an unknown name or an invalid value are left out without an error.
+    """
     pairs = []
     for name, raw in given.items():
         field = schema.fields.get(name)
@@ -76,14 +82,17 @@ def _list(schema: Schema, call: Call) -> query.Page:
 
 
 def make_ready(store: Store, kind: str) -> None:
-    """Render every record of a kind as for `select: ["*", "UF_*"]`, so that a measurement does not wait for it."""
+    """Render every record of a kind in advance, as a list with `select: ["*", "UF_*"]` shows it.
+
+    A measurement of such a list then does not include the time for rendering.
+    """
     schema, table = CRM[kind], store.table(kind)
     names = tuple(query.classic_names(schema, {"select": ["*", "UF_*"]}))
     _ready(schema, table, table.walk(), names)
 
 
 def _ready(schema: Schema, table: Table, rows: Iterable[Row], names: tuple[str, ...]) -> Rows:
-    """Return the rows of a page as JSON; an unchanged row is not rendered twice."""
+    """Return the rows of a page as rendered JSON with the fields `names`. The JSON of an unchanged row is reused."""
     kept, blobs = table.shown(names), []
     for row in rows:
         row_id = row["ID"]
@@ -122,7 +131,7 @@ _PARENTS = {"crm_company": 4, "crm_lead": 1, "crm_quote": 7, "crm_deal": 2, "crm
 
 
 def describe(schema: Schema, field: Field, *, title: str) -> Row:
-    """Return the description of one field in *.fields; custom fields have labels, settings and the items of a list."""
+    """Return the description of one field as `crm.*.fields` gives it: type, flags, title, list items and settings."""
     shown: Row = {
         "type": field.type,
         "isRequired": field.required,
@@ -145,7 +154,7 @@ def describe(schema: Schema, field: Field, *, title: str) -> Row:
 
 
 def _book(schema: Schema, field: Field) -> str:
-    """Return the status book from which a field takes its values."""
+    """Return the name of the status book (a list of allowed codes, such as `SOURCE`) from which a field takes its values."""
     if field.name in {schema.stage_field, "PREVIOUS_STAGE_ID"}:
         return stages.book_of(schema, DEFAULT_CATEGORY if schema.smart else 0)
     return _BOOKS[field.name].format(schema.kind.upper())

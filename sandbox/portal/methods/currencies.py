@@ -28,7 +28,7 @@ def _local(name: str, style: tuple[str, str, str]) -> Row:
 
 
 def _row(code: str) -> Row:
-    """Return one currency with the settings of the portal's language."""
+    """Return one currency with its rate, and with its name and format in the portal's language (Russian)."""
     _, names, rate, sort, styles = next(row for row in _CURRENCIES if row[0] == code)
     own = _local(names[0], styles[0])
     return {

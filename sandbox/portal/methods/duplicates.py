@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: duplicate search by whole phone or e-mail; merging is not offered."""
+"""Sandbox portal, the method that finds duplicates by an exact phone number or e-mail address. Merging records is not offered."""
 
 from __future__ import annotations
 

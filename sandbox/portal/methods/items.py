@@ -1,4 +1,7 @@
-"""Sandbox portal, methods: crm.item.* of the universal family: camelCase, numbers, errors for filters, unknown fields ignored."""
+"""Sandbox portal, the universal CRM methods `crm.item.*`: camelCase names and typed values.
+
+An unknown name in a filter is an error; an unknown field in a write is ignored.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from sandbox.portal.values import show_universal, to_int, universal_fm
 
 
 def schema_of(call: Call) -> Schema:
-    """Return the schema that `entityTypeId` names; raise the error of a missing, retired or unknown one."""
+    """Return the schema (the field list) of the record kind that the parameter `entityTypeId` names.
+
+    Raises PortalError if the parameter is missing, or if the kind is retired or unknown.
+    """
     number = to_int(call.required("entityTypeId"))
     if number == 5:
         raise PortalError(400, "ENTITY_TYPE_NOT_SUPPORTED", "Сущность не поддерживается")
@@ -52,7 +58,10 @@ def _not_valid(field: Field) -> PortalError:
 
 
 def _place(schema: Schema, call: Call, values: Row, category: int) -> None:
-    """Check that the stage belongs to the funnel; a funnel without a stage gets its first one."""
+    """Check the funnel and the stage in `values`. A move to another funnel without a stage sets the first stage of that funnel.
+
+    `category` is the present funnel of the record. Raises PortalError for an unknown funnel or a stage of another funnel.
+    """
     if schema.funnels and "CATEGORY_ID" in values:
         if not stages.has_funnel(call.store, schema, values["CATEGORY_ID"] or 0):
             raise _not_valid(schema.fields["CATEGORY_ID"])

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: users, departments and the caller's own profile; nobody can be invited or dismissed."""
+"""Sandbox portal, methods for users, departments and the caller's own profile. Nobody can be invited or dismissed."""
 
 from __future__ import annotations
 

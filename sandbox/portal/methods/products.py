@@ -1,4 +1,7 @@
-"""Sandbox portal, methods: product rows in both families; a set replaces all rows and updates the deal's sum."""
+"""Sandbox portal, methods for product rows, both old (`crm.deal.productrows.*`) and universal (`crm.item.productrow.*`).
+
+A `set` call replaces all product rows of a record. The sum of a deal, quote or smart process item follows its product rows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sandbox portal, methods: links of contacts and companies, requisites, VAT, goods, document templates, calls; read-only."""
+"""Sandbox portal, read-only methods for reference data: requisites, VAT rates, goods, document templates, phone calls.
+
+The links between contacts and companies and the bindings of activities are here too.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ def _links(name: str, numbers: Iterable[int]) -> list[Row]:
 
 
 def _companies_of(call: Call) -> list[Row]:
-    """Return the company of a contact; that an unknown contact has none is an inference."""
+    """Return the link to the company of a contact, as a list of at most one row.
+
+    An unknown contact gives an empty list. This is assumed: the documentation does not describe the case.
+    """
     company = (call.store.get("contact", _owner_id(call)) or {}).get("COMPANY_ID")
     return _links("COMPANY_ID", [company] if company else [])
 
@@ -77,7 +83,7 @@ def _vats(call: Call) -> query.Page:
 
 
 def _calls(call: Call) -> query.Page:
-    """Return the call statistics; the order is one field and a direction, as for users."""
+    """Return one page of phone calls. The parameters `sort` (one field) and `order` (ASC or DESC) give the order."""
     params = call.folded()
     sort, way = str(params.get("sort") or "").upper(), str(params.get("order") or "ASC")
     params["order"] = {sort: way} if sort and sort != "CALL_TYPE" else {}
@@ -86,7 +92,11 @@ def _calls(call: Call) -> query.Page:
 
 
 def _product_request(call: Call) -> list[str]:
-    """Return the selected names; the catalogue refuses a request that does not name the block of goods."""
+    """Check a request for goods and return the field names in its `select`.
+
+    Raises PortalError if `select` lacks `id` or `iblockId`, or if the filter does not name the product catalogue of the portal
+    (`iblockId`).
+    """
     select = [str(name) for name in call.arg("select") or []]
     missing = [name for name in ("id", "iblockId") if name not in select]
     if missing:
@@ -110,7 +120,7 @@ def _products(call: Call) -> query.Page:
 
 
 def _nulls(shown: Row, row: Row) -> Row:
-    """Replace 0 by null for unset numbers: the catalogue answers null where CRM answers 0."""
+    """Return a rendered product with None in place of 0 for numbers that are not set: CRM shows 0 there, the catalogue null."""
     return {name: None if row.get(PRODUCT.by_camel[name].name) is None else value for name, value in shown.items()}
 
 
@@ -124,7 +134,10 @@ def _template(row: Row, wanted: list[str]) -> Row:
 
 
 def _templates(call: Call) -> query.Page:
-    """Return the document templates by id; deleted ones only if the filter asks for them."""
+    """Return one page of document templates, as a map from id to template.
+
+    Deleted templates are left out, unless the filter has a condition on `isDeleted`.
+    """
     filters = call.arg("filter") or {}
     if isinstance(filters, dict) and not any(str(key).endswith("isDeleted") for key in filters):
         filters = {**filters, "isDeleted": "N"}

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: settings of smart processes; read-only."""
+"""Sandbox portal, read-only methods for the settings of smart processes (record kinds that the company has defined itself)."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ _SORTABLE = {"id": "ID", "createddate": "CREATED", "field": "FIELD"}
 
 
 def note(call: Call, task_id: int, field: str, before: Any = None, after: Any = None) -> None:
-    """Add one line to a task's history."""
+    """Add one line to the history of a task: the caller changed `field` from `before` to `after`."""
     line = {"TASK_ID": task_id, "FIELD": field, "FROM": before, "TO": after, "USER_ID": call.user_id, "CREATED": call.stamp}
     call.store.add("task_history", line)
 
 
 def note_changes(call: Call, before: Row, after: Row) -> None:
-    """Add one line for every watched field that differs."""
+    """Add a line to the history of a task for each field that differs, among the fields that the history records."""
     for field in (*_WATCHED, *_LISTS, *_DATES):
         old, new = before.get(field), after.get(field)
         if old != new:
@@ -33,7 +33,10 @@ def note_changes(call: Call, before: Row, after: Row) -> None:
 
 
 def _text(field: str, value: Any) -> str | None:
-    """Return the value as text; that a date is given as Unix time is an inference."""
+    """Return a field value as text for the history of a task, or None if it is empty.
+
+    A date becomes a Unix time. This is assumed: the documentation does not show it.
+    """
     if value is None:
         return None
     if field in _DATES:
@@ -71,7 +74,7 @@ def _line(call: Call, row: Row) -> Row:
 
 
 def _of_task(call: Call, place: int, *names: str) -> Any:
-    """Return an argument of an old task method, given by position or by name."""
+    """Return an argument of an old task method (`task.elapseditem.*`), given by one of `names` or by its position `place`; else None."""
     given = list(call.params.values())
     return next((call.params[name] for name in names if name in call.params), given[place] if place < len(given) else None)
 

@@ -1,4 +1,7 @@
-"""Sandbox portal, methods: tasks of REST v2 and their checklists; values are strings, a missing task is an empty list."""
+"""Sandbox portal, methods for tasks of REST v2 and their checklists.
+
+They answer with strings. `tasks.task.get` answers with an empty list if the task does not exist.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +109,7 @@ def create(call: Call, values: Row) -> Row:
 
 
 def save(call: Call, row: Row, values: Row) -> Row:
-    """Write new values to a task, raise its event, and return the stored record."""
+    """Write new values to a task, add lines to its history, raise its portal event, and return the stored record."""
     after = row | values | {"CHANGED_DATE": call.stamp, "CHANGED_BY": call.user_id}
     after["REAL_STATUS"] = after["STATUS"]
     if after["STATUS"] != row["STATUS"]:
@@ -121,7 +124,7 @@ def save(call: Call, row: Row, values: Row) -> Row:
 
 
 def remove(call: Call, row: Row) -> None:
-    """Delete a task with its checklist and raise its event."""
+    """Delete a task with its checklist, history and time records, and raise its portal event."""
     call.store.remove_where("checklist", lambda item: item["TASK_ID"] == row["ID"])
     for kind in ("task_history", "elapsed"):
         call.store.remove_where(kind, lambda item: item["TASK_ID"] == row["ID"])
@@ -184,7 +187,7 @@ def _describe(_: Call) -> Row:
 
 
 def _positional(call: Call, *names: str) -> list[Any]:
-    """Return the arguments of an old task method, given by position or by name in the documented order."""
+    """Return the arguments of an old task method in the order of `names`; the caller may give each one by name or by position."""
     given = list(call.params.values())
     return [call.params.get(name, given[place] if place < len(given) else None) for place, name in enumerate(names)]
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: custom fields of deals, leads, contacts, companies and quotes; read-only."""
+"""Sandbox portal, read-only methods that describe the custom fields of deals, leads, contacts, companies and quotes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _labels(field: Field) -> Row:
 
 
 def _list(schema: Schema, call: Call) -> query.Page:
-    """List the custom fields; labels are included only if the filter names a language."""
+    """Return one page of custom field descriptions. Labels are included only if the filter has the key `LANG`."""
     params = call.folded()
     filters = {str(name).upper(): value for name, value in dict(query.want_array(params, "filter") or {}).items()}
     language = filters.pop("LANG", None)

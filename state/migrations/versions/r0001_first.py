@@ -1,4 +1,4 @@
-"""The first schema: journal, leases, inbox, outbox, effects, timers, snapshots, blobs, values."""
+"""The first schema: journal, leases, inbox, outbox, effects (proposed calls), timers, snapshots, blobs (large answers), values."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,6 +1,6 @@
 """Drops the column `effects.epoch`, which was written with every change and never read.
 
-The epoch in the lease of the session already protects each commit.
+Each commit is already protected by the epoch (number) of the session's lease, the right of one process to write the session.
 """
 
 from alembic import op

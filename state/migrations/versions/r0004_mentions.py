@@ -42,7 +42,7 @@ def _tell(done: int, of: int) -> None:
 def _end_older_programs(connection: Connection) -> None:
     """Make older programs that still run unable to commit, because they would not fill the new table.
 
-    Their leases end, and their commit functions on the server are dropped.
+    Their leases (rights to write a session) end, and on PostgreSQL the server functions with which they commit are dropped.
     """
     connection.exec_driver_sql("UPDATE leases SET owner = ''")  # waits for the commits under way
     for (function,) in connection.exec_driver_sql(_COMMITS).all():

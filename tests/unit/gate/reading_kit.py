@@ -34,7 +34,9 @@ SPEAKER = {locale: Actor(key="tg:1007", name="Борис", role="admin", bitrix_
 OPEN = Policy(
     open_methods=frozenset(row.name for row in catalogue() if not row.reads_only), event_handler_hosts=frozenset({"hooks.example.com"})
 )
-QUANTITIES: Final = frozenset({"5", "12", "15", "20", "45", "54.19", "37.61", "60", "90", "500", "600", "740", "777", "1500", "1764000000"})
+QUANTITIES: Final = frozenset(
+    {"5", "10", "12", "15", "20", "45", "54.19", "37.61", "60", "90", "500", "600", "740", "777", "1500", "1764000000"}
+)
 """Numbers of the realistic calls that are amounts of something; any other number alone is a code or an id."""
 FIRST_UNNAMED = 900000
 """Records from this number on have a name nowhere."""

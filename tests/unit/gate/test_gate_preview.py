@@ -309,10 +309,29 @@ async def test_a_deletion_of_what_nobody_could_read_says_so() -> None:
     assert shown(await card("crm.deal.delete", {"id": 7}, facts=Facts())) == [("Что пропадёт", "", "неизвестно")]
 
 
-async def test_a_batch_says_what_the_records_are_worth_that_it_gives_away() -> None:
-    """Though it writes no sum; each record once."""
+async def test_a_batch_names_a_sum_only_where_money_changes() -> None:
+    """No total stands above comments and owners; a deletion counts what is lost, each record once."""
     cmd = {"a": "crm.deal.update?id=481&fields[ASSIGNED_BY_ID]=8", "b": "crm.deal.update?id=481&fields[COMMENTS]=x"}
-    assert (await card("batch", {"halt": 0, "cmd": cmd}))["sum"] == "1\u00a0000\u00a0000\u00a0₽"
+    assert "sum" not in await card("batch", {"halt": 0, "cmd": cmd})
+    said = "crm.timeline.comment.add?fields[ENTITY_ID]=481&fields[ENTITY_TYPE]=deal&fields[COMMENT]=x"
+    both = {"a": said, "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=1200000"}
+    assert (await card("batch", {"halt": 0, "cmd": both}))["sum"] == SUM
+    lost = {"a": "crm.deal.update?id=481&fields[CURRENCY_ID]=RUB", "b": "crm.deal.delete?id=481"}
+    assert (await card("batch", {"halt": 0, "cmd": lost}))["sum"] == "1\u00a0000\u00a0000\u00a0₽"
+
+
+async def test_a_read_in_a_batch_says_how_it_finds_what_others_change() -> None:
+    """The person sees which deal `$result` will be: every condition, and the order if there is one."""
+    find = "crm.deal.list?filter[%25TITLE]=Ромашка&filter[>OPPORTUNITY]=100000&order[ID]=DESC"
+    cmd = {"find": find, "all": "crm.deal.list", "a": "crm.deal.update?id=$result[find][0][ID]&fields[COMMENTS]=x"}
+    found = await card("batch", {"cmd": cmd})
+    assert [(name, after) for name, _, after in shown(found["items"][0])] == [
+        ("Название", "содержит Ромашка"),
+        ("Сумма", "больше 100\u00a0000"),
+        ("Порядок", "Номер ↓"),
+    ]
+    assert [(name, after) for name, _, after in shown(found["items"][1])] == [("Условие", "нет, подойдёт любая запись")]
+    assert found["items"][2]["title"] == "запись из ответа команды find"
 
 
 async def test_a_new_contact_is_called_by_both_names() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from bitrix.catalogue.catalogue import Method, load_catalogue
 from bot.i18n.translate import Locale, Translator, build_act_code
+from bot.rendering.headings import render_heading
 from bot.rendering.progress import Step, render_step
 from bot.rendering.record_changes import render_history
-from bot.rendering.replies import render_heading
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import PreviewPart
 from orchestrator.gate.approve.preview import find_verb

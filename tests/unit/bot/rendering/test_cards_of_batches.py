@@ -22,7 +22,7 @@ def test_a_batch_says_its_sums_and_why_a_command_failed() -> None:
     commands = [{"key": "k1", "method": "m", "status": "success"}, {"key": "k2", "method": "m", "status": "error", "error": "Нет прав"}]
     body = a_batch(2, status="executed", executed_at=AT, commands=commands)
     body["preview"]["sum"] = "12 ₽ + 5 $"
-    assert "Изменить 2 записи\nНа сумму 12 ₽ + 5 $" in shown(body)
+    assert "Изменить 2 сделки: ответственный\nНа сумму 12 ₽ + 5 $" in shown(body)
     assert "⚠️ «Сделка-2»: Нет прав" in shown(body)
 
 
@@ -30,7 +30,7 @@ def test_a_batch_says_its_sums_and_why_a_command_failed() -> None:
 @pytest.mark.req("S004-26", "S004-30")
 def test_a_batch_shows_every_record_and_what_it_becomes(count: int) -> None:
     text = shown(a_batch(count))
-    assert text.startswith(f"Изменить {count} запис")
+    assert text.startswith("Изменить сделку: ответственный" if count == 1 else f"Изменить {count} сдел")
     for number in range(1, count + 1):
         assert text.count(f"{URL}{number})") == 1
     assert "Борис" in text
@@ -117,3 +117,36 @@ def test_a_reason_of_many_commands_is_said_once() -> None:
     text = shown(a_batch(2, reasons=reasons))
     assert text.count("Меняется сумма") == 1
     assert "Меняется сумма и ещё 1. Бот не уверен" in text
+
+
+@pytest.mark.parametrize(
+    ("items", "heading"),
+    [
+        ([("crm.timeline.comment.add", "add", "comment")] * 2, "Добавить 2 комментария"),
+        ([("crm.deal.delete", "delete", "deal")] * 5, "Удалить 5 сделок"),
+        ([("tasks.task.add", "add", "task")] * 21, "Поставить 21 задачу"),
+        ([("crm.deal.contact.delete", "action", "deal")] * 3, "Отвязать контакт от сделки × 3"),
+        ([("crm.deal.list", "list", "deal"), ("crm.deal.update", "update", "deal")], "Изменить сделку: ответственный"),
+        ([("crm.timeline.comment.add", "add", "comment"), ("crm.deal.update", "update", "deal")], "Добавить комментарий в карточку, изменить сделку"),
+        ([("crm.lead.add", "add", "lead"), ("crm.deal.add", "add", "deal"), ("tasks.task.add", "add", "task"), ("user.add", "add", "user")], "4 изменения"),
+    ],
+)  # fmt: skip
+def test_the_heading_of_a_batch_says_what_it_does_and_never_another_act(items: list[tuple[str, str, str]], heading: str) -> None:
+    shown_items = [an_item(n, method=method, verb=verb, entity=kind) for n, (method, verb, kind) in enumerate(items)]
+    text = shown(a_card(method="batch", preview={"verb": "batch", "lines": [], "items": shown_items, "count": len(items)}))
+    assert text.splitlines()[0] == heading
+
+
+def test_what_a_person_should_see_first_stands_first_and_a_read_names_its_key() -> None:
+    items = [
+        an_item(
+            1, key="c00_find", method="crm.deal.list", verb="list", title="", lines=[a_line(name="Название", before="", after="Ромашка")]
+        ),
+        an_item(2, method="crm.timeline.comment.add", verb="add", entity="comment", lines=[a_line(name="Текст", before="", after="x")]),
+        an_item(3, is_critical=True),
+    ]
+    text = shown(a_card(method="batch", preview={"verb": "batch", "lines": [], "items": items, "count": 3}))
+    lines = [line.partition(" (https")[0] for line in text.splitlines()]
+    assert lines[0] == "Изменить сделку, добавить комментарий в карточку"
+    assert lines[2].startswith("1. Изменить сделку «Сделка-3»")
+    assert lines[3].startswith("2. Найти сделки (команда find) — Название: Ромашка")

@@ -11,6 +11,7 @@ from bot.telegram.intake.callbacks import CheckClick, ChoiceClick, ExampleClick,
 from bot.telegram.view.keyboards import build_reply_keyboard
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Choice, Notice, Reply, Row, Table, Text
+from tests.unit.bot.rendering.card_kit import URL, an_item
 
 RU = Translator("ru")
 ROW = Row(label="Ромашка · 1,2 млн ₽", url="https://p/481")
@@ -76,14 +77,16 @@ def test_the_shadow_plan_says_in_words_what_would_be_done() -> None:
     lines = [{"name": "Сумма", "before": "1 ₽", "after": "2 ₽"}, {"name": "Стадия", "before": "", "after": "Договор"}]
     items: list[dict[str, Any]] = [
         {"method": "crm.deal.update", "preview": {"verb": "update", "entity": "deal", "title": "Ромашка", "url": "", "lines": lines}},
-        {"method": "batch", "preview": {"verb": "batch", "items": [{}, {}], "count": 2}},
+        {"method": "batch", "preview": {"verb": "batch", "items": [an_item(1), an_item(2)], "count": 2}},
         {"method": "crm.odd.thing", "preview": {}},
     ]
     said = _said(Reply(notices=(Notice(code="shadow-plan", args={"items": items}),)))
     assert said.splitlines() == [
         RU.translate("shadow-plan"),
         "• Изменить сделку «Ромашка» — Сумма: 1 ₽ → 2 ₽; Стадия: Договор",
-        "• Изменить 2 записи",
+        "• Изменить 2 сделки: ответственный",
+        f"1. Изменить сделку «Сделка-1» ({URL}1) — Ответственный: Анна → Борис",
+        f"2. Изменить сделку «Сделка-2» ({URL}2) — Ответственный: Анна → Борис",
         "• вызов crm.odd.thing",
     ]
     assert to_plain_text(render_planned_call(Preview(), "crm.odd.thing", Translator("en"))) == Translator("en").translate(

@@ -1,0 +1,72 @@
+"""Renders what a call does: the heading of a card, for a batch with how many records of which kind, and one change of a field. Pure."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from bot.i18n.translate import Translator
+from bot.rendering.spans import Span, Spans, build_spans, format_title
+from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+
+_NUMBER: Final = re.compile(r"№[0-9]+", re.ASCII)
+"""What stands in place of a title that is not known; it gets no quotes."""
+MAX_KINDS: Final = 3
+"""Maximum number of different acts that a heading names; of more it says only how many changes there are."""
+MAX_FIELDS: Final = 3
+"""Maximum number of fields that a heading names."""
+
+
+def format_change(line: PreviewLine, *, named: bool = False) -> str:
+    """Return "old → new" in one line, or only the new value if there was none before; with `named` after the field's name."""
+    before, after = (", ".join(value.split("\n")) for value in (line.before, line.after))
+    change = f"{before} → {after}" if before else after
+    return f"{line.name}: {change}" if named else change
+
+
+def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
+    """Return what a call does and to which record, such as «Изменить сделку «Ромашка»», with a link to the record."""
+    if isinstance(preview, Preview) and preview.items:
+        return build_spans(render_batch_heading(preview.items, tr))
+    words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
+    if not preview.title:
+        return build_spans(words)
+    title = preview.title if _NUMBER.fullmatch(preview.title) else format_title(preview.title)
+    return build_spans(words, " ", Span(title, url=preview.url))
+
+
+def render_batch_heading(items: Sequence[PreviewPart], tr: Translator) -> str:
+    """Return for example «Изменить 19 сделок: ответственный» or «Создать сделку, добавить 2 комментария»; reads are not counted."""
+    changes = [item for item in items if not item.is_read] or list(items)
+    groups: dict[tuple[str, str, str], list[PreviewPart]] = {}
+    for item in sorted(changes, key=lambda item: not item.is_critical):
+        groups.setdefault((tr.find_act(item.method), item.verb, item.entity), []).append(item)
+    if len(groups) > MAX_KINDS:
+        return tr.translate("card-batch", count=len(changes))
+    first, *others = [_name_group(members, tr) for members in groups.values()]
+    heading = ", ".join([first, *(_lower_first(words) for words in others)])
+    return heading + (_name_fields(changes) if len(groups) == 1 else "")
+
+
+def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
+    """Return what the commands of one kind do, such as «Удалить 3 сделки»; for an act without a plural «Отвязать контакт от сделки × 3»."""
+    item, count = members[0], len(members)
+    act = tr.describe_call(item.method, item.verb, item.entity)
+    if count == 1 and act:
+        return act
+    code = f"count-{item.entity}"
+    if not tr.find_act(item.method) and item.verb in {"add", "update", "delete"} and tr.has_message(code):
+        return tr.translate(f"batch-{item.verb}", kind=item.entity, what=tr.translate(code, count=count))
+    return f"{act} × {count}" if act else tr.translate("card-batch", count=count)
+
+
+def _name_fields(changes: Sequence[PreviewPart]) -> str:
+    """Return the fields that all changes of existing records write, after a colon; "" if there are too many to name."""
+    names = list(dict.fromkeys(line.name for item in changes for line in item.lines))
+    if not names or len(names) > MAX_FIELDS or any(item.verb != "update" for item in changes):
+        return ""
+    return ": " + ", ".join(map(_lower_first, names))
+
+
+def _lower_first(text: str) -> str:
+    """Return the text with a small first letter, unless it begins with an abbreviation."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
