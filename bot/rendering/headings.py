@@ -3,6 +3,7 @@
 The heading of a batch says how many records of which kind it changes.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,6 +11,8 @@ from bot.i18n.translate import Translator
 from bot.rendering.spans import Span, Spans, build_spans, format_title
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 
+_NUMBER: Final = re.compile(r"№[0-9]+", re.ASCII)
+"""What stands in place of a title that is not known; it gets no quotes."""
 MAX_KINDS: Final = 3
 """Maximum number of different acts that a heading names; of more it says only how many changes there are."""
 MAX_FIELDS: Final = 3
@@ -30,7 +33,8 @@ def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
     words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
     if not preview.title:
         return build_spans(words)
-    return build_spans(words, " ", Span(format_title(preview.title), url=preview.url))
+    title = preview.title if _NUMBER.fullmatch(preview.title) else format_title(preview.title)
+    return build_spans(words, " ", Span(title, url=preview.url))
 
 
 def render_batch_heading(items: Sequence[PreviewPart], tr: Translator) -> str:

@@ -11,7 +11,9 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import ListKind
 from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.approve.format_params import Place, find_read_name, format_param
 from orchestrator.gate.approve.format_values import EMPTY, UNKNOWN, Context, Reader, format_plain, format_value
+from orchestrator.gate.approve.param_words import find_common_words
 from orchestrator.gate.call import critical_fields, fields, replaced_lists, unread_lists
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
@@ -25,7 +27,7 @@ from orchestrator.gate.call.replaced_lists import (
     is_primary,
     sum_rows,
 )
-from orchestrator.gate.call.targets import PRODUCT_ROW
+from orchestrator.gate.call.targets import PRODUCT_ROW, as_id
 from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import find_base_currency, format_sum
@@ -46,6 +48,7 @@ _DETAILS: Final = {
     key: _WORDS.read_titles("details", key)
     for key in ("discountrate", "discountsum", "discounttypeid", "taxrate", "taxincluded", "measurename", "sort", "productid")
 }
+_PRODUCT_READER: Final = "catalog.product.get"
 _MONEY: Final = frozenset({"discountsum"})
 _IN_TEXT: Final = frozenset({"productid", "productname", "price", "quantity"})
 """Fields of a product row that stand in its text anyway."""
@@ -235,11 +238,19 @@ class _Drawing:
         is_number = fields.parse_number(value) is not None
         plain = _format_number(value, locale) if is_number else format_plain(value, self.reader)
         text = await self.format_money(value) if key in _MONEY else plain
-        return _DETAILS[key][locale].format(value=text) if key in _DETAILS else f"{name}: {text}"
+        if key in _DETAILS:
+            return _DETAILS[key][locale].format(value=text)
+        words = find_common_words(name)
+        if words is None:
+            return f"{name}: {text}"
+        place = Place(method="", context=self._context, siblings={})
+        return f"{words.names[locale]}: {await format_param(value, words, place, self.reader)}"
 
     async def _format_product(self, row: JsonObject) -> str:
         locale, number = self.reader.locale, find_row_value(row, "productid")
         name = str(find_row_value(row, "productname") or "") or self._names.get(str(number), "")
+        if not name and isinstance(number, str | int) and as_id(number):
+            name = await find_read_name(_PRODUCT_READER, int(number), {"id": int(number)}, self.reader)
         quantity = _format_number(find_row_value(row, "quantity") if has_value(row, "quantity") else 1, locale)
         price = await self.format_money(find_row_value(row, "price")) if has_value(row, "price") else _NO_PRICE[locale]
         return f"{name or _NO_NAME[locale].format(number=number or '?')} {quantity} × {price}"

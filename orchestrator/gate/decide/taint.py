@@ -15,14 +15,17 @@ _SHORTEST = 3
 _GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
 
 
-def collect_taint_reasons(call: Call, provenance: Provenance, policy: Policy) -> Iterator[Notice]:
-    """Yield reasons to ask a person, because this write may have been caused by text read in the CRM and not by the person."""
+def collect_taint_reasons(call: Call, provenance: Provenance, policy: Policy, *, own_user: int | None = None) -> Iterator[Notice]:
+    """Yield reasons to ask a person, because this write may have been caused by text read in the CRM and not by the person.
+
+    Nobody has to name themselves: `own_user`, the requester's number as an employee, counts as named.
+    """
     if call.reads_only or (call.kind != "bitrix" and call.spec.entity != "reminder"):
         return
     if provenance.prose:
         yield ask("gate-taint-prose")
     for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(find_referenced_records(call)))):
-        if f"{entity}:{number}" not in provenance.targets:
+        if (entity, number) != ("user", own_user) and f"{entity}:{number}" not in provenance.targets:
             yield ask("gate-taint-target", entity=entity, id=number)
     said = _flatten(provenance.person_text)
     read = [_flatten(text) for text in provenance.external]
