@@ -277,9 +277,9 @@ def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Sess
 
 
 async def build_undo_news(confirmation_id: str, session: Session) -> list[OutboxRow]:
-    """Return the message that a lead (head of sales) has made or declined the undo that somebody asked for; [] for other cards.
+    """Return the message that tells the person who asked a lead (head of sales) to undo a change what the lead decided; [] for other cards.
 
-    `confirmation_id` is the card of the undo, which stands in the lead's own chat. The message goes to the chat of the call to undo. Raises
+    `confirmation_id` is the card of the undo, in the lead's own chat. The message goes to the chat in which the change was made. Raises
     StoreError.
     """
     entry = session.state.cards.get(confirmation_id) or NO_CARD

@@ -284,7 +284,7 @@ class SqlStore:
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.mentions, wanted)]
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest `limit` of the entries that `list_index_entries` describes, of the kind `what` about `about`, newest first."""
+        """Return the newest `limit` index entries of the kind `what` for the record or call `about`, newest first."""
         wanted = {"at_about": about, "at_what": what, "at_most": limit}
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
 

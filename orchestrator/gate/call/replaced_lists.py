@@ -123,10 +123,10 @@ def to_stored_rows(rows: Sequence[object], kind: ListKind) -> list[dict[str, obj
 
 
 def find_list_change(call: Call, record: JsonObject | None) -> ListChange | None:
-    """Return what `call` does to a list of its record; None for a call that replaces no list, or whose list cannot be parsed.
+    """Return the old and the new list of the record whose list `call` replaces or changes by one element; None if there is no such list.
 
-    `record` is the record with its present list. If this list was not read, `old` in the result is None, or empty for a record that an
-    earlier command of the same batch creates. Lists of people (guests) are not handled here and give None.
+    The result is also None if the list cannot be parsed, and for lists of people (guests). `record` is the record with its present list. If
+    that list was not read, `old` is None; for a record that an earlier command of the same batch creates, `old` is empty.
     """
     found = find_list(call)
     if found is None or found[1] == "people":
@@ -271,7 +271,7 @@ def is_primary(row: JsonObject) -> bool:
 
 
 def find_link(row: JsonObject, kind: ListKind) -> object:
-    """Return the id of the linked contact or company as the element holds it."""
+    """Return the id of the contact or company in `row`, one element of a list of links, unconverted; None if it holds none."""
     return next((value for name, value in row.items() if _key(name) == _LINK[kind]), None)
 
 

@@ -43,8 +43,8 @@ def add_owner(row: JsonObject, owner: JsonObject | None) -> JsonObject:
 def find_guests_place(call: Call) -> tuple[Target, ...]:
     """Return (("guests", event id),) if `call` replaces the guests of a calendar event; otherwise an empty tuple.
 
-    The present guests are kept under this key among the records that were read. The key is no target of the call, and nothing else is read
-    of the event.
+    Among the records that were read for the call, the event's present guests stand under this key. It is used for nothing else: the event
+    itself is not read, and it is no target of the call.
     """
     found = find_list(call)
     number = as_id(call.params.get("id"))
