@@ -24,7 +24,7 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
     """Return an input that holds the message `row` as the answer to a question of the bot; None if the message is no such answer.
 
     The message is a new value for a field of a card if it replies to the very message that asked for the value, while the card waits, and
-    is not clearly a request. It is the reason for a denial if it is the next message of the lead (head of sales) in the chat in which they
+    is not clearly a request. A bare number stays a value when the card no longer waits, so that the person reads why it came too late. It is the reason for a denial if it is the next message of the lead (head of sales) in the chat in which they
     were asked. Raises StoreError.
     """
     said = parse_input(row)
@@ -34,7 +34,7 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
     if reply_to and not is_clear_request(said.text):
         for confirmation_id, edit in list_edits(session.state).items():
             key = build_question_key(confirmation_id, edit.ask)
-            asked = edit.by == person and _is_card_open(confirmation_id, session)
+            asked = edit.by == person and (_is_card_open(confirmation_id, session) or not any(map(str.isalpha, said.text)))
             if asked and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
                 given = {"text": said.text, "message_id": said.message_id, "quoted": said.quoted, "at": said.at}
                 return _restate(row, FieldValue.model_validate({"confirmation_id": confirmation_id, "ask": edit.ask, **given}))

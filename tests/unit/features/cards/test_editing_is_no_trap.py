@@ -188,7 +188,7 @@ async def test_a_value_stays_a_value(world: World, words: str) -> None:
 
 @pytest.mark.parametrize("settled", ["decided", "cancelled"])
 async def test_a_reply_to_the_prompt_of_a_settled_card_is_a_request(world: World, settled: str) -> None:
-    """Whatever it says: the card cannot change any more, and the person said something."""
+    """Whatever it says: the card cannot change any more, and the person said something. Only a bare number is told that it came too late."""
     entry = await asked(world)
     await opened(world, entry)
     session = await world.session(owner="reader")
@@ -197,6 +197,7 @@ async def test_a_reply_to_the_prompt_of_a_settled_card_is_a_request(world: World
     await world.work(press(entry) if settled == "decided" else pressing("noedit", entry["confirmation_id"]))
     session = await world.session(owner="reader")
     assert not await is_answer(world, session, "1,3 млн")
+    assert await is_answer(world, session, "1 300 000") is (settled == "decided")
     await session.close()
 
 
