@@ -42,10 +42,9 @@ _BARE: Final = re.compile(
 )
 _VAGUE: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('vague')})(?!\w)")
 _ONE_O_CLOCK: Final = re.compile(rf"(?<!\w){_WORDS.read_text('one_o_clock')}(?: ({_WORDS.join_patterns('one_o_clock_halves')}))?(?!\w)")
-_HOUR_VALUES: Final = {word: str(number) for number, word in enumerate(_WORDS.read_words("hour_words"), start=2)}
-_WORD_HOURS: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_HOUR_VALUES)})(?= (?:{_WORDS.join_patterns('after_hour_word')}))")
 _ENDS: Final = r"(?= *(?:$|[,;!?|]|\.(?:\s|$)))"
 _SPOKEN_VALUES: Final = {word: int(hour) for hour, words in _WORDS.read_table("spoken_hours").items() for word in words.split()}
+_WORD_HOURS: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_SPOKEN_VALUES)})(?= (?:{_WORDS.join_patterns('after_hour_word')}))")
 _BEFORE: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('at')}|{_WORDS.join_patterns('until')}) "
 # «в десять», «к двум», «в девять тридцать»
 _SPOKEN: Final = re.compile(
@@ -60,6 +59,12 @@ _HALF_HOUR: Final = re.compile(
 # «в 15-30»
 _DASHED: Final = re.compile(rf"({_BEFORE}[0-9]{{1,2}})-(?=(?:{_WORDS.read_text('dashed_minutes')})(?![\w:.-]))")
 
+# «в 9 30», «15 00»
+_SPACED: Final = re.compile(rf"({_BEFORE}|^ *|\| *)([0-9]{{1,2}}) (?=(?:{_WORDS.read_text('spaced_minutes')}){_ENDS})")
+_RANGE: Final = re.compile(
+    rf"(?<!\w)(?:{_WORDS.join_patterns('range_from')}) [0-9]{{1,2}}(?:[:.][0-9]{{2}})? (?:{_WORDS.join_patterns('range_to')}) [0-9]"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Hour:
@@ -73,11 +78,13 @@ def find_hour(text: str) -> Hour | None:
 
     Raises `UnclearPhrase` if the text names several hours or an impossible one.
     """
+    if _RANGE.search(text):
+        raise UnclearPhrase("several")
     hours: list[tuple[int, int, str | None, bool]] = []
     for pattern, read in ((_SPOKEN, _read_spoken), (_HALF_HOUR, _read_half_hour)):
         hours += [read(match) for match in pattern.finditer(text)]
         text = pattern.sub("|", text)
-    text = _WORD_HOURS.sub(lambda match: _HOUR_VALUES[match.group()], _DASHED.sub(r"\1:", text))
+    text = _WORD_HOURS.sub(lambda match: str(_SPOKEN_VALUES[match.group()]), _SPACED.sub(r"\1\2:", _DASHED.sub(r"\1:", text)))
     for pattern in (_CLOCK, _DOTTED, _HALVED, _UNITED, _BARE):
         hours += [_read_groups(**match.groupdict()) for match in pattern.finditer(text)]
         text = pattern.sub("|", text)

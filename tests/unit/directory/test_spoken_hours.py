@@ -31,7 +31,20 @@ TABLE = """
 завтра без четверти пять           which_hour
 завтра в четверть шестого          which_hour
 завтра в пятнадцать минут шестого  which_hour
+завтра после 15                    15:00
+завтра около трех                  15:00 | 03:00
+завтра не позже шести вечера       18:00
+к десяти часам завтра              10:00
+завтра после трёх часов            15:00 | 03:00
+завтра в 9 30                      09:30
+завтра 15 00                       15:00
+15 30 завтра                       15:30
+завтра с 10 до 11                  several
+завтра с 10:00 до 11:30            several
+завтра утречком                    10:00
 half past ten tomorrow             10:30
+tomorrow around three              15:00 | 03:00
+tomorrow after lunch               15:00
 half past five tomorrow            17:30 | 05:30
 tomorrow at three                  15:00 | 03:00
 tomorrow at nine thirty            09:30
@@ -53,6 +66,31 @@ def test_a_number_that_is_no_hour_stays_none(words: str) -> None:
     found = parse_when(words, now=NOON, zone="Europe/Moscow")
     assert isinstance(found, When)
     assert not found.has_time
+
+
+SPANS = """
+через минут двадцать       26.11 12:20
+минут через двадцать       26.11 12:20
+через 20 минут             26.11 12:20
+часа через два             26.11 14:00
+через полтора часа         26.11 13:30
+через час с половиной      26.11 13:30
+in an hour and a half      26.11 13:30
+недели через две           10.12 18:00
+дня через три              29.11 18:00
+через час двадцать         several
+через час 20               several
+на той неделе в среду      02.12 18:00
+в среду на той неделе      02.12 18:00
+"""
+
+
+@pytest.mark.parametrize("line", SPANS.strip().splitlines())
+def test_a_spoken_span_is_as_long_as_it_was_said(line: str) -> None:
+    """The number may stand behind the unit; a part of it is never dropped."""
+    words, _, wanted = line.partition("  ")
+    found = parse_when(words, now=NOON, zone="Europe/Moscow")
+    assert (f"{found.at:%d.%m %H:%M}" if isinstance(found, When) else getattr(found, "reason", found)) == wanted.strip()
 
 
 def read_hours(words: str) -> str:
