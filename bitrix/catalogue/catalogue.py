@@ -17,8 +17,9 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Model = TypeVar("_Model", bound=BaseModel)
 MethodClass = Literal["R", "W", "D", "C", "M", "N"]
 Verb = Literal["get", "list", "fields", "add", "update", "delete", "action"]
-Owner = Literal["record", "filter", "self", "reference", "unscoped"]
-"""How rights are checked: `record` reads the target's owner; `filter` adds the responsible to the filter; `self` concerns the caller only;
+Owner = Literal["record", "part", "filter", "self", "reference", "unscoped"]
+"""How rights are checked: `record` reads the target's owner; `part` reads the owner of the record that the target, such as a product row,
+belongs to; `filter` adds the responsible to the filter; `self` concerns the caller only;
 `reference` is data everybody may see (stages, users, fields); `unscoped` cannot be checked, so only people with `sees: all` in the access
 file may use it."""
 
@@ -140,6 +141,8 @@ class Entity(BaseModel):
     owner_field: str
     also_owned_by: tuple[str, ...] = ()
     """Further fields that name owners of the record: a task also belongs to its creator."""
+    part_of: tuple[str, str] | None = None
+    """The fields of a part, such as a comment, that name the record it belongs to: its kind and its id."""
     title_field: str = "TITLE"
     fields: dict[str, "FieldInfo"] = Field(default_factory=dict)
 

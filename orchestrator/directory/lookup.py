@@ -5,7 +5,7 @@ the person is told so. Choosing a record is no consent to a change.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
@@ -24,14 +24,13 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
-from orchestrator.language.paradigms import find_shared_start
-from orchestrator.language.text import PLAIN_YE
-from orchestrator.language.title_matching import extract_words, is_mentioned, list_search_pieces
+from orchestrator.language.title_matching import extract_words, is_mentioned, list_search_pieces, list_search_starts
 from state.clock import Clock
 from state.session_state import SessionState
 from state.stored import JsonObject
 
-_SHORTEST = 3
+_MOST_NAMES = 3
+"""First name, patronymic and last name."""
 _DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
 _RECORDS = ("deal", "lead", "contact", "company", "task")
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
@@ -133,9 +132,15 @@ class Lookup:
         if number.isdecimal():
             record = (await self._reads.load_records([(entity, int(number))]))[entity, int(number)]
             rows = [record] if record is not None and self._naming.is_visible(entity, record, actor) else []
-        if not rows and significant:
-            extra = self._naming.build_owner_filter(entity, actor)
-            rows = await self._reads.search(entity, _build_search_start(significant[0]), extra)
+        found = self._find_match(entity, words, rows, actor)
+        extra = self._naming.build_owner_filter(entity, actor)
+        for start, field in () if rows else _list_searches(entity, significant):
+            found = self._find_match(entity, words, await self._reads.search(entity, start, extra, field=field), actor)
+            if not isinstance(found, ranking.NoMatch):
+                break
+        return found
+
+    def _find_match(self, entity: str, words: str, rows: Sequence[JsonObject], actor: Actor) -> ranking.Match[JsonObject]:
         return ranking.find_match(words, [self._naming.build_candidate(entity, row) for row in rows], me=actor.bitrix_user_id)
 
     async def _find_nearest_records(self, entity: str, words: str, actor: Actor) -> tuple[ranking.Candidate[JsonObject], ...]:
@@ -371,11 +376,15 @@ def _parse_numbers(value: object) -> frozenset[int]:
     return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
 
 
-def _build_search_start(word: str) -> str:
-    """Return the beginning of a word that all its case forms share, cut before the first «е», since a title may have «ё» there."""
-    start = find_shared_start(word)
-    place = start.find(PLAIN_YE)
-    return start[:place] if place >= _SHORTEST else start
+def _list_searches(entity: str, words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the searches for a name, to be tried until one finds it: the beginning of a word, and the field ("" for the title).
+
+    Any word of a contact's name may be its last name or its first one; of a title the first of `words`, the longest, is enough.
+    """
+    is_contact = entity == "contact"
+    for field in ("LAST_NAME", "NAME") if is_contact else ("",):
+        for word in words[:_MOST_NAMES] if is_contact else words[:1]:
+            yield from ((start, field) for start in list_search_starts(word))
 
 
 def _find_held_kind(field: str) -> str:

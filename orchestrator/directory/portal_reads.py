@@ -89,13 +89,13 @@ class PortalReader:
         """
         return await self.reference.load_first_stages(wanted)
 
-    async def search(self, entity: str, start: str, extra: JsonObject) -> list[JsonObject]:
+    async def search(self, entity: str, start: str, extra: JsonObject, *, field: str = "") -> list[JsonObject]:
         """Return at most 500 records whose title (of contacts: last name) contains `start`; `extra` is added to the filter.
 
-        The caller decides which of the records fits best.
+        With `field`, such as NAME, that field is searched. The caller decides which of the records fits best.
         """
         spec = self.catalogue.entities[entity]
-        method, params = _build_search(entity, spec.list, start, extra)
+        method, params = _build_search(entity, spec.list, start, extra, field)
         return (await read_first_rows(self.client, method, params, max_rows=500)).rows
 
     async def search_pieces(self, entity: str, pieces: Sequence[str], extra: JsonObject) -> list[JsonObject]:
@@ -192,13 +192,13 @@ class PortalReader:
         return found
 
 
-def _build_search(entity: str, method: str, start: str, extra: JsonObject) -> tuple[str, dict[str, object]]:
+def _build_search(entity: str, method: str, start: str, extra: JsonObject, field: str = "") -> tuple[str, dict[str, object]]:
     if entity == "task":
         select = ["ID", "TITLE", "STATUS", "RESPONSIBLE_ID", "DEADLINE"]
         return method, {"filter": {"%TITLE": start, **extra}, "select": select, "order": {"ID": "ASC"}}
     if entity == "contact":
         select = ["ID", "NAME", "SECOND_NAME", "LAST_NAME", "POST", "COMPANY_ID", "ASSIGNED_BY_ID"]
-        return method, {"filter": {"%LAST_NAME": start, **extra}, "select": select}
+        return method, {"filter": {f"%{field or 'LAST_NAME'}": start, **extra}, "select": select}
     select = ["ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID", "CLOSED", "ASSIGNED_BY_ID"]
     return method, {"filter": {"%TITLE": start, **extra}, "select": select}
 

@@ -226,6 +226,10 @@ def _read_span(said: Groups, today: date) -> DayPhrase:
             return DayPhrase((today + timedelta(days=count),))
 
 
+def _read_hour_and_a_half(_said: Groups, _today: date) -> DayPhrase:
+    return DayPhrase(span=timedelta(minutes=90))
+
+
 def _parse_count(written: str) -> int:
     if written.isdigit():
         return int(written)
@@ -274,6 +278,8 @@ _WHICH: Final = rf"(?P<which>{_WORDS.join_patterns('which')})"
 _END_OF: Final = rf"(?:{_WORDS.join_patterns('end_of')})"
 _END_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('end_units')}|{_MONTH})"
 _UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('span_units')})"
+_IN_TIME: Final = rf"(?:{_WORDS.join_patterns('in_time')})"
+_UNIT_FIRST: Final = rf"(?P<unit>{_WORDS.join_patterns('units_before_number')})"
 _EVERY_WEEKDAY: Final = (
     rf"(?<!\w)(?:{_WORDS.read_text('by')} (?:{_WORDS.join_patterns('repeated_weekdays')})\w*(?:{_WORDS.join_patterns('repeated_endings')})"
     rf"|{_WORDS.join_patterns('repeatedly')})(?!\w)"
@@ -306,7 +312,11 @@ _RECOGNISERS: Final[tuple[tuple[re.Pattern[str], Recogniser], ...]] = tuple(
         (_MONTH_FIRST, _read_month_date),
         (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _read_end),
         (r"(?<!\w)(?:by )?(?P<unit>eod|eow|eom)(?!\w)", _read_end),
-        (rf"(?<!\w)(?:{_WORDS.join_patterns('in_time')}) (?:{_NUMBER} )?{_UNIT}(?!\w)", _read_span),
+        (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('hour_and_a_half')})(?!\w)", _read_hour_and_a_half),
+        (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('one_hour_and')}) {_NUMBER}(?!\w)", _build_refusal("several")),
+        (rf"(?<!\w){_IN_TIME} {_UNIT_FIRST} {_NUMBER}(?!\w)", _read_span),
+        (rf"(?<!\w){_UNIT_FIRST} {_IN_TIME} {_NUMBER}(?!\w)", _read_span),
+        (rf"(?<!\w){_IN_TIME} (?:{_NUMBER} )?{_UNIT}(?!\w)", _read_span),
         (_DAY_OF_MONTH, _read_day_of_month),
         (r"(?<!\w)(?:on|by|until) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
         (_NEAR_DAY, _read_near_day),

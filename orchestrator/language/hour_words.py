@@ -7,6 +7,7 @@ from typing import Final
 
 from orchestrator.language.day_words import UnclearPhrase
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.number_words import PATTERN, read_words
 
 _NOON: Final = 12
 _MIDNIGHT: Final = 24
@@ -41,8 +42,28 @@ _BARE: Final = re.compile(
 )
 _VAGUE: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('vague')})(?!\w)")
 _ONE_O_CLOCK: Final = re.compile(rf"(?<!\w){_WORDS.read_text('one_o_clock')}(?: ({_WORDS.join_patterns('one_o_clock_halves')}))?(?!\w)")
-_HOUR_VALUES: Final = {word: str(number) for number, word in enumerate(_WORDS.read_words("hour_words"), start=2)}
-_WORD_HOURS: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_HOUR_VALUES)})(?= (?:{_WORDS.join_patterns('after_hour_word')}))")
+_ENDS: Final = r"(?= *(?:$|[,;!?|]|\.(?:\s|$)))"
+_SPOKEN_VALUES: Final = {word: int(hour) for hour, words in _WORDS.read_table("spoken_hours").items() for word in words.split()}
+_WORD_HOURS: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_SPOKEN_VALUES)})(?= (?:{_WORDS.join_patterns('after_hour_word')}))")
+_BEFORE: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('at')}|{_WORDS.join_patterns('until')}) "
+# «в десять», «к двум», «в девять тридцать»
+_SPOKEN: Final = re.compile(
+    rf"{_BEFORE}({'|'.join(_SPOKEN_VALUES)})(?: ((?:{PATTERN})(?: (?:{PATTERN}))?))?(?: ?{_HALF}(?!\w)|{_ENDS})",
+)
+# «пол одиннадцатого», "half past ten"
+_NEXT_HOURS: Final = {word: hour or _NOON for hour, word in enumerate(_WORDS.read_words("half_to_hours"))}
+_HALF_HOUR: Final = re.compile(
+    rf"(?<!\w)(?:(?:{_WORDS.join_patterns('half_to')})({'|'.join(_NEXT_HOURS)})"
+    rf"|{_WORDS.read_text('half_past')}({'|'.join(_SPOKEN_VALUES)}))(?!\w)(?: ?{_HALF}(?!\w))?",
+)
+# «в 15-30»
+_DASHED: Final = re.compile(rf"({_BEFORE}[0-9]{{1,2}})-(?=(?:{_WORDS.read_text('dashed_minutes')})(?![\w:.-]))")
+
+# «в 9 30», «15 00»
+_SPACED: Final = re.compile(rf"({_BEFORE}|^ *|\| *)([0-9]{{1,2}}) (?=(?:{_WORDS.read_text('spaced_minutes')}){_ENDS})")
+_RANGE: Final = re.compile(
+    rf"(?<!\w)(?:{_WORDS.join_patterns('range_from')}) [0-9]{{1,2}}(?:[:.][0-9]{{2}})? (?:{_WORDS.join_patterns('range_to')}) [0-9]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +78,13 @@ def find_hour(text: str) -> Hour | None:
 
     Raises `UnclearPhrase` if the text names several hours or an impossible one.
     """
-    text = _WORD_HOURS.sub(lambda match: _HOUR_VALUES[match.group()], text)
+    if _RANGE.search(text):
+        raise UnclearPhrase("several")
     hours: list[tuple[int, int, str | None, bool]] = []
+    for pattern, read in ((_SPOKEN, _read_spoken), (_HALF_HOUR, _read_half_hour)):
+        hours += [read(match) for match in pattern.finditer(text)]
+        text = pattern.sub("|", text)
+    text = _WORD_HOURS.sub(lambda match: str(_SPOKEN_VALUES[match.group()]), _SPACED.sub(r"\1\2:", _DASHED.sub(r"\1:", text)))
     for pattern in (_CLOCK, _DOTTED, _HALVED, _UNITED, _BARE):
         hours += [_read_groups(**match.groupdict()) for match in pattern.finditer(text)]
         text = pattern.sub("|", text)
@@ -87,6 +113,19 @@ def _read_groups(
     The part of the day is None if it is not named. `late` is the hour in a phrase such as «до 18».
     """
     return int(hour or late or 0), int(minute or 0), _find_half(half), minute is not None
+
+
+def _read_spoken(found: re.Match[str]) -> tuple[int, int, str | None, bool]:
+    """Return what `_read_groups` returns for an hour in words, with or without minutes in words: «девять тридцать»."""
+    minutes = read_words(found[2].split()) if found[2] else 0
+    if minutes is None:
+        raise UnclearPhrase("which_hour")
+    return _SPOKEN_VALUES[found[1]], minutes, _find_half(found["half"]), False
+
+
+def _read_half_hour(found: re.Match[str]) -> tuple[int, int, str | None, bool]:
+    """Return what `_read_groups` returns for «пол одиннадцатого» and "half past ten", which are both 10:30."""
+    return _NEXT_HOURS[found[1]] if found[1] else _SPOKEN_VALUES[found[2]], 30, _find_half(found["half"]), False
 
 
 def _find_part(text: str) -> tuple[str, time] | None:

@@ -183,6 +183,8 @@ def _read_term(text: str, start: int, locale: Locale) -> _Term | None:
         scale, end = _read_scale(text, begin)
         if scale > 1:
             return _Term((value,), scale, grouped=False, end=end)
+        if _CODE.match(text, begin):  # «пятьсот рублей»: the currency tells that it is money
+            return _Term((value,), 1, grouped=True, end=begin)
     return None
 
 

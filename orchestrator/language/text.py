@@ -13,7 +13,7 @@ RUSSIAN_LETTERS: Final = "А-яЁё"
 """Russian letters, to be put inside the brackets of a regular expression; patterns that ignore case need only the small ones."""
 RUSSIAN_SMALL_LETTERS: Final = "а-я"
 PLAIN_YE: Final = "е"
-_YO: Final = "ё"
+YO: Final = "ё"
 
 # Unicode calls these characters letters or symbols, but they are invisible, so text in a label may differ from what a person sees.
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
@@ -39,12 +39,12 @@ def _fold_char(char: str) -> str:
     low = char.lower()
     if len(low) != 1:
         return char
-    return PLAIN_YE if low == _YO else low
+    return PLAIN_YE if low == YO else low
 
 
 def replace_yo(text: str) -> str:
     """Return the text with every small ё replaced by е, as most people write it."""
-    return text.replace(_YO, PLAIN_YE)
+    return text.replace(YO, PLAIN_YE)
 
 
 def normalize_text(text: str) -> str:

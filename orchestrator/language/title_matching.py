@@ -19,7 +19,7 @@ from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.paradigms import find_readings, find_shared_start
-from orchestrator.language.text import normalize_text
+from orchestrator.language.text import PLAIN_YE, YO, normalize_text
 
 EXACT: Final = 1.0
 WHOLE: Final = 0.9
@@ -99,6 +99,18 @@ def measure_misspelling(query: str, title: str) -> int | None:
     whole = _measure_word("".join(asked), "".join(have)) if len(asked) != len(have) else None
     found = [wrong for wrong in (whole, _measure_words(asked, have)) if wrong is not None and wrong <= _MOST_WRONG]
     return min(found, default=None)
+
+
+def list_search_starts(word: str) -> tuple[str, ...]:
+    """Return beginnings that all case forms of a folded word share, for searches by «title contains …»; the most likely one first.
+
+    The first is cut before an «е» that may be «ё» in the title. Where too few letters would be left, further beginnings have «ё» there.
+    """
+    start = find_shared_start(word)
+    place = start.find(PLAIN_YE, _SHORTEST)
+    start = start[:place] if place >= 0 else start
+    places = (at for at, letter in enumerate(start[:_SHORTEST]) if letter == PLAIN_YE)
+    return (start, *(start[:at] + YO + start[at + 1 :] for at in places))
 
 
 def list_search_pieces(query: str) -> tuple[str, ...]:

@@ -92,6 +92,8 @@ READS: list[tuple[str, str, Any, int, Check]] = [
     ("history without a number", "tasks.task.history.list", {}, 400, _error("100")),
     ("history of words", "tasks.task.history.list", {"taskId": "x"}, 400, _error("0", "wrong task id")),
     ("time on nothing", "task.elapseditem.add", {"TASKID": 999, "ARFIELDS": {"SECONDS": 5}}, 400, _error("ERROR_CORE", "#1;")),
+    ("a comment on nothing", "task.commentitem.add", {"TASKID": 999, "FIELDS": {"POST_MESSAGE": "а"}}, 400, _error("ERROR_CORE", "#256;")),
+    ("a comment without words", "task.commentitem.add", {"TASKID": 8017, "FIELDS": {}}, 400, _error("ERROR_CORE", "#256;")),
     ("no time", "task.elapseditem.add", {"TASKID": 8017, "ARFIELDS": {"COMMENT_TEXT": "а"}}, 400, _error("ERROR_CORE", "#256;")),
 ]  # fmt: skip
 
@@ -128,6 +130,17 @@ async def test_a_colleagues_calendar_cannot_be_edited() -> None:
     async with in_process() as portal:
         answer = (await portal.send("calendar.section.get", {"type": "user", "ownerId": 7}, "/rest/8/sandbox/")).json()
         assert answer["result"][0]["PERM"].items() >= {"view_title": True, "view_full": False, "edit": False}.items()
+
+
+async def test_a_comment_on_a_task_is_listed_and_goes_with_it() -> None:
+    """As the tasks module did it before 25.700.0."""
+    async with in_process() as portal:
+        number = await portal.result("task.commentitem.add", {"TASKID": 8017, "FIELDS": {"POST_MESSAGE": "Созвонились"}})
+        (comment,) = await portal.result("task.commentitem.getlist", {"TASKID": 8017})
+        assert (comment["ID"], comment["POST_MESSAGE"]) == (str(number), "Созвонились")
+        assert (await portal.result("tasks.task.get", {"taskId": 8017}))["task"]["commentsCount"] == "1"
+        await portal.result("tasks.task.delete", {"taskId": 8017})
+        assert await portal.result("task.commentitem.getlist", {"TASKID": 8017}) == []
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,14 @@ def _strip_marks(value: object) -> object:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Whole:
+    """The record that a part, such as a comment or a product row, belongs to, and whether the requester may touch that record."""
+
+    target: Target
+    is_visible: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """The data read before a call is checked, so that the check itself reads nothing.
 
@@ -139,6 +147,8 @@ class Facts:
     """The number of changes begun for the requester within the last 24 hours."""
     first_sums: Mapping[Target, FirstSums] = field(default_factory=dict)
     """The sums of each record before this program first changed them within the last day."""
+    wholes: Mapping[Target, Whole] = field(default_factory=dict)
+    """For each part that a call of owner `part` changes, the record it belongs to; a part whose record is not known is missing."""
 
 
 @dataclass(frozen=True, kw_only=True)

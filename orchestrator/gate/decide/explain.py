@@ -13,7 +13,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict, Whole
 from orchestrator.gate.call.policy import LoadedPolicy
 from orchestrator.gate.call.policy_format import Rule, format_location
 from orchestrator.gate.call.reasons import SENTENCES, format_english
@@ -201,4 +201,5 @@ def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before:
             entity = catalogue.entities.get(target[0])
             owner = {entity.owner_field: str(actor.bitrix_user_id or _NUMBER)} if entity is not None else {}
             records[target] = {**owner, **sums}
-    return Facts(records=records)
+    wholes = {part: Whole(target=part, is_visible=True) for leaf in call.leaves if leaf.spec.owner == "part" for part in leaf.targets}
+    return Facts(records=records, wholes=wholes)

@@ -23,6 +23,7 @@ from orchestrator.gate.call.ports import Ledger, People, Records
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from orchestrator.gate.call.targets import find_row_owner
 from orchestrator.gate.decide import evaluate_rules, field_checks, value_kinds
+from orchestrator.gate.decide.part_owners import load_wholes
 from orchestrator.gate.normalize.sums import CURRENCY
 from state.clock import parse_iso
 from state.stored import JsonObject
@@ -40,6 +41,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     facts = Facts(
         records=records,
         first_stages=await _load_first_stages(call, deps.records),
+        wholes=await load_wholes(call, records, actor, deps),
         field_lists=await field_checks.load_field_lists(call, deps.records.reference),
         by_webhook=deps.is_by_webhook(call),
     )

@@ -120,7 +120,7 @@ def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Ite
             yield refuse("gate-unscoped", method=call.method)
         case "self":
             yield from _check_self(call, actor)
-        case "record":
+        case "record" | "part":
             yield from _check_owner(call, actor=actor, facts=facts, mode=mode)
         case "filter" | "reference":
             return
@@ -139,7 +139,20 @@ def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Itera
     if (not call.targets or call.unknown_target) and not call.target_created:
         written = next((path for path in call.spec.target if get_at_path(call.params, path) is not None), "")
         yield refuse("gate-target-unclear", param=written or " / ".join(call.spec.target))
-    yield from _check_rights(call, call.targets, actor=actor, facts=facts, mode=mode)
+    if call.spec.owner == "part":
+        yield from _check_wholes(call, facts=facts, mode=mode)
+    else:
+        yield from _check_rights(call, call.targets, actor=actor, facts=facts, mode=mode)
+
+
+def _check_wholes(call: Call, *, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    """Yield a refusal for each changed part, such as a comment, of a record that the actor may not touch or that is not known."""
+    for part in call.targets:
+        whole = facts.wholes.get(part)
+        if whole is None and mode != "shadow":  # shadow reads nothing, and runs nothing either
+            yield refuse("gate-unscoped", method=call.method)
+        elif whole is not None and not whole.is_visible:
+            yield refuse("gate-not-yours", entity=whole.target[0], id=whole.target[1])
 
 
 def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:

@@ -16,7 +16,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.duplicates import add_doubts, find_open_card
 from orchestrator.gate.approve.revalidate import refuse_unchanged
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict, Whole
 from orchestrator.gate.call.permissions import find_needed_records, find_visible_users
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import SENTENCES, format_english
@@ -219,8 +219,10 @@ def _build_facts(case: _Case) -> Facts:
                 before[_format_target(target)] if _format_target(target) in before else _build_own_record(leaf, target, case.actor)
             )
     denied = case.plan.state.denied.get(get_essence(call))
+    wholes = {part: Whole(target=part, is_visible=True) for leaf in call.leaves if leaf.spec.owner == "part" for part in leaf.targets}
     return Facts(
         records=records,
+        wholes=wholes,
         by_webhook=case.rules.by_webhook and call.kind == "bitrix",
         denied_at=denied.at if denied else "",
         denied_by=denied.by if denied else "",
@@ -334,7 +336,7 @@ def _build_worst_facts(case: _Case) -> Facts:
         target: record if record is None or fields.has_field(record, "OPPORTUNITY", target[0]) else {**record, "OPPORTUNITY": str(above)}
         for target, record in facts.records.items()
     }
-    return Facts(records=records, by_webhook=facts.by_webhook, denied_at=facts.denied_at, denied_by=facts.denied_by)
+    return Facts(records=records, wholes=facts.wholes, by_webhook=facts.by_webhook, denied_at=facts.denied_at, denied_by=facts.denied_by)
 
 
 def _build_worst_effect(case: _Case) -> Effect:

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: the history of a task and the time spent on it."""
+"""Sandbox portal, methods: the history of a task, the time spent on it, and its comments (as before tasks 25.700.0, without task chats)."""
 
 from __future__ import annotations
 
@@ -114,8 +114,34 @@ def _elapsed_list(call: Call) -> query.Page:
     return query.page(rows, query.start_of(call.folded()))
 
 
+def _comment_add(call: Call) -> int:
+    task, fields = to_int(_of_task(call, 0, "TASKID", "taskId")), _of_task(call, 1, "FIELDS", "fields")
+    text = str(fields.get("POST_MESSAGE") or "") if isinstance(fields, dict) else ""
+    row = call.store.get("task", task)
+    if row is None or not text.strip():
+        raise PortalError(400, "ERROR_CORE", "TASKS_ERROR_EXCEPTION_#256; Неверные аргументы<br>")
+    call.store.put("task", row | {"COMMENTS_COUNT": to_int(row["COMMENTS_COUNT"]) + 1})
+    return call.store.add("task_comment", {"TASK_ID": task, "POST_MESSAGE": text, "AUTHOR_ID": call.user_id, "POST_DATE": call.stamp})
+
+
+def _comment_list(call: Call) -> list[Row]:
+    task = to_int(_of_task(call, 0, "TASKID", "taskId"))
+    rows = (row for row in call.store.walk("task_comment") if row["TASK_ID"] == task)
+    return [
+        {
+            "ID": str(row["ID"]),
+            "AUTHOR_ID": str(row["AUTHOR_ID"]),
+            "POST_MESSAGE": row["POST_MESSAGE"],
+            "POST_DATE": show_moment(row["POST_DATE"]),
+        }
+        for row in rows
+    ]
+
+
 METHODS: dict[str, Callable[[Call], Any]] = {
     "tasks.task.history.list": _history,
     "task.elapseditem.add": _elapsed_add,
     "task.elapseditem.getlist": _elapsed_list,
+    "task.commentitem.add": _comment_add,
+    "task.commentitem.getlist": _comment_list,
 }

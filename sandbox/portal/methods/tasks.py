@@ -126,7 +126,7 @@ def save(call: Call, row: Row, values: Row) -> Row:
 def remove(call: Call, row: Row) -> None:
     """Delete a task with its checklist, history and time records, and raise its portal event."""
     call.store.remove_where("checklist", lambda item: item["TASK_ID"] == row["ID"])
-    for kind in ("task_history", "elapsed"):
+    for kind in ("task_history", "elapsed", "task_comment"):
         call.store.remove_where(kind, lambda item: item["TASK_ID"] == row["ID"])
     call.store.remove("task", row["ID"])
     _tell(call, "ONTASKDELETE", row["ID"], None)

@@ -138,7 +138,7 @@ TABLE = """
 в 11 сделках до завтра                  2026-11-27 18:00~
 завтра в 12 ночи                        which_hour
 ночью                                   which_hour
-завтра в половине первого               which_hour
+завтра в половине первого               2026-11-27 12:30
 31 февраля                              impossible
 29 февраля                              impossible
 31 числа                                impossible
@@ -181,7 +181,7 @@ December 25th, 2026 at 10:15            2026-12-25 10:15
 12/25/2026                              2026-12-25 18:00~
 noon tomorrow                           2026-11-27 12:00
 every Friday                            repeats
-half past five tomorrow                 which_hour
+half past five tomorrow                 2026-11-27 17:30 | 2026-11-27 05:30
 """.strip().splitlines()
 
 

@@ -9,7 +9,7 @@ import pytest
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import Command, build_cmd
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict, Whole
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
 from orchestrator.gate.normalize.normalize import normalize
@@ -47,7 +47,9 @@ def sample(row: Method, record: int = 481) -> dict[str, Any]:
 def _facts(call: Call, owner: int) -> Facts:
     """Every record that the call names is there, and belongs to `owner`."""
     owned = {entity.owner_field: str(owner) for entity in call.entities.values()}
-    return Facts(records={target: {"ID": "481", **owned} for target in (*call.targets, *call.ties)}, first_stages=FIRST)
+    records = {target: {"ID": "481", **owned} for target in (*call.targets, *call.ties)}
+    wholes = {target: Whole(target=("deal", 481), is_visible=owner == 7) for target in call.targets}
+    return Facts(records=records, wholes=wholes, first_stages=FIRST)
 
 
 @cache
@@ -132,7 +134,7 @@ def test_who_sees_own_records_meets_nobody_elses(family: str) -> None:
         match row.owner:
             case "unscoped":
                 assert said(mine) == ["gate-unscoped"], where
-            case "record":
+            case "record" | "part":
                 assert not isinstance(mine, Refuse), where
                 assert said(foreign) == ["gate-not-yours"], (row.name, how)
             case "filter":

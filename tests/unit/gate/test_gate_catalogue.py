@@ -175,7 +175,10 @@ def _check_owner(method: Method) -> None:
     assert method.target_entity.startswith("@") or not method.target_entity or _known_kind(method.target_entity)
     assert not method.responsible or not method.reads_only
     if not method.reads_only and method.target:
-        assert method.owner in {"record", "unscoped", "self"}
+        assert method.owner in {"record", "part", "unscoped", "self"}
+    if method.owner == "part":
+        assert method.target
+        assert catalogue().entities[method.target_entity or method.entity].part_of is not None
     if method.target and not method.target_entity and method.owner == "record":
         assert _known_kind(method.entity)
 

@@ -113,6 +113,7 @@ def told(*words: str) -> dict[str, Any]:
         ("--method crm.lead.add --person tg:1006", "refused", 0, {"mine.yaml:2: refuse_methods"}),
         ("--method crm.deal.delete", "refused", 0, {"policy.yaml:5: open_methods"}),
         ("--method crm.deal.get", "run at once", 0, {"built in"}),
+        ("--method crm.timeline.comment.update --field COMMENT", "asked", 1, {"catalogue: crm.timeline.comment.update: asks"}),
         ("--method crm.deal.update --field TITLE --mode canary", "refused", 0, {"mode"}),
         ("--method crm.deal.update --field TITLE --mode shadow", "planned", 0, {"mode"}),
     ],
