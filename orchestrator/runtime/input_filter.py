@@ -24,8 +24,9 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
     """Return an input that holds the message `row` as the answer to a question of the bot; None if the message is no such answer.
 
     The message is a new value for a field of a card if it replies to the very message that asked for the value, while the card waits, and
-    is not clearly a request. A bare number stays a value when the card no longer waits, so that the person reads why it came too late. It is the reason for a denial if it is the next message of the lead (head of sales) in the chat in which they
-    were asked. Raises StoreError.
+    is not clearly a request. A bare number stays a value when the card no longer waits, so that the person reads why it came too late. The
+    message is the reason for a denial if it is the next message of the lead (head of sales) in the chat in which they were asked. Raises
+    StoreError.
     """
     said = parse_input(row)
     if not isinstance(said, TextMessage) or said.origin != "typed" or not said.text or said.pieces is not None:
