@@ -172,9 +172,9 @@ class TelegramDoor:
         await self._intake.take(raw)
 
     async def _accept(self, update: Update) -> None:
-        """Store the inbox rows of `update`, and send the answers that do not wait for the orchestrator (to clicks and to strangers).
+        """Store the inbox row of `update`, and answer a click that does not wait for the orchestrator.
 
-        The answers are sent in the background, so this does not wait for Telegram. Raises StoreError if the update is not stored.
+        The answer is sent in the background, so this does not wait for Telegram. Raises StoreError if the update is not stored.
         """
         await self.delivery.chats.observe_update(update)
         update = self.delivery.chats.restore_origin_chat(update)
@@ -185,14 +185,11 @@ class TelegramDoor:
         if routed.callback_id and (not routed.rows or routed.rows[0].kind != CardDecision.KIND):
             text = self._people.build_translator(routed.session).translate_notice(routed.toast) if routed.toast else None
             self.delivery.reply_to_click(routed.callback_id, text)
-        if routed.say is not None and routed.session:
-            await self.delivery.report_trouble(routed.session, routed.say)
 
     async def _parse_update(self, update: Update) -> ParsedUpdate:
         me, now = await self.bot.me(), self._clock.now()
         routed = parse_update(update, self._people.access, me, await self._find_open_cards(update), now)
-        rows, said = self._people.throttle_strangers(routed.rows, routed.say, now)
-        return self._refuse_stale_click(update, replace(routed, rows=rows, say=said))
+        return self._refuse_stale_click(update, replace(routed, rows=self._people.throttle_strangers(routed.rows, now)))
 
     def _refuse_stale_click(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
         """Return `routed`, or a short answer in its place if the update is a click on a button that no longer works.

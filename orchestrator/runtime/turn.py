@@ -20,7 +20,13 @@ from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
-from orchestrator.replies.code_notes import add_forward_buttons, add_made_lines, add_own_only_notices, add_repeat_notice
+from orchestrator.replies.code_notes import (
+    add_attachment_notice,
+    add_forward_buttons,
+    add_made_lines,
+    add_own_only_notices,
+    add_repeat_notice,
+)
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -104,7 +110,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     )
     engine = said.engine if isinstance(said, TextMessage) else DEFAULT_ENGINE
     end = await _run_engine(tools.engines[engine], context, tools, session)
-    end = replace(end, reply=add_forward_buttons(end.reply, turn))
+    end = replace(end, reply=add_attachment_notice(add_forward_buttons(end.reply, turn), turn))
     deps = tools.gate.deps
     end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps.names))
     end = replace(end, reply=add_repeat_notice(end.reply, context))
@@ -160,7 +166,7 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
         return TurnInput(turn_id=row.id, text=question.text, origin=said.origin or "typed", answers=said.answers, choice=choice)
     said = said if isinstance(said, TextMessage) else TextMessage()
     own, quoted = _separate_foreign_text(said, row, session)
-    return TurnInput(turn_id=row.id, text=own, quoted=quoted, origin=said.origin or "typed", ref=said.message_id)
+    return TurnInput(turn_id=row.id, text=own, quoted=quoted, origin=said.origin or "typed", ref=said.message_id, attached=said.attached)
 
 
 def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:
