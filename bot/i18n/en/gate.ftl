@@ -65,7 +65,10 @@ gate-mode = { $mode ->
 gate-handler = { $host } is not on the list of allowed addresses, so no events go there
 gate-needs-application = Subscribing to events works only for a Bitrix24 application, and I am connected by a webhook. To let me tell you of changes of your deals, an administrator makes an outgoing webhook in the portal and puts its token into the settings of the bot: docs/events.md says how
 gate-needs-application-other = { $method } works only for a Bitrix24 application, and I am connected by a webhook
-gate-not-found = There is no record No. { $id }: it never was, or it was deleted
+gate-not-found = { $entity ->
+    [user] There is no employee No. { $id }
+   *[other] There is no record No. { $id }: it never was, or it was deleted
+}
 gate-not-yours = Record No. { $id } belongs to a colleague, and you have no access to it
 gate-unscoped = Only those who see all records may do this
 gate-unread = Record No. { $id } could not be read, so nothing was touched
