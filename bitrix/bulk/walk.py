@@ -1,8 +1,8 @@
 """Reads a list in ranges of ids, in batches and without offsets, so that every row comes once and in order. Only for reads.
 
 The first batch reads pages from the lowest id upwards, and the one page with the highest ids. The ids in between are divided into windows
-(ranges of ids), and several windows are read at once. In a batch, each page begins behind the last id of the page before it. It is not
-documented what happens behind a page with fewer than 50 rows, so nothing behind such a page is used, and every id is checked.
+(ranges of ids), and several windows are read at once. In a batch, each page begins after the last id of the page before it. Bitrix24 does
+not document what the pages after one with fewer than 50 rows hold, so those pages of the batch are not used, and every id is checked.
 """
 
 import asyncio

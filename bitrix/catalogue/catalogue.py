@@ -22,6 +22,9 @@ Owner = Literal["record", "filter", "self", "reference", "unscoped"]
 `reference` is data everybody may see (stages, users, fields); `unscoped` cannot be checked, so only people with `sees: all` in the access
 file may use it."""
 
+ListKind = Literal["products", "contacts", "companies", "people"]
+"""What stands in a list that belongs to a record: product rows, linked contacts or companies, guests of a calendar event."""
+
 
 class Method(BaseModel):
     """The description of one method of the portal.
@@ -54,6 +57,12 @@ class Method(BaseModel):
     """Whether the created record gets ORIGINATOR_ID and ORIGIN_ID, by which it can be found if the portal's answer was lost."""
     before: str = ""
     """The read method that returns the record as it is before the change: "crm.deal.get"."""
+    replaces: dict[str, ListKind] = Field(default_factory=dict)
+    """The record's list that the call replaces as a whole: the parameter that holds the new list, and what the list holds.
+
+    `before` reads the list. A call without the parameter empties the list, as crm.deal.contact.items.delete does."""
+    changes_one: Literal["", "add", "remove"] = ""
+    """With `replaces`: the call adds one element (its fields) to the list or removes one, and keeps the others."""
     undo: str = ""
     """The method that undoes this one; "" if there is none."""
     leads_to: tuple[str, ...] = ()

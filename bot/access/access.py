@@ -275,9 +275,9 @@ class Access:
         return {f"tg:{number}": person for number, person in self._merge_people().items()}
 
     def _merge_people(self) -> dict[int, Person]:
-        """Return Telegram id → person for the people of the file and those who joined, including dismissed ones.
+        """Return Telegram id → person for the people in the access file and those who joined with an invitation, including dismissed ones.
 
-        A person who is in both is taken from the file.
+        A person who is in both is taken from the access file.
         """
         return _mark_namesakes({**_build_joined_people(self._registry.people), **self._file_people}, self._file_people)
 

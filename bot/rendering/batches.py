@@ -40,7 +40,10 @@ def list_commands(view: CardView, tr: Translator) -> list[Spans]:
 
 
 def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
-    """Return one line per command of a batch, those that a person should see first at the top; a read says by which key others use it."""
+    """Return one line per command of a batch, the critical ones first.
+
+    The line of a reading command ends with its key, because later commands name their record by that key.
+    """
     rows = []
     for number, item in enumerate(sorted(items, key=lambda item: not item.is_critical), start=1):
         changes = "; ".join(format_change(line, named=True) for line in item.lines)

@@ -10,7 +10,7 @@ from orchestrator.domain.card_view import CARD_ROOM, Preview, PreviewLine, Previ
 from orchestrator.gate.call.escape_text import mark_cut
 from orchestrator.language.text import Locale
 
-_LONGEST_VALUES: Final = (1200, 600, 300, 150, 60)
+_LONGEST_VALUES: Final = (2400, 1200, 600, 300, 150, 60)
 """Lengths in characters to which values are cut, tried in this order until the changes fit."""
 
 

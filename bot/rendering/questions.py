@@ -3,12 +3,18 @@
 Texts of customers and of the portal are shown as they are, never read as Markdown or HTML.
 """
 
+from typing import Final
+
 from bot.i18n.translate import Translator
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import CallLine, EditBody, WaitingBody
 from state.stored import JsonObject
+
+_CHOSEN: Final = frozenset({"flag", "stage", "category", "user", "choice"})
+"""The kinds of values that are chosen by name: their buttons say enough, and need no list above them."""
+_SHORT: Final = 30
 
 
 def render_edit(body: JsonObject, tr: Translator) -> Spans:
@@ -25,8 +31,10 @@ def render_edit(body: JsonObject, tr: Translator) -> Spans:
 def _render_value_question(edit: EditBody, tr: Translator) -> Spans:
     objection = build_spans("⚠️ ", tr.translate_notice(edit.objection)) if edit.objection else ()
     asked = build_spans(format_bold(tr.translate("edit-new-value", field=edit.name)), "\n", tr.translate("edit-now", value=edit.value))
-    options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(edit.options, start=1)], "\n")
-    how = build_spans(Span(tr.translate("edit-how-options" if options else "edit-how", kind=edit.field_kind), "italic"))
+    listed = () if all(len(label) <= _SHORT for label in edit.options) and edit.field_kind in _CHOSEN else edit.options
+    options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(listed, start=1)], "\n")
+    code = "edit-how-options" if edit.options else "edit-how-again" if edit.objection else "edit-how"
+    how = build_spans(Span(tr.translate(code, kind=edit.field_kind), "italic"))
     return join_blocks([objection, asked, options, how], "\n\n")
 
 

@@ -249,7 +249,10 @@ class Lookup:
                 assert_never(found)
 
     async def _find_category(self, entity: str, params: JsonObject) -> int | None:
-        """Return the id of the funnel in a call's parameters, or of the record that the call is about; None means the default funnel."""
+        """Return the id of the funnel that a call concerns; None means the default funnel.
+
+        It is the funnel named in the call's parameters. If they name none, it is the funnel of the record that the call is about.
+        """
         if entity == "lead":
             return None
         for place in ("fields", "filter"):
@@ -327,7 +330,7 @@ class Lookup:
         return method is None or not method.reads_only
 
     async def _find_departments(self, words: str) -> frozenset[int] | None:
-        """Return the ids of the departments that the words name; None if they name none, for example «Казани» in «Анна из Казани»."""
+        """Return the ids of the departments that `words` name (such as «Казани» in «Анна из Казани»); None if they name no department."""
         try:
             departments = await self._reference.load_departments()
         except BitrixError:  # departments need a permission of their own: without it the words count as part of the name
@@ -347,7 +350,10 @@ def _number_named(items: Sequence[NamedT]) -> list[ranking.Candidate[NamedT]]:
 
 
 def _build_guess(code: str, words: str, options: tuple[Option, ...]) -> Ambiguous:
-    """Return the question whether the person meant one of `options`, whose names are only similar to `words`."""
+    """Return the question whether the person meant one of `options`, whose names are only similar to `words`.
+
+    `code` is the code of the question's message, such as "nearest-user".
+    """
     return Ambiguous(ask=Notice(code=code, args={"name": words}), options=options, is_guess=True)
 
 

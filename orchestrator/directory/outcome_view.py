@@ -114,10 +114,10 @@ async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor
 
 
 def _select_fields(row: JsonObject, asked: frozenset[str]) -> tuple[dict[str, object], list[str], bool]:
-    """Return the part of a record that the model sees: its fields, the names and contact data in them, and whether one field is prose.
+    """Return three values: the fields of a record that the model sees, the names and contact data in them, and whether they contain prose.
 
-    `asked` holds the field names, in capitals, that the call asked for. Prose is included only for these. Numbers, dates, codes, labels,
-    phones and e-mails are always included.
+    Prose is free text such as a comment; it is included only from the fields in `asked` (names in capitals), for which the call asked by
+    name. Numbers, dates, codes, labels, phones and e-mails are always included.
     """
     fields: dict[str, object] = {}
     labels: list[str] = []

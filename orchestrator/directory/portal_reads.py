@@ -19,6 +19,8 @@ from state.clock import Clock
 from state.stored import JsonObject
 
 _CHUNK = 50
+_LONGEST_LIST = 500
+"""How many elements a list may have that is read as a whole, such as the product rows of a deal."""
 Target = tuple[str, int]
 RecordOrError = JsonObject | BitrixError | None
 """A record, None if it does not exist, or the error that prevented reading it."""
@@ -49,8 +51,9 @@ class PortalReader:
     async def load_each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
         """Return for each record in `targets` its data, None if it does not exist, or the error that prevented reading it.
 
-        After an error the record is read once more, on its own. Raises BitrixError if a request could not be sent, if the second read got
-        no answer, or if the portal refused with a status other than 400 and 404 or for lack of access.
+        The records are read together, fifty at a time; one whose read failed is read once more, on its own. A refusal that concerns only
+        this record is returned as its error. Any other failure of the second read raises BitrixError: a missing answer, or a refusal for
+        lack of access or because of the method. So does a request that could not be sent.
         """
         wanted = list(dict.fromkeys(targets))
         found: dict[Target, RecordOrError] = {}
@@ -112,6 +115,37 @@ class PortalReader:
     async def load_rows(self, method: str, params: JsonObject, *, limit: int = 500) -> list[JsonObject]:
         """Return the rows that the list method `method` gives for `params`, at most `limit`."""
         return (await read_first_rows(self.client, method, params, max_rows=limit)).rows
+
+    async def load_lists(self, reads: Sequence[tuple[str, JsonObject]]) -> list[list[object]]:
+        """Return the whole list that each of `reads` (method, params) names, in their order.
+
+        Raises BitrixError if one of them cannot be read, or is too long to be read as a whole.
+        """
+        found: list[list[object]] = []
+        for start in range(0, len(reads), _CHUNK):
+            found += await self._load_chunk(reads[start : start + _CHUNK])
+        return found
+
+    async def _load_chunk(self, reads: Sequence[tuple[str, JsonObject]]) -> list[list[object]]:
+        if len(reads) == 1:
+            return [await self._load_whole_list(*reads[0])]
+        commands = [Command(key=f"l{number}", method=method, params=dict(params)) for number, (method, params) in enumerate(reads)]
+        answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
+        found: list[list[object]] = []
+        for read, outcome in zip(reads, read_answer(commands, answer), strict=True):
+            if outcome.status == "error":
+                raise Refused(outcome.error, outcome.description, 400)
+            if outcome.status != "success":
+                raise OutcomeUnknown(f"{read[0]} is not in the answer")
+            found.append(to_storable(extract_rows(outcome.result)) if outcome.next is None else await self._load_whole_list(*read))
+        return found
+
+    async def _load_whole_list(self, method: str, params: JsonObject) -> list[object]:
+        read = await read_first_rows(self.client, method, params, max_rows=_LONGEST_LIST)
+        if not read.complete:
+            msg = f"{method} has more than {_LONGEST_LIST} rows"
+            raise OutcomeUnknown(msg)
+        return list(to_storable(read.rows))
 
     async def find_own_user(self) -> int:
         """Return the id of the employee in whose name the portal is called; 0 if the portal does not say."""

@@ -50,13 +50,16 @@ class Reference:
         self._patience = ReadTimeouts(clock)
 
     async def load_users(self, *, fresh: bool = False, has: Contains[Mapping[int, User]] | None = None) -> Mapping[int, User]:
-        """Return the first 5,000 employees by id, including those who have left the company."""
+        """Return the first 5,000 employees by id, including those who have left the company.
+
+        The cache is not used if `fresh` is set; the list is read again if `has` returns False for the cached one.
+        """
         return await self._get(("users",), partial(reads.read_users, self._client), fresh=fresh, has=has)
 
     async def find_user(self, user_id: int, *, fresh: bool = False) -> User | None:
         """Return one employee; None for an unknown id.
 
-        An employee who is not in the cached list is read from the portal separately.
+        An employee who is not in the cached list, or any employee if `fresh` is set, is read from the portal separately.
         """
         read = partial(reads.read_user, self._client, user_id)
         if not fresh and (row := (await self.load_users()).get(user_id)) is not None:
@@ -75,12 +78,18 @@ class Reference:
     async def load_categories(
         self, entity: str = "deal", *, fresh: bool = False, has: Contains[Sequence[Category]] | None = None
     ) -> Sequence[Category]:
-        """Return the funnels of deals ("deal") or of a smart process ("item:177")."""
+        """Return the funnels of deals ("deal") or of a smart process ("item:177").
+
+        The cache is not used if `fresh` is set; the list is read again if `has` returns False for the cached one.
+        """
         kind = to_own_kind(entity)
         return await self._get(("categories", kind), partial(reads.read_categories, self._client, kind), fresh=fresh, has=has)
 
     async def find_default_category(self, entity: str, *, fresh: bool = False) -> int:
-        """Return the id of the funnel that a new record of this kind is put into; 0 for deals."""
+        """Return the id of the funnel that a new record of this kind is put into; 0 for deals.
+
+        The funnels come from the cache, unless `fresh` is set.
+        """
         if not has_funnels(entity):
             return 0
         found = await self.load_categories(entity, fresh=fresh)
@@ -91,7 +100,8 @@ class Reference:
     ) -> Sequence[Stage]:
         """Return the stages of the funnel `category` in order; empty for kinds of records without stages.
 
-        Without `category` these are the stages of the default funnel.
+        Without `category` these are the stages of the default funnel. The cache is not used if `fresh` is set; the list is read again if
+        `has` returns False for the cached one.
         """
         if category is None or (category == 0 and has_funnels(entity)):
             category = await self.find_default_category(entity, fresh=fresh)
@@ -99,7 +109,7 @@ class Reference:
         return await self.load_status_entries(book, fresh=fresh, has=has) if book else ()
 
     async def find_stage(self, entity: str, stage_id: str, category: int | None = None, *, fresh: bool = False) -> Stage | None:
-        """Return the stage with this id; None if there is none.
+        """Return the stage with this id; None if there is none. The stages come from the cache, unless `fresh` is set.
 
         If the stage id contains a funnel (1 in "C1:NEW", 10 in "DT177_10:NEW"), that funnel is used in place of `category`.
         """
@@ -109,7 +119,10 @@ class Reference:
         return next((stage for stage in stages if stage.id == stage_id), None)
 
     async def load_status_entries(self, book: str, *, fresh: bool = False, has: Contains[Sequence[Stage]] | None = None) -> Sequence[Stage]:
-        """Return the entries of the CRM status list `book`, such as SOURCE, DEAL_TYPE or DEAL_STAGE_1."""
+        """Return the entries of the CRM status list `book`, such as SOURCE, DEAL_TYPE or DEAL_STAGE_1.
+
+        The cache is not used if `fresh` is set; the list is read again if `has` returns False for the cached one.
+        """
         return await self._get(("stages", book), partial(reads.read_stages, self._client, book), fresh=fresh, has=has)
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
@@ -136,11 +149,15 @@ class Reference:
         """Return the fields of a kind of record by code; empty for kinds without a list of fields.
 
         The codes of "deal" are spelled as in the methods crm.deal.* (STAGE_ID), those of "item:2" (deals, too) as in crm.item.* (stageId).
+        The cache is not used if `fresh` is set; the fields are read again if `has` returns False for the cached ones.
         """
         return await self._get(("fields", entity), partial(reads.read_fields, self._client, entity), fresh=fresh, has=has)
 
     async def load_types(self, *, fresh: bool = False, has: Contains[Mapping[int, SmartType]] | None = None) -> Mapping[int, SmartType]:
-        """Return the smart processes by their number, the portal's entityTypeId (177 in "item:177")."""
+        """Return the smart processes by their number, the portal's entityTypeId (177 in "item:177").
+
+        The cache is not used if `fresh` is set; the list is read again if `has` returns False for the cached one.
+        """
         return await self._get(("types",), partial(reads.read_types, self._client), fresh=fresh, has=has)
 
     async def load_portal_zone(self) -> str:

@@ -121,7 +121,8 @@ class ReadCache:
     async def _read_or_keep(self, entry: _Entry, read: Read[object], life: timedelta) -> None:
         """Read the value; if the read fails, keep the old value, or raise the error if there is none.
 
-        After a refusal by the portal nothing is read again within `life`, after another error not within a short pause.
+        A failed read is not repeated at once: if the portal refused it, not within `life`, and after any other failure not within 5 seconds
+        (30 seconds if there is an old value).
         """
         if self._is_resting(entry, life):
             if not entry.known and entry.failure is not None:
@@ -170,7 +171,8 @@ class ReadTimeouts:
     def wrap(self, key: tuple[str, ...], read: Callable[[], Awaitable[R]]) -> Callable[[], Awaitable[R]]:
         """Return a function that calls `read` with a timeout, and raises ReadTimedOut when the time is over.
 
-        After a timeout, it raises ReadTimedOut at once, without reading, until the pause for this kind of data is over.
+        After a timeout, the function raises ReadTimedOut at once, without reading, until the pause for this kind of data is over. The kind
+        follows from `key`, the key of the data in the cache.
         """
         # Fifty funnels or employees of one batch must not time out one after the other.
         method = (key[0], key[1].partition(":")[0]) if key[0] == "fields" else key[:1]

@@ -27,8 +27,8 @@ _BY_ID: Final = {"sort": "ID", "order": "ASC"}
 async def read_users(client: PortalCaller) -> Mapping[int, User]:
     """Return the first 5,000 employees by id, including those who have left the company; normally three requests.
 
-    The portal gives the list in pages by offset. If an employee disappears from it between two pages, another one is skipped, so the list
-    is then read again.
+    The portal gives the list in pages by offset. If an employee disappears from the list between two pages, all later ones move up and one
+    of them is missed; the list is then read again.
     """
     found: dict[int, User] = {}
     for _ in range(_MAX_PASSES):

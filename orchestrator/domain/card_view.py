@@ -136,7 +136,8 @@ class CardView:
     def from_card(cls, card: Card, *, stage: int = 1, home: str = "") -> Self:
         """Return the view of a stored card; raises pydantic's ValidationError if its preview, reasons or reports are malformed.
 
-        `stage` and `home` become the fields of the same names.
+        `stage` is 2 after the first of two taps, otherwise 1. `home` is the session of the card if the view is a copy for a lead (head of
+        sales), otherwise "".
         """
         return cls(
             card=card,

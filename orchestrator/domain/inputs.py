@@ -181,6 +181,9 @@ class FieldValue(Input, kind="edit_value"):
     ask: int
     text: str
     message_id: int = 0
+    quoted: str = ""
+    """Text of somebody else in the same message; it is kept in case the message turns out to be a request."""
+    at: int | None = None
 
 
 class DenialReason(Input, kind="reason"):
@@ -205,7 +208,11 @@ class PreferenceChange(Input, kind="preference"):
 
 
 class JoinRequest(Input, kind="join"):
-    """A person opened an invitation link to get access; `token_id` and `unlock` are derived from the link's secret token."""
+    """A person opened an invitation link to get access.
+
+    `token_id` identifies the link's secret token, and `unlock` is the key that decrypts the name of the invited person. Both are computed
+    from the token; the token cannot be computed from them.
+    """
 
     token_id: str
     unlock: str
@@ -243,8 +250,9 @@ class AccessFileChange(Input, kind="access_file"):
 class AccessEnd(Input, kind="access_lost"):
     """A person lost the access to the bot.
 
-    Operations staff order this with a row of kind "person_removed" (without `why`). After that, each session with a card of the person gets
-    a row of kind "access_lost".
+    Operations staff order this with a row of kind "person_removed", which has no `why`. After the access has ended, the person's own chat
+    and each session with an open card of the person get a row of kind "access_lost". Its `why` is "admin" (ordered by operations staff) or
+    "portal" (the portal no longer lists the person as a working employee).
     """
 
     person: str

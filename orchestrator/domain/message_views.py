@@ -119,7 +119,7 @@ class AgendaSection(View):
 class DailyBody(View):
     """A message of kind "daily": a person's agenda (the morning digest, or the answer to /today), or the evening summary for leads.
 
-    If a message of this day did not arrive, it is the notice that says so. A lead is a head of sales.
+    It may also be the notice that such a message did not arrive on this day. A lead is a head of sales.
     """
 
     what: str

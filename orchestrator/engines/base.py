@@ -81,7 +81,8 @@ class ModelText:
 class PlanStep(Stored):
     """One step of a plan (a call that the model proposes), in the form in which events and the session's state store it.
 
-    `prose` is True if the model wrote the step after it had read free text of other people. `slot` is "<turn>/<iteration>/<step>".
+    `prose` is True if the model wrote the step after it had read free text of other people. `slot` is the place of the step in the turn,
+    "<turn>/<iteration>/<step>".
     """
 
     slot: str = ""

@@ -87,7 +87,9 @@ class Gate:
     ) -> None:
         """Build the gate from its dependencies; those that are not given have harmless defaults.
 
-        `present` returns a person with their present rights, or None if the person has no access any more.
+        `ttl` is the time until a card expires. `present` returns a person with their present rights, or None if the person has no access
+        any more. `approvers` finds the people who may decide for others, `tally` counts each person's changes, and `switch` says whether
+        writes are frozen (stopped for everybody).
         """
         self._deps = GateDeps(
             catalogue=catalogue,
@@ -106,7 +108,7 @@ class Gate:
 
     @property
     def halt_on_block(self) -> bool:
-        """Whether a plan stops at its first step that waits for a decision or is refused."""
+        """Whether a plan (the steps that the model proposed together) stops at its first step that waits for a decision or is refused."""
         return self._deps.policy.halt_on_block
 
     @property
@@ -243,7 +245,10 @@ class Gate:
         return await run_approved.run_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-        """Run a call that was approved before a crash, if the approver still has access, in a mode that the approver may use now."""
+        """Run a call that was approved before a crash; refuse it if the approver has no access any more.
+
+        It runs in the safer of `mode` and the highest mode that the approver may use now.
+        """
         return await run_approved.resume_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
@@ -344,7 +349,7 @@ class Gate:
         )
 
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
-        """Read the facts that are needed to check a call.
+        """Read the facts (records, stages, counts of changes and other data) that are needed to check a call.
 
         In shadow mode, which makes no calls, no records are read for a call that only reads.
         """
@@ -354,6 +359,7 @@ class Gate:
         denied = case.ledger.state.denied.get(get_essence(call))
         return replace(
             found,
+            today=case.ledger.now.date(),
             written=written,
             first_sums=await find_first_sums(call, found, self._deps, case.ledger),
             denied_at=denied.at if denied else "",

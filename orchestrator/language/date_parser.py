@@ -126,7 +126,7 @@ def _build_moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wa
 
 
 def _build_when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
-    """Return the time `at` on `day` in the time zone of `here`.
+    """Return the time `at` on `day` in the time zone of `here`; `has_time` says whether the person named the hour.
 
     A time that does not exist, because the clocks go forward on that day, is moved forward by the skipped hour.
     """

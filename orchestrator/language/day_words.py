@@ -53,7 +53,10 @@ class DayPhrase:
 
 
 class UnclearPhrase(Exception):
-    """The error that a phrase names no clear day or hour; `date_parser.parse_when` catches it and returns its field `unclear`."""
+    """The error that a phrase names no clear day or hour.
+
+    `date_parser.parse_when` catches this error and returns the error's field `unclear`, a result of the type `Unclear`.
+    """
 
     def __init__(self, reason: WhenReason) -> None:
         super().__init__(reason)

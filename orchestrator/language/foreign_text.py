@@ -341,7 +341,10 @@ def _find_outer_closer(folded: str, start: int, end: int | None) -> int:
 
 
 def _is_foreign_quotation(before: str, inner: str) -> bool:
-    """Return whether the quotation `inner` holds a letter, an instruction or somebody's words, not a value for the person's order."""
+    """Return whether the quotation `inner` holds a letter, an instruction or somebody's words, not a value for the person's order.
+
+    `before` is the text before the quotation; it may announce somebody's words.
+    """
     if not _WORD.search(inner):
         return False
     if len(inner) > MAX_QUOTED_VALUE or "\n" in inner.strip() or _is_instruction(inner):
@@ -358,7 +361,7 @@ def _is_foreign_quotation(before: str, inner: str) -> bool:
 
 
 def _find_reported_words(folded: str, foreign: Sequence[_Span]) -> Iterator[_Span]:
-    """Yield the offsets of the text after «клиент пишет: …» or «Вот письмо. …», to the end; text in `foreign` announces nothing."""
+    """Yield the offsets of the text after «клиент пишет: …» or «Вот письмо. …», to the end; a colon in a span of `foreign` is ignored."""
     announced = _ANNOUNCEMENT.search(folded)
     if announced is not None:
         yield _Span(announced.end(), len(folded))

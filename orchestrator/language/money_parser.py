@@ -159,9 +159,10 @@ def _is_glued_on(text: str, end: int) -> bool:
 
 
 def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:
-    """Return the next part of a sum such as «1 млн 200 тыс» or «1 млн 200 000»; None if the sum ends at `end`.
+    """Return the part of a sum that follows at the offset `end`, such as «200 тыс» or «200 000» after «1 млн»; None if there is none.
 
-    A «200» without a multiplier or groups of digits is not read as part of the sum, since it may mean anything.
+    The part must be smaller than `least`, the multiplier of the part before it (1,000,000 for «1 млн»). A «200» without a multiplier or
+    groups of digits is not read as part of the sum, since it may mean anything.
     """
     if least == 1 or not text.startswith(" ", end):
         return None

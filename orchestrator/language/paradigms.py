@@ -16,7 +16,10 @@ _VOWELS: Final = _WORDS.read_text("letters", "vowels")
 
 
 class Paradigm(NamedTuple):
-    """One pattern of declension: the endings of the case forms, the dictionary form first, and in `finals` the letters before them."""
+    """One pattern of declension: the endings of the case forms, the dictionary form first.
+
+    `finals` are the texts with which a word's stem (the part before the ending) must end.
+    """
 
     finals: tuple[str, ...]
     endings: tuple[str, ...]
@@ -34,7 +37,10 @@ class Reading(NamedTuple):
 
 
 def _build_paradigm(endings: str, letters: str = "", syllables: str = "") -> Paradigm:
-    """Build a paradigm from a row of the word lists; its stem must end in one of `syllables` or, without these, in one of `letters`."""
+    """Build a paradigm from a row of the word lists: the endings, separated by spaces ("-" is an empty one), and what stands before them.
+
+    A word's stem (the part before the ending) must end in one of `syllables` or, without these, in one of `letters`.
+    """
     finals = syllables.split() or letters.format_map(_LETTERS)
     return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings.format_map(_PLURALS).split()))
 

@@ -175,9 +175,10 @@ def load_object(text: str | bytes) -> dict[str, object]:
 
 
 def _find_first_choice(choices: object) -> _Choice:
-    """Return the choice with index 0, or an empty one for an event without choices, such as the one that reports the token usage.
+    """Return the first of the alternative answers ("choices") in an event, which has the index 0.
 
-    Raises `ModelClientError` for malformed choices.
+    Return an empty one for an event without choices, such as the one that reports the token usage. Raises `ModelClientError` for malformed
+    choices.
     """
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
         raise ModelClientError("The model service sent choices that are no choices.")

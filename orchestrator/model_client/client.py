@@ -244,7 +244,7 @@ class ModelClient:
 
 
 def _is_shut(status: int) -> bool:
-    """Return whether this HTTP status means that the service refuses every request at present, and not only this one."""
+    """Return whether this HTTP status means that the service refuses every request at present, not only the one that got this answer."""
     return status in _SHUT or status >= _BROKEN
 
 

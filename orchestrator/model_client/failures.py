@@ -123,8 +123,8 @@ _LONGEST_PAUSE = 8.0
 def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> AsyncRetrying:
     """Return the policy by which a request is repeated after a `TryAgainError`.
 
-    It makes at most `attempts` attempts, and does not wait if that would take longer than `deadline` seconds in all. If all attempts fail,
-    the last error is raised.
+    It makes at most `attempts` attempts. It also gives up if the pause before the next attempt would end later than `deadline` seconds
+    after the first attempt began. When it gives up, the last error is raised.
     """
     return AsyncRetrying(
         sleep=sleep,

@@ -59,17 +59,23 @@ class BitrixPerformer:
         return _build_success(call, to_storable(answer.result), answer.total)
 
     def _discard_reference(self, call: Call) -> None:
-        """Drop cached reference data (stages, fields, people) that the call may have changed; the portal sends no event about it."""
+        """Drop cached reference data (stages, fields, people) that the call may have changed, since the portal reports no such change."""
         for leaf in call.leaves:
             if not _CHANGES_REFERENCE.isdisjoint(leaf.classes):
                 self._records.discard_for_call(leaf.method)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Read the portal to find out whether a call of unknown outcome happened. Raises BitrixError if the portal cannot be read."""
+        """Read the portal to find out whether a call of unknown outcome happened. Raises BitrixError if the portal cannot be read.
+
+        `before` contains the call's records as they were before the call.
+        """
         return await reconcile(call, before, self._client, self._records)
 
     async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
-        """Read the written records and return which fields do not have the values that were sent; raises no network errors."""
+        """Read the written records and return which fields do not have the values that were sent; raises no network errors.
+
+        `before` contains the records as they were before the call, `done` is the call's result.
+        """
         return await read_back(call, before, done, self._records)
 
     async def find_traces(self, call: Call, since: datetime) -> str:

@@ -33,7 +33,10 @@ def describe_error(error: BitrixError) -> ErrorText:
 
 
 def describe_command_error(code: str, text: str) -> ErrorText:
-    """Return the text of the error of one command of a batch; "" if both `code` and `text` are empty."""
+    """Return the text of the error that one command of a batch got; "" if both `code` and `text` are empty.
+
+    `code` and `text` are the error's code and its message, as the portal sent them.
+    """
     said = f"{code}: {text}" if code and text and code != text else code or text
     return ErrorText(text=trim_text(said, limit=MAX_TEXT), foreign=is_foreign(code, text))
 

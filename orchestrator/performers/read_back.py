@@ -43,8 +43,8 @@ class _RecordCheck:
 async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: Records) -> ReadBack:
     """Read the written records and return the names of the written fields that do not have the values sent (`unchanged`).
 
-    In a batch, a field's name is prefixed by the key of its command. If nothing can be read, `unchanged` is empty and `note` says why.
-    Raises no network errors.
+    `before` contains the records as they were before the call, `done` is the call's result. In a batch, a field's name is prefixed by the
+    key of its command. If nothing can be read, `unchanged` is empty and `note` says why. Raises no network errors.
     """
     looks = list(_list_checks(call, before, done))
     if not looks:
@@ -71,7 +71,8 @@ async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: R
 def _list_checks(call: Call, before: BeforeImage, done: Succeeded) -> Iterator[_RecordCheck]:
     """Yield the records to read again after the call.
 
-    A record that several commands of a batch wrote is left out, because only the last write is visible in it.
+    `before` contains the updated records as they were before the call; the call's result `done` names the new ones. A record that several
+    commands of a batch wrote is left out, because only the last write is visible in it.
     """
     won = {report.key for report in done.commands if report.status == "success"}
     found: list[_RecordCheck] = []

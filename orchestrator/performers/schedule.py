@@ -1,7 +1,7 @@
 """Performs effects of kind `schedule`: stores a reminder as an inbox row for the person's private chat.
 
-The worker of that chat then sets the timer. The row has a unique source, so that storing it again changes nothing, and so that one can
-always find out whether it was stored.
+The worker of that chat then sets the timer. The row's field `source` is the same each time this reminder is stored, and the inbox holds a
+`source` only once. So storing it again changes nothing, and one can always find out whether it was stored.
 """
 
 from datetime import timedelta

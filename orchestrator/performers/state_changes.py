@@ -37,7 +37,8 @@ def build_changes(call: Call, result: object) -> StateChanges:
 def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: JsonObject) -> StateChanges:
     """Return how the successful commands of a batch change `agent_state` (S004-72, A9).
 
-    `results` maps the keys of the commands to their results. If two or more commands succeeded, `done` is one summary of all of them.
+    `results` maps the keys of the commands to their results. If two or more commands succeeded, the field `done` of the returned changes (a
+    text that tells the model what was done) is one summary of all of them.
     """
     won = [report for report in reports if report.status == "success"]
     by_key = {command.key: command for command in call.commands}

@@ -163,10 +163,10 @@ def _list_heads(store: Store) -> list[tuple[str, int]]:
 
 
 def _find_requested_cards(store: Store, stream: str, after: int) -> tuple[dict[str, None], int]:
-    """Read one page of the stream and return (ids of the cards requested in it, sequence number of its last record).
+    """Read one page of the stream (the events of one session); return (ids of the cards requested in it, number of its last record).
 
-    The page begins after the sequence number `after`. The returned number is 0 if the page is empty. The ids are the keys of a dict, which
-    keeps them in the order of the records; its values are None.
+    The page begins after the record with the sequence number `after`. The returned number is 0 if the page is empty. The ids are the keys
+    of a dict, which keeps them in the order of the records; its values are None.
     """
     page = store.read_encrypted(stream, after, PAGE)
     texts = (data for _, kind, data in page if kind == "ConfirmationRequested")

@@ -68,10 +68,10 @@ class _EffectHistory:
 
 
 class EffectChecker:
-    """Checks the effects of one stream: the caller adds the stream's events in order, then lists the findings."""
+    """Checks the effects of one stream (the events of one session): the caller adds its events in order, then lists the findings."""
 
     def __init__(self, stream: str) -> None:
-        """Start the check of `stream` with no events added."""
+        """Start the check of the stream called `stream` with no events added."""
         self._stream = stream
         self._stories: dict[str, _EffectHistory] = {}
         self._modes: dict[str, str] = {}
@@ -140,7 +140,10 @@ class EffectChecker:
 
 
 def _move(said: EffectEvent, event: StoredEvent, story: _EffectHistory) -> None:
-    """Update the recorded history of an effect, above all its status, with the effect's next event."""
+    """Update `story`, the recorded history of an effect (above all its status), with the effect's next event.
+
+    `said` is `event` as an object of its class.
+    """
     status = _MOVES[type(said)][1]
     match said:
         case ConfirmationRequested():
@@ -165,7 +168,7 @@ def _move(said: EffectEvent, event: StoredEvent, story: _EffectHistory) -> None:
 
 
 def _is_apart(said: EffectEvent, stories: Mapping[str, _EffectHistory]) -> bool:
-    """Return whether the event belongs to no effect, so that it needs no check.
+    """Return whether the event is about no recorded effect, so that it needs no check; `stories` are the effects met so far, by id.
 
     There are two such events: the answer to a call that only reads, since such a call is not recorded as an effect, and the model's
     withdrawal of a card that never existed.

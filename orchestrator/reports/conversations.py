@@ -1,4 +1,7 @@
-"""Lists conversations, renders one for people, and follows new events, each once and in the order of its stream. Changes nothing."""
+"""Lists conversations, renders one for people, and follows new events, each once. Changes nothing.
+
+The events of a conversation form a stream: a numbered part of the journal. New events are shown in the order of their stream.
+"""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -35,7 +38,10 @@ class Conversation:
 
 
 def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
-    """Yield an overview of every stream in the journal: event count, last activity, people, waiting cards, calls of unknown outcome."""
+    """Yield an overview of every stream (the events of one conversation) in the journal.
+
+    It holds the event count, the time of the last event, the people, and how many cards wait and how many calls have an unknown outcome.
+    """
     for stream, seq, _ in sorted(store.list_heads()):
         state, _ = load_state(store, stream)
         last = store.read_events(stream, after=seq - 1, limit=1)
@@ -54,7 +60,7 @@ def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
 
 
 def read_conversation(store: Store, stream: str, *, last: int = 0, types: Collection[str] = ()) -> Iterable[StoredEvent]:
-    """Return the last `last` events of a stream (0: all events), oldest first.
+    """Return the last `last` events of a stream (a conversation's part of the journal), oldest first; 0 means all events.
 
     If `types` is not empty, only events of these types are counted and returned.
     """

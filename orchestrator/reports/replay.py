@@ -80,7 +80,7 @@ def read_events_until(store: Store, stream: str, until: Moment) -> Iterator[Stor
 
 
 def compare_states(before: object, after: object, path: str = "") -> Iterator[Change]:
-    """Yield the differences between two states, with the path of each value."""
+    """Yield the differences between two states, with the path of each value; `path` is the place of `before` and `after` in the state."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _compare_mappings(before, after, path)
     elif isinstance(before, list) and isinstance(after, list):

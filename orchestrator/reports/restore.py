@@ -58,8 +58,9 @@ def prepare_restored(
 ) -> RestoreReport:
     """Prepare a restored database before any process may start on it. Raises StoreError.
 
-    `gone` are the people who were erased before or after the backup was made. If the backup brought data of such a person back, the person
-    is erased again.
+    `loading` gives access to the restored database, `manifest` describes the backup, `place` tells where the people's files are, and `by`
+    is who restores. `gone` are the people who were erased before or after the backup was made. If the backup brought data of such a person
+    back, the person is erased again.
     """
     store, now = loading.build_store(), clock.now()
     at = format_iso(now)

@@ -48,7 +48,10 @@ class Audit:
     async def record_iteration(
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState
     ) -> None:
-        """Record one iteration: message, model answer, calls with their results, state, requester, tokens and timings."""
+        """Record one iteration: message, model answer, calls with their results, requester, tokens, timings and the agent state.
+
+        The agent state (`state`) is the part of the session's state that the model sees in its prompt.
+        """
         await self._write(
             actor.key,
             {
@@ -123,7 +126,11 @@ class Audit:
 
 
 def trim_state(agent: AgentState) -> JsonObject:
-    """Return the agent state for audit records: only its latest entries, and the cards in it without previews and nonces."""
+    """Return the agent state (what the model sees of the session's state) in the short form for audit records.
+
+    Of the cards and of the texts about what was done, only the latest are kept. The cards lack, among other fields, their preview and their
+    nonce (the one-time code of their buttons).
+    """
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
     confirmations = [entry.without(*left_out).to_stored() for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]]
     return {**agent.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}

@@ -1,12 +1,14 @@
 """Recognizes messages that are not new requests: answers to a question of the bot, and requests cancelled by /stop."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import uuid5
 
 from orchestrator.domain.inputs import DenialReason, FieldValue, Input, TextMessage, parse_input
+from orchestrator.language.request_words import is_clear_request
 from orchestrator.runtime.session import Session
-from state.clock import UUID_NAMESPACE, generate_id
+from state.clock import UUID_NAMESPACE, generate_id, parse_iso
 from state.events.cards import build_question_key, list_edits
 from state.events.leads import find_awaited_denial
 from state.events.talking import RequestDropped, find_stop_time
@@ -21,22 +23,36 @@ SYSTEM: Final = {"key": "system", "name": "system"}
 async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
     """Return the answer to a question of the bot as an input of its own kind; None if the message is no such answer.
 
-    A new value for a field of a card counts if the message is a reply to the bot's question for it. The reason for a denial is the next
-    message of the lead (head of sales) in the chat where they were asked. Raises StoreError.
+    A new value for a field of a card must reply to the very message that asked for it, while the card waits, and must not clearly be a
+    request. The reason for a denial is the next message of the lead (head of sales) in the chat in which they were asked. Raises
+    StoreError.
     """
     said = parse_input(row)
     if not isinstance(said, TextMessage) or said.origin != "typed" or not said.text or said.pieces is not None:
         return None
     person, reply_to = row.actor_key, said.reply_to
-    if reply_to:
+    if reply_to and not is_clear_request(said.text):
         for confirmation_id, edit in list_edits(session.state).items():
             key = build_question_key(confirmation_id, edit.ask)
-            if edit.by == person and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
-                value = FieldValue(confirmation_id=confirmation_id, ask=edit.ask, text=said.text, message_id=said.message_id)
-                return _restate(row, value)
+            asked = edit.by == person and _is_card_open(confirmation_id, session)
+            if asked and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
+                given = {"text": said.text, "message_id": said.message_id, "quoted": said.quoted, "at": said.at}
+                return _restate(row, FieldValue.model_validate({"confirmation_id": confirmation_id, "ask": edit.ask, **given}))
     if find_awaited_denial(session.state, person, session.now) is not None:
         return _restate(row, DenialReason(text=said.text, message_id=said.message_id))
     return None
+
+
+def _is_card_open(confirmation_id: str, session: Session) -> bool:
+    card = session.state.cards.get(confirmation_id)
+    return card is not None and card.status == "requested" and parse_iso(card.expires_at) > session.now
+
+
+def build_request_row(row: InboxRow) -> InboxRow:
+    """Return the input of the reply `row`, which proved to be no value for a card, as a request in the turn lane."""
+    said = FieldValue.model_validate(row.body)
+    text = TextMessage(text=said.text, quoted=said.quoted, origin="typed", message_id=said.message_id, at=said.at)
+    return replace(_restate(row, text), lane="turn")
 
 
 def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | None:

@@ -106,7 +106,10 @@ def _count_card(event: Event, meter: Meter) -> None:
 
 
 def to_class_word(call_class: str) -> str:
-    """Return the gravest class in `call_class` ("DW") as a word from `CLASSES` ("delete"); "other" for unknown letters."""
+    """Return one word from `CLASSES` for the classes of a call, such as "delete"; "other" for unknown letters.
+
+    Each letter of `call_class` is a class. If there are several, as in "DW" (delete and write), the gravest counts.
+    """
     return next((word for letter, word in CLASSES.items() if letter in call_class), OTHER)
 
 

@@ -23,10 +23,10 @@ def build_reply_row(session: str, reply: Reply, now: datetime, *, key: str = "")
 
 
 def build_card_row(session: str, entry: Card, now: datetime, *, stage: int = 1, anew: bool = False) -> OutboxRow:
-    """Return the outbox row of a card in its present state; `stage` 2 asks for the second tap.
+    """Return the outbox row of a card in its present state.
 
-    The row edits the card's message. With `anew` it shows the card again at the end of this chat, and the copies in the chats of leads
-    (heads of sales) stay where they are.
+    Some cards are approved with two taps (clicks); with `stage` 2, the card asks for the second one. The row edits the card's message. With
+    `anew` it shows the card again at the end of this chat, and the copies in the chats of leads (heads of sales) stay where they are.
     """
     hidden = ("params", "before", "provenance", *(("told",) if anew else ()))
     marks = {"is_cut": is_shown_in_part(entry), "opened_here": _is_opened_in(session, entry), "anew": anew}

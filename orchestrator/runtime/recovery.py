@@ -39,7 +39,7 @@ async def recover(session: Session, tools: Tools) -> None:
 
 
 async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools) -> Timer | None:
-    """Look in the portal whether a call of unknown outcome was executed, but only when the portal must have finished it.
+    """Look in the portal whether a call of unknown outcome was executed, but only when the portal cannot be working on the call any more.
 
     Return a timer for a later look if it is too early, otherwise None.
     """
@@ -96,7 +96,7 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
 
 
 def _find_undo_offer(found: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
-    """Return the effect id if the call turned out to have succeeded and can be undone; otherwise an empty tuple.
+    """Return the id of the call `found`, as the only item, if the call turned out to have succeeded and can be undone; otherwise ().
 
     The result is used only for calls without a card. With a card, the undo button is on the card.
     """

@@ -1,8 +1,9 @@
 """One open session: its state and the only way to append to its journal. The process holds the session's lease while it is open.
 
 Tasks of one process (a turn and a decision) commit one after the other. Of several processes only the holder of the lease may commit: each
-holder has a higher epoch number, and the database refuses commits with an old one. docs/adr/0014-cost-of-a-turn.md says which steps are
-committed at once and which are buffered until the next commit.
+new holder gets a higher epoch number than the previous one, and the database refuses commits with an old number. A step is what one call of
+`commit` or `buffer` adds: events with the rows that belong to them. docs/adr/0014-cost-of-a-turn.md says which steps are committed at once
+and which are buffered until the next commit.
 """
 
 import asyncio
@@ -56,7 +57,10 @@ INLINE_RESULT = 2048
 
 
 class Session:
-    """One open session of a conversation, created by `open_session`. The gate uses it as its `Ledger`."""
+    """One open session of a conversation, created by `open_session`.
+
+    It implements `Ledger`, the interface by which the gate reads and writes the journal of one session.
+    """
 
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
         """Set up the session with a state that was loaded; call `open_session` instead."""
@@ -98,7 +102,7 @@ class Session:
         return self._clock.mark()
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """Return the time that has passed since `mark`; None if it cannot be measured."""
+        """Return the time that has passed since `mark`, a result of the method `mark`; None if it cannot be measured."""
         return self._clock.measure_since(mark)
 
     @property
@@ -123,8 +127,9 @@ class Session:
     ) -> None:
         """Store the events and all buffered steps in one transaction, then apply the events to the state.
 
-        Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error nothing of this step is stored. Earlier buffered steps stay
-        buffered; if only this step conflicts, they are stored without it.
+        A buffered step is what an earlier call of `buffer` was given. Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error,
+        nothing that this call was given is stored, and the buffered steps stay buffered. After an EffectConflict, they are stored if they
+        do not conflict themselves.
         """
         named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
         step = self._prepare_step(replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new))
@@ -142,8 +147,8 @@ class Session:
     ) -> None:
         """Apply the events to the state at once, but store them only with the next commit or after `BUFFER_SECONDS`.
 
-        A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). Raises
-        EffectConflict, and then keeps nothing.
+        A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). If it
+        raises EffectConflict, the events are neither applied nor stored.
         """
         named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
         step = self._prepare_step(replace(named, outbox=outbox, timers=timers))
@@ -155,12 +160,12 @@ class Session:
             self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
 
     async def flush(self) -> None:
-        """Store the buffered steps. Raises EffectConflict, StaleEpoch or StoreUnwritable."""
+        """Store what `buffer` has kept in memory so far. Raises EffectConflict, StaleEpoch or StoreUnwritable."""
         if self._buffered or self._unreported_conflict is not None:
             await self._store_waiting()
 
     async def flush_plan(self) -> None:
-        """Store the buffered steps before a read of the portal, unless all of them are results of earlier reads.
+        """Store what `buffer` has kept in memory so far, unless these are only results of reads; called before a read of the portal.
 
         Such results may be lost in a crash without harm, because the reads can be repeated.
         """
@@ -168,7 +173,7 @@ class Session:
             await self._store_waiting()
 
     def _prepare_step(self, step: Commit) -> Commit:
-        """Return the step as it will be stored.
+        """Return the step (what `commit` or `buffer` was given) as it will be stored.
 
         Events are encoded and large results moved to the blob table. Messages become events if clients fetch the answers of this session.
         """
@@ -179,7 +184,10 @@ class Session:
         return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=delivered, blobs=blobs)
 
     async def _check_effects(self, step: Commit) -> None:
-        """Check that each effect of `step` has an expected status, and remember its new row. Raises EffectConflict if one has not."""
+        """Check that each effect which `step` changes has one of the statuses that the change expects, and remember the effect's new row.
+
+        Raises EffectConflict if one has another status.
+        """
         changed: dict[str, EffectRow | None] = {}
         for change in step.effects:
             row = changed.get(change.effect_id) or await self.find_effect(change.effect_id)
@@ -374,7 +382,7 @@ def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
 
 
 def _is_reads_only(step: Commit) -> bool:
-    """Whether the step holds nothing but results of read-only calls."""
+    """Whether `step` (what one call of `buffer` was given) holds nothing but results of read-only calls."""
     only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
     return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
 

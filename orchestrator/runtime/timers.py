@@ -19,7 +19,8 @@ RETRY_AFTER = timedelta(hours=1)
 async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
     """Return one inbox row for each timer that is due.
 
-    A timer gives the row the same `source` each time, so the row is stored only once.
+    Until the timer is set to another time, its rows have the same `source`, by which the inbox recognizes a row; so the row is stored only
+    once.
     """
     return [_build_row(timer, now) for timer in await store.list_due_timers(now)]
 

@@ -200,8 +200,8 @@ async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: To
     await session.flush()
     events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
     asked = (item for item in reversed(events) if item.type == "NameAsked")
-    by = next((item.actor for item in asked if NameAsked.from_data(item.data).question_id == turn.answers), actor.key)
-    return by == actor.key
+    by = next((item.actor for item in asked if NameAsked.from_data(item.data).question_id == turn.answers), None)
+    return by == actor.key  # nobody may answer a question that lies so far back that who was asked is not known
 
 
 def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:

@@ -1,4 +1,7 @@
-"""Defines `Context`, the object through which an engine works on one turn. It gives access to the journal, the gate and the model."""
+"""Defines `Context`, the object through which an engine works on one turn. It gives access to the journal, the gate and the model.
+
+A turn is the work on one request. An engine is the code that asks the model about it and submits the steps of the model's plan to the gate.
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -102,7 +105,7 @@ class TurnServices:
 class RecordedTurn:
     """The part of a turn that was recorded before a crash; empty for a new turn.
 
-    It holds answers and plans by iteration, and refused steps by slot (place in the plan).
+    It maps numbers of iterations to the model's answers and plans, and slots (places in the plan) to the steps that the gate refused.
     """
 
     is_fresh: bool = False
@@ -154,7 +157,7 @@ class Context:
         self._cancel: Callable[[], object] = lambda: None
 
     def set_cancel_callback(self, cancel: Callable[[], object]) -> None:
-        """Set the function that interrupts the engine when the person stops the turn."""
+        """Set the function that interrupts the work on the turn when the person stops the turn."""
         self._cancel = cancel
 
     def stop(self) -> None:
@@ -260,14 +263,17 @@ class Context:
         return result
 
     def _list_earlier_effects(self, slot: str) -> list[str]:
-        """Return the ids of the turn's effects before `slot` in order, without those that certainly changed nothing."""
+        """Return the ids of the turn's effects that come before the place `slot` in the plan, in order.
+
+        Effects that certainly changed nothing are left out.
+        """
         before = takewhile(lambda one: one != slot, self.proposed_steps)
         return [build_effect_id(one) for one in before if _may_have_changed(self.outcomes.get(one))]
 
     def _skip_effect_lookup(self, slot: str) -> None:
-        """Tell the session that no effect is stored for this slot if the turn is new, which saves a query.
+        """Tell the session that no effect is stored for this slot (place in the plan) if the turn is new, which saves a query.
 
-        Should there be one, storing the new effect fails, so nothing runs twice.
+        If an effect is stored there after all, storing the new one fails, so nothing runs twice.
         """
         if self.recorded.is_fresh and slot not in self._submitted_slots and slot.startswith(f"{self.turn.turn_id}/"):
             self._session.mark_effect_absent(build_effect_id(slot))
@@ -306,7 +312,7 @@ class Context:
         return await self._gate.describe_effect(Effect(method=step.method, params=step.params, slot=slot), self.actor)
 
     def record_iteration(self, iteration: int, blocks: JsonObject) -> None:
-        """Keep the parsed parts of the model's answer in this iteration for the audit log."""
+        """Keep `blocks`, the parsed parts of the model's answer in this iteration, for the audit log."""
         if not self.iterations or self.iterations[-1].number != iteration:
             self.iterations.append(Iteration(number=iteration))
         self.iterations[-1].blocks = blocks

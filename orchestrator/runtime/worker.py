@@ -85,9 +85,9 @@ class Orchestrator:
         """
 
     async def start_feature(self, kind: str) -> str:
-        """Store the first input of the feature that registered `kind`, and return the key of the session for it.
+        """Store the input with which a feature begins its work in this process, and return the key of the session for it.
 
-        Raises StoreError, and KeyError for an unknown kind.
+        `kind` is the name under which the feature has registered this input. Raises StoreError, and KeyError for an unknown kind.
         """
         row = self.tools.features.starts[kind](self._clock.now())
         await self.receive([row])
@@ -211,9 +211,10 @@ class Orchestrator:
         return not self._lanes
 
     def _start_passed_over(self, lanes: Iterable[LaneKey]) -> None:
-        """Start drains for those of `lanes` that `_start` skipped because they were busy.
+        """Start drains (tasks that handle the rows of a lane) for those of `lanes` that `_start` skipped because they were busy.
 
-        The busy drain may have looked for rows for the last time before the new row came.
+        A lane is busy while a drain works on it or `receive` claims a row of it. The drain may have looked for rows for the last time
+        before the new row came.
         """
         late = self._passed_over.intersection(lanes)
         self._passed_over -= late
@@ -253,7 +254,7 @@ class Orchestrator:
                 await self._return_row(unbegun.row)
 
     async def _take_next(self, session: Session, lane: Lane) -> tuple[InboxRow | None, bool]:
-        """Return (next row of the lane or None, whether it is certainly the last one).
+        """Return (next row of the lane or None, whether it is certain that no other row of the lane waits after it).
 
         The next row is the one that was claimed, or else the oldest waiting row.
         """

@@ -8,30 +8,18 @@ import argparse
 import asyncio
 import contextlib
 import json
-import secrets
 import signal
-import socket
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import httpx
-import yaml
 
+from sandbox.demo.installation import Installation, load_people
 from sandbox.demo.processes import Child, start_server
+from sandbox.demo.restore import Stage, start_bot
 from sandbox.demo.supervisor import serve_supervisor
-
-TOKEN = "1:sandbox"  # noqa: S105 - the sandbox Bot API accepts only this one
-EVENTS = tuple(f"{start}{verb}" for start in ("ONCRMDEAL", "ONCRMLEAD", "ONTASK") for verb in ("ADD", "UPDATE", "DELETE"))
-CLIENTS = {"site": "manager", "head": "lead", "ops": "admin"}
-"""The demo's clients of the HTTP API, by the role of their token."""
-PEOPLE = (
-    {"telegram_id": 1001, "name": "Ольга Романова", "bitrix_user_id": 1, "role": "admin"},
-    {"telegram_id": 1006, "name": "Анна Ковалёва", "bitrix_user_id": 6, "role": "lead"},
-    {"telegram_id": 1007, "name": "Борис Смирнов", "bitrix_user_id": 7, "role": "manager"},
-    {"telegram_id": 1008, "name": "Вера Лебедева", "bitrix_user_id": 8, "role": "manager"},
-)
 
 
 async def main(options: argparse.Namespace) -> int:
@@ -57,18 +45,16 @@ async def _show(options: argparse.Namespace) -> None:
         folder = await asyncio.to_thread(Path(options.data or temporary).resolve)
         folder.mkdir(parents=True, exist_ok=True)
         async with contextlib.AsyncExitStack() as stack:
-            supervisor_port = await serve_supervisor(stack)
-            addresses = await _start(folder, options, stack, supervisor_port.address)
-            tokens = {name: secrets.token_urlsafe(24) for name in (*CLIENTS, "metrics")}
-            environment = _bot_environment(folder, addresses, options.mode) | await _events(addresses["portal"]) | _api(tokens)
-            addresses["api"] = f"http://127.0.0.1:{environment['HTTP_PORT']}"
-            bot = Child([sys.executable, "-m", "bot", "run"], environment, folder / "bot.log")
-            supervisor_port.bot = bot
-            supervisor_port.portal = addresses["portal"]
-            supervisor_port.telegram = addresses["telegram"]
-            await stack.enter_async_context(bot)
-            await _ready(addresses)
-            _announce(addresses, tokens, options)
+            supervisor = await serve_supervisor(stack)
+            addresses = await _start(folder, options, stack, supervisor.address)
+            installation = Installation(folder=folder, addresses=addresses, mode=options.mode)
+            bot = await stack.enter_async_context(Child([sys.executable, "-m", "bot", "run"], folder / "bot.log"))
+            stage = Stage(bot=bot, installation=installation, mode=options.mode)
+            async with httpx.AsyncClient(trust_env=False) as client:
+                await installation.authorize(client)
+                await start_bot(client, stage)
+            supervisor.stage = stage
+            _announce(installation, options)
             await asyncio.Event().wait()
 
 
@@ -91,73 +77,27 @@ async def _start(folder: Path, options: argparse.Namespace, stack: contextlib.As
     return {**portal, **model, **telegram}
 
 
-def _bot_environment(folder: Path, addresses: dict[str, str], mode: str) -> dict[str, str]:
-    access = folder / "access.yaml"
-    access.write_text(yaml.safe_dump({"people": list(PEOPLE)}, allow_unicode=True), encoding="utf-8")
-    return {
-        "TELEGRAM_BOT_TOKEN": TOKEN,
-        "TELEGRAM_API_BASE": addresses["telegram"],
-        "OPENAI_API_BASE": addresses["model"],
-        "OPENAI_API_KEY": "sandbox",
-        "BITRIX_WEBHOOK_URL": addresses["webhook"],
-        "AGENT_MODE": mode,
-        "ACCESS_FILE": str(access),
-        "STATE_DIR": str(folder / "state"),
-        "LOG_DIR": str(folder / "logs"),
-        "PYTHONUNBUFFERED": "1",
-    }
-
-
-async def _events(portal: str) -> dict[str, str]:
-    """Register a webhook for events at the fake portal, as an administrator would, and return the bot's settings for receiving them.
-
-    The settings include a free port on which the bot will listen.
-    """
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    wanted = {"handler": f"http://127.0.0.1:{port}/bitrix/events", "events": list(EVENTS)}
-    async with httpx.AsyncClient(trust_env=False) as client:
-        answer = (await client.post(f"{portal}/sandbox/outgoing", json=wanted)).json()
-    return {"BITRIX_EVENT_TOKEN": answer["application_token"], "HTTP_HOST": "127.0.0.1", "HTTP_PORT": str(port)}
-
-
-def _api(tokens: dict[str, str]) -> dict[str, str]:
-    """Return the bot's settings for its HTTP API: the tokens of its clients and the token for metrics."""
-    listed = ",".join(f"{name}={tokens[name]}:{role}:full" for name, role in CLIENTS.items())
-    return {"HTTP_API_TOKENS": listed, "METRICS_TOKEN": tokens["metrics"]}
-
-
-async def _ready(addresses: dict[str, str]) -> None:
-    """Wait until the bot has polled for updates once. Raises TimeoutError after two minutes."""
-    async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(120):
-        while True:
-            answer = (await client.get(f"{addresses['telegram']}/sandbox/requests")).json()
-            if any(item.get("method", "").lower() == "getupdates" for item in answer.get("requests", [])):
-                return
-            await asyncio.sleep(0.1)
-
-
-def _announce(addresses: dict[str, str], tokens: dict[str, str], options: argparse.Namespace) -> None:
+def _announce(installation: Installation, options: argparse.Namespace) -> None:
+    addresses, tokens, api = installation.addresses, installation.tokens, installation.api
     if options.json:
+        people = [
+            {"name": person["name"], "role": person["role"], "telegram_id": person["telegram_id"], "chat_id": person["telegram_id"]}
+            for person in load_people()
+        ]
         line: dict[str, Any] = {
             "chat": addresses["telegram"],
             "telegram": addresses["telegram"],
             "portal": addresses["portal"],
             "model": addresses["model"],
             "console": None,
-            "api": addresses["api"],
-            "tokens": tokens,
-            "people": [
-                {"name": person["name"], "role": person["role"], "telegram_id": person["telegram_id"], "chat_id": person["telegram_id"]}
-                for person in PEOPLE
-            ],
+            "api": api,
+            "tokens": {**tokens},
+            "people": people,
         }
         sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
     else:
         sys.stdout.write(f"\n  Sdelka demo: open {addresses['telegram']} in a browser. Ctrl+C stops it.\n")
-        sys.stdout.write(
-            f"  The HTTP API of the same bot: {addresses['api']}/docs, X-API-Key: {tokens['site']} (an admin's: {tokens['ops']})\n\n"
-        )
+        sys.stdout.write(f"  The HTTP API of the same bot: {api}/docs, X-API-Key: {tokens['site']} (an admin's: {tokens['ops']})\n\n")
     sys.stdout.flush()
 
 

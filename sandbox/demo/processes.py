@@ -16,27 +16,36 @@ class StartFailed(RuntimeError):
 
 
 class Child:
-    """A process that is started again whenever it dies, until the context is left; the demo runs the bot in it."""
+    """A process that is restarted when it dies, and that can be stopped and started with another environment."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-        """Prepare the process without starting it. `environment` is added to the environment of this process."""
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        """Prepare the process without starting it."""
         self._command = list(command)
-        self._environment = {**os.environ, **environment}
         self._log = log
+        self._environment: Mapping[str, str] = {}
         self._process: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
         self.starts = 0
 
     async def __aenter__(self) -> Self:
-        """Start the process, and start it again whenever it dies."""
-        self._watch = asyncio.ensure_future(self._keep_running())
+        """Return the process, which `start` starts."""
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Stop the process for good."""
+        """Stop it permanently."""
+        await self.stop()
+
+    def start(self, environment: Mapping[str, str]) -> None:
+        """Start it and keep it running; `environment` is added to this process's own."""
+        self._environment = {**os.environ, **environment}
+        self._watch = asyncio.ensure_future(self._keep_running())
+
+    async def stop(self) -> None:
+        """Let it end by itself, kill it if it does not, and do not start it again."""
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
+            self._watch = None
         await _end(self._process)
 
     def kill(self) -> bool:

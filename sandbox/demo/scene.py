@@ -1,99 +1,91 @@
 """One scene of the guided tour: a person changes a deal, the bot is killed in the middle of the call, and it recovers."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 
-from sandbox.demo.processes import Child
+from sandbox.demo.restore import Stage, wait_for
 
 DEAL = 481
+STEP = 10_000
+"""By how much the sum of the deal is raised."""
 SLOW = 3.0
+"""Seconds that the portal lets the call wait, in which the bot is killed."""
+
+Line = dict[str, Any]
+"""One line of progress: the `code` of a text of the page, and the values in it."""
 
 
-class SceneFailed(RuntimeError):
-    """The scene of the tour could not be completed; the message says where it stopped."""
+async def play(client: httpx.AsyncClient, stage: Stage, person: int, words: str) -> AsyncIterator[Line]:
+    """Ask, approve, kill while the portal works, wait for the restart, count the writes; yield what happens.
 
-
-@dataclass(frozen=True, kw_only=True)
-class Scene:
-    """What the scene needs: the bot's process, and the addresses of the fake portal and the fake Telegram."""
-
-    bot: Child
-    portal: str
-    telegram: str
-
-
-async def play(client: httpx.AsyncClient, scene: Scene, person: int) -> AsyncIterator[str]:
-    """Play the scene, and yield a sentence about each step.
-
-    `person` asks the bot to change a deal and approves it. The bot is killed while the portal works, and starts again. At the end the
-    changes in the portal are counted.
+    `words` is what the person writes, with {sum} where the new sum stands.
     """
-    deal = (await client.get(f"{scene.portal}/sandbox/records/deal/{DEAL}")).json()
-    wanted = int(float(deal["OPPORTUNITY"])) + 10_000
-    before = await _calls(client, scene, 0)
+    portal, telegram = stage.locate("portal"), stage.locate("telegram")
+    deal = (await client.get(f"{portal}/sandbox/records/deal/{DEAL}")).json()
+    before = await _list_calls(client, stage, 0)
     after = before[-1]["seq"] if before else 0
-    text = f"подними сумму сделки {DEAL} до {wanted}"
-    yield f"Борис пишет: «{text}»"
-    said = (await client.post(f"{scene.telegram}/sandbox/users/{person}/send", json={"text": text})).json()
-    card, data = await _until(lambda: _card(client, scene, person, said["message_id"]), "карточка не пришла")
+    text = words.format(sum=f"{int(float(deal['OPPORTUNITY'])) + STEP:,}".replace(",", " "))
+    yield {"code": "asks", "text": text}
+    said = (await client.post(f"{telegram}/sandbox/users/{person}/send", json={"text": text})).json()
+    card, data = await wait_for(lambda: _find_button(client, stage, person, said["message_id"]), "no-card")
     fault = {"method": "crm.deal.update", "kind": "delay", "seconds": SLOW, "times": 1}
-    await client.post(f"{scene.portal}/sandbox/faults", json=fault)
-    yield "Портал теперь отвечает с задержкой в три секунды. Борис нажимает «Выполнить»"
-    await client.post(f"{scene.telegram}/sandbox/users/{person}/press", json={"message_id": card, "data": data})
-    await _until(lambda: _written(client, scene, after), "вызов не дошёл до портала")
-    starts = scene.bot.starts
-    scene.bot.kill()
-    yield "Вызов ушёл, ответа ещё нет — бот убит (SIGKILL)"
-    await _until(lambda: _restarted(scene, starts), "бот не поднялся")
-    yield "Бот запущен снова и сверяется с порталом"
-    await _until(lambda: _told(client, scene, person, card), "бот ничего не сказал")
-    writes = len(await _updates(client, scene, after))
-    yield f"Готово. Изменений этой сделки на портале: {writes}"
+    await client.post(f"{portal}/sandbox/faults", json=fault)
+    yield {"code": "presses", "seconds": int(SLOW)}
+    await _press(client, stage, person, (card, data))
+    await wait_for(lambda: _is_written(client, stage, person, (card, data), after), "no-call")
+    starts = stage.bot.starts
+    stage.bot.kill()
+    yield {"code": "killed"}
+    await wait_for(lambda: _is_restarted(stage, starts), "no-restart")
+    yield {"code": "restarted"}
+    await wait_for(lambda: _is_told(client, stage, person, card), "no-word")
+    yield {"code": "done", "count": len(await _list_updates(client, stage, after))}
 
 
-async def _until(look: Callable[[], Awaitable[Any]], failure: str) -> Any:
-    try:
-        async with asyncio.timeout(40):
-            while not (found := await look()):  # noqa: ASYNC110 - what is awaited lives in other processes
-                await asyncio.sleep(0.1)
-            return found
-    except TimeoutError:
-        raise SceneFailed(failure) from None
+async def _press(client: httpx.AsyncClient, stage: Stage, person: int, button: tuple[int, str]) -> None:
+    body = {"message_id": button[0], "data": button[1]}
+    await client.post(f"{stage.locate('telegram')}/sandbox/users/{person}/press", json=body)
 
 
-async def _calls(client: httpx.AsyncClient, scene: Scene, after: int) -> list[dict[str, Any]]:
-    answer = await client.get(f"{scene.portal}/sandbox/ledger", params={"after": after})
+async def _list_calls(client: httpx.AsyncClient, stage: Stage, after: int) -> list[dict[str, Any]]:
+    answer = await client.get(f"{stage.locate('portal')}/sandbox/ledger", params={"after": after})
     return list(answer.json()["calls"])
 
 
-async def _updates(client: httpx.AsyncClient, scene: Scene, after: int) -> list[dict[str, Any]]:
-    return [call for call in await _calls(client, scene, after) if call["method"] == "crm.deal.update"]
+async def _list_updates(client: httpx.AsyncClient, stage: Stage, after: int) -> list[dict[str, Any]]:
+    return [call for call in await _list_calls(client, stage, after) if call["method"] == "crm.deal.update"]
 
 
-async def _written(client: httpx.AsyncClient, scene: Scene, after: int) -> bool:
-    return bool(await _updates(client, scene, after))
+async def _is_written(client: httpx.AsyncClient, stage: Stage, person: int, pressed: tuple[int, str], after: int) -> bool:
+    """Return whether the call has reached the portal; a card that asks for a second tap gets it."""
+    if await _list_updates(client, stage, after):
+        return True
+    found = await _find_button(client, stage, person, pressed[0] - 1)
+    if found is not None and found[0] == pressed[0] and found[1] != pressed[1]:
+        await _press(client, stage, person, found)
+    return False
 
 
-async def _restarted(scene: Scene, starts: int) -> bool:
-    return scene.bot.starts > starts
+async def _is_restarted(stage: Stage, starts: int) -> bool:
+    return stage.bot.starts > starts
 
 
-async def _messages(client: httpx.AsyncClient, scene: Scene, person: int, after: int) -> list[dict[str, Any]]:
-    answer = await client.get(f"{scene.telegram}/sandbox/chats/{person}/messages", params={"after": after})
+async def _list_messages(client: httpx.AsyncClient, stage: Stage, person: int, after: int) -> list[dict[str, Any]]:
+    answer = await client.get(f"{stage.locate('telegram')}/sandbox/chats/{person}/messages", params={"after": after})
     return list(answer.json()["messages"])
 
 
-async def _card(client: httpx.AsyncClient, scene: Scene, person: int, after: int) -> tuple[int, str] | None:
-    for message in await _messages(client, scene, person, after):
+async def _find_button(client: httpx.AsyncClient, stage: Stage, person: int, after: int) -> tuple[int, str] | None:
+    """Return the first message after `after` with an approving button, and the button's data; None if there is none yet."""
+    for message in await _list_messages(client, stage, person, after):
         for button in (button for row in message.get("buttons") or () for button in row):
-            if button["data"].startswith("c1:") and button["data"].endswith(":y"):
-                return message["message_id"], button["data"]
+            data = button["data"] or ""
+            if data.startswith("c1:") and data.endswith(":y"):
+                return message["message_id"], data
     return None
 
 
-async def _told(client: httpx.AsyncClient, scene: Scene, person: int, card: int) -> bool:
-    return any(message["from"] == "bot" for message in await _messages(client, scene, person, card))
+async def _is_told(client: httpx.AsyncClient, stage: Stage, person: int, card: int) -> bool:
+    return any(message["from"] == "bot" for message in await _list_messages(client, stage, person, card))

@@ -1,36 +1,59 @@
-"""A small HTTP server in the process that runs the demo; with it the guided tour can kill the bot in the middle of a call."""
+"""A small HTTP server for the page of the demo: it restores what a scene needs, starts over, and kills the bot in the middle of a call."""
 
 import asyncio
 import contextlib
 import json
 import socket
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
-from fastapi.responses import StreamingResponse
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 
-from sandbox.demo.processes import Child
-from sandbox.demo.scene import Scene, SceneFailed, play
+from sandbox.demo.installation import Language
+from sandbox.demo.restore import Needs, SceneFailed, Stage, prepare_scene, set_language, start_over
+from sandbox.demo.scene import play
+
+_TIMEOUT = 90.0
+"""Seconds that a whole scene may take."""
 
 
 @dataclass
 class Supervisor:
-    """The address of the demo's HTTP server, and what the scene of the tour needs, which is set once it has started."""
+    """What the HTTP server controls; `stage` is None until everything has been started."""
 
     address: str
-    bot: Child | None = None
-    portal: str = ""
-    telegram: str = ""
+    stage: Stage | None = None
+    rounds: Counter[str] = field(default_factory=Counter)
+    """How often each scene was begun."""
+    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the bot is stopped, killed or restored, so that two pages of the demo do not do it at once."""
 
-    def scene(self) -> Scene:
-        """Return what the scene of the tour needs. Raises SceneFailed if the demo is still starting."""
-        if self.bot is None:
-            raise SceneFailed("демо ещё запускается")
-        return Scene(bot=self.bot, portal=self.portal, telegram=self.telegram)
+    def get_stage(self) -> Stage:
+        """Return the running demo. Raises SceneFailed before everything has started."""
+        if self.stage is None:
+            raise SceneFailed("starting")
+        return self.stage
+
+
+class Asked(BaseModel):
+    """A scene that the page asks for: whose it is, what it needs, and what the person writes in it."""
+
+    scene: str = ""
+    person: int = 0
+    deals: list[int] = []
+    reason: str = ""
+    words: str = ""
+
+
+class Chosen(BaseModel):
+    """The language that the page was switched to."""
+
+    language: Language
 
 
 class _Server(uvicorn.Server):
@@ -46,7 +69,7 @@ async def serve_supervisor(stack: contextlib.AsyncExitStack) -> Supervisor:
     """Start the HTTP server on a free loopback port and return its `Supervisor`; the server is stopped when `stack` is closed."""
     listener = socket.create_server(("127.0.0.1", 0))
     supervisor = Supervisor(address=f"http://127.0.0.1:{listener.getsockname()[1]}")
-    server = _Server(uvicorn.Config(_app(supervisor), log_level="error", lifespan="off"))
+    server = _Server(uvicorn.Config(_build_app(supervisor), log_level="error", lifespan="off"))
     serving = asyncio.ensure_future(server.serve(sockets=[listener]))
 
     async def close() -> None:
@@ -57,32 +80,67 @@ async def serve_supervisor(stack: contextlib.AsyncExitStack) -> Supervisor:
     return supervisor
 
 
-def _app(supervisor: Supervisor) -> FastAPI:
+def _build_app(supervisor: Supervisor) -> FastAPI:
     app = FastAPI()
 
     @app.get("/health")
     async def health() -> dict[str, object]:
-        return {"ok": True, "starts": supervisor.bot.starts if supervisor.bot else 0}
+        return {"ok": True, "starts": supervisor.stage.bot.starts if supervisor.stage else 0}
+
+    @app.post("/demo/prepare")
+    async def prepare(asked: Asked) -> dict[str, object]:
+        needs = Needs(person=asked.person, deals=asked.deals, reason=asked.reason)
+        async with supervisor.busy, _open_client() as client:
+            await prepare_scene(client, supervisor.get_stage(), needs)
+        supervisor.rounds[asked.scene] += 1
+        return {"round": supervisor.rounds[asked.scene]}
+
+    @app.post("/demo/restart")
+    async def restart() -> dict[str, object]:
+        async with supervisor.busy, _open_client() as client:
+            await start_over(client, supervisor.get_stage())
+            supervisor.rounds.clear()
+        return {"ok": True}
+
+    @app.post("/demo/language")
+    async def language(chosen: Chosen) -> dict[str, object]:
+        async with supervisor.busy, _open_client() as client:
+            await set_language(client, supervisor.get_stage(), chosen.language)
+        return {"language": chosen.language}
 
     @app.post("/demo/kill")
     async def kill(asked: Asked) -> StreamingResponse:
-        """Play the scene, and stream a sentence about each step as lines of JSON."""
-        return StreamingResponse(_told(supervisor, asked.person), media_type="application/x-ndjson")
+        return StreamingResponse(_play_kill(supervisor, asked), media_type="application/x-ndjson")
 
+    app.add_exception_handler(SceneFailed, _show_failure)
+    app.add_exception_handler(httpx.HTTPError, _show_failure)
     return app
 
 
-class Asked(BaseModel):
-    """The request body of `POST /demo/kill`; `person` is the id of the person in whose chat the scene is played."""
+@contextlib.asynccontextmanager
+async def _open_client() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
+        yield client
 
-    person: int
-    chat_id: int | None = None
+
+async def _show_failure(_request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"code": _find_code(error)}, status_code=502)
 
 
-async def _told(supervisor: Supervisor, person: int) -> AsyncIterator[bytes]:
+def _find_code(error: Exception) -> str:
+    """Return the code of the page's text for a failure."""
+    return str(error) if isinstance(error, SceneFailed) else "silent"
+
+
+async def _play_kill(supervisor: Supervisor, asked: Asked) -> AsyncIterator[bytes]:
+    """Play the scene and yield its progress as JSON lines; a failure is the last one."""
     try:
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as client, asyncio.timeout(90):
-            async for line in play(client, supervisor.scene(), person):
-                yield json.dumps({"text": line}, ensure_ascii=False).encode() + b"\n"
+        async with supervisor.busy, _open_client() as client, asyncio.timeout(_TIMEOUT):
+            async for line in play(client, supervisor.get_stage(), asked.person, asked.words):
+                yield _encode(line)
     except (httpx.HTTPError, SceneFailed, TimeoutError) as error:
-        yield json.dumps({"error": f"Сцена не удалась: {error or type(error).__name__}"}, ensure_ascii=False).encode() + b"\n"
+        yield _encode({"error": _find_code(error)})
+
+
+def _encode(line: dict[str, object]) -> bytes:
+    return json.dumps(line, ensure_ascii=False).encode() + b"\n"

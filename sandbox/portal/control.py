@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -20,6 +20,7 @@ from sandbox.portal import schema
 from sandbox.portal.faults import Fault, Kind
 from sandbox.portal.oauth import CLIENT_ID, CLIENT_SECRET
 from sandbox.portal.portal import WEBHOOK_CODE, Portal
+from sandbox.portal.restore import restore_records
 from sandbox.portal.schema import Row, Schema
 from sandbox.portal.values import MULTIFIELDS, parse, show_classic
 
@@ -43,6 +44,14 @@ class OutgoingRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
     handler: str
     events: list[str]
+
+
+class RestoreRequest(BaseModel):
+    """Which records go back to their seeded values."""
+
+    model_config = ConfigDict(extra="forbid")
+    entity: Literal["deal"]
+    ids: list[int]
 
 
 def with_endpoints(pair: Row, http: HttpRequest) -> Row:
@@ -89,6 +98,7 @@ def routes(portal: Portal) -> list[Route]:
         ("changes", "GET", _changes),
         ("stream", "GET", _stream),
         ("reset", "POST", _reset),
+        ("restore", "POST", _restore),
         ("oauth", "POST", _issue),
         ("oauth/expire", "POST", _expire),
         ("outgoing", "POST", _outgoing),
@@ -205,6 +215,14 @@ async def _lines(portal: Portal, after: int) -> AsyncIterator[bytes]:
 async def _reset(portal: Portal, _: HttpRequest) -> Response:
     portal.reset()
     return JSONResponse({"ok": True})
+
+
+async def _restore(portal: Portal, http: HttpRequest) -> Response:
+    wanted = RestoreRequest.model_validate(await read_json(http))
+    try:
+        return JSONResponse({"changed": restore_records(portal, wanted.entity, wanted.ids, str(http.base_url))})
+    except KeyError as unknown:
+        raise ValueError(f"not seeded: {wanted.entity} {unknown}") from None
 
 
 async def _issue(portal: Portal, http: HttpRequest) -> Response:

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import FileResponse, StreamingResponse
 
-from sandbox.telegram.control_bodies import Advance, Again, ArmedFault, Limits
+from sandbox.telegram.control_bodies import Advance, Again, ArmedFault, Language, Limits
 from sandbox.telegram.control_people import acting_routes, joining_routes, people_routes
 from sandbox.telegram.counters import Counters
 from sandbox.telegram.faults import Fault
@@ -32,6 +32,7 @@ def control_router(world: World) -> APIRouter:
     _counting_routes(router, world)
     _fault_routes(router, world)
     _update_routes(router, world)
+    _whole_routes(router, world)
     return router
 
 
@@ -136,3 +137,16 @@ def _update_routes(router: APIRouter, world: World) -> None:
             renewed = [update["update_id"] for update in latest]
         world.announce_update()
         return {"update_ids": renewed}
+
+
+def _whole_routes(router: APIRouter, world: World) -> None:
+    @router.post("/reset")
+    async def reset() -> JsonObject:
+        world.start_over()
+        return {"ok": True}
+
+    @router.post("/language")
+    async def language(body: Language) -> JsonObject:
+        people.set_language(world.db, body.language_code)
+        world.hub.publish("commands", 0)
+        return {"language_code": body.language_code}

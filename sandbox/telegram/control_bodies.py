@@ -208,3 +208,9 @@ class Advance(Body):
     """The number of seconds by which the sandbox's clock is moved forward."""
 
     seconds: float = Field(ge=0)
+
+
+class Language(Body):
+    """The language of everybody's Telegram."""
+
+    language_code: Literal["ru", "en"]

@@ -1,7 +1,7 @@
 """Routes of the control interface for people: who exists, what they write and click, and which chats they are in."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException
 
@@ -22,7 +22,7 @@ from sandbox.telegram.control_bodies import (
     Standing,
     Voice,
 )
-from sandbox.telegram.speech import SAMPLES, decoded
+from sandbox.telegram.speech import decoded, load_samples
 from sandbox.telegram.storage import messages, people, standings
 from sandbox.telegram.storage.people import Person
 from sandbox.telegram.views import message_view
@@ -113,16 +113,17 @@ def acting_routes(router: APIRouter, world: World) -> None:
 
 def _file_routes(router: APIRouter, world: World) -> None:
     @router.get("/voice")
-    async def samples() -> JsonObject:
-        return {"samples": [{"name": name, "words": words} for name, words in SAMPLES.items()]}
+    async def samples(language: Literal["ru", "en"] = "ru") -> JsonObject:
+        return {"samples": [{"name": name, "words": words} for name, words in load_samples(language).items()]}
 
     @router.post("/users/{user_id}/voice")
     async def voice(user_id: int, body: Voice) -> JsonObject:
         if sum(given is not None for given in (body.words, body.sample, body.base64)) != 1:
             raise HTTPException(400, "a voice message is made of words, of a sample, or of a recording, one of the three")
-        if body.sample is not None and body.sample not in SAMPLES:
-            raise HTTPException(400, f"there is no sample {body.sample!r}; there are {', '.join(SAMPLES)}")
-        words = SAMPLES[body.sample] if body.sample is not None else body.words or ""
+        samples = load_samples()
+        if body.sample is not None and body.sample not in samples:
+            raise HTTPException(400, f"there is no sample {body.sample!r}; there are {', '.join(samples)}")
+        words = samples[body.sample] if body.sample is not None else body.words or ""
         recording = _bytes(body.base64) if body.base64 is not None else None
         spoken = {"words": words, "recording": recording, "seconds": body.seconds}
         sent, stored = _acted(sharing.say_aloud, world, _person(world, user_id), body.around(), **spoken)

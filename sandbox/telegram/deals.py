@@ -7,6 +7,7 @@ import httpx
 from fastapi import HTTPException
 
 from sandbox.telegram.wire import JsonObject
+from sandbox.telegram.wording import describe_call
 
 _NAMES_SECONDS = 10.0
 _TIMEOUT = 5.0
@@ -22,17 +23,17 @@ class Portal:
         self._names: tuple[float, dict[str, str], dict[str, JsonObject]] | None = None
 
     async def deals(self) -> JsonObject:
-        """Return all deals, newest first, with names of people and stages in place of their codes.
-
-        Raises an HTTPException with status 502 if the portal does not answer.
-        """
+        """Return the deals, newest first, with names instead of codes ("" for an unknown one). Raises 502 if the portal does not answer."""
         owners, stages = await self._known_names()
         rows = [_deal(record, owners, stages) for record in await self._records("deal")]
         return {"deals": sorted(rows, key=lambda row: -row["id"])}
 
     async def ledger(self, after: int) -> JsonObject:
-        """Return the calls that the portal recorded after the call with the number `after`."""
-        return {"calls": _listed(await self._fetch(f"/sandbox/ledger?after={after}"), "calls")}
+        """Return the calls in the portal's ledger after a number, each also in words (`told`) and with its `state`."""
+        calls = _listed(await self._fetch(f"/sandbox/ledger?after={after}"), "calls")
+        return {
+            "calls": [{**call, "told": describe_call(str(call["method"]), call.get("params")), "state": _state(call)} for call in calls]
+        }
 
     async def _known_names(self) -> tuple[dict[str, str], dict[str, JsonObject]]:
         if self._names and monotonic() - self._names[0] < _NAMES_SECONDS:
@@ -46,7 +47,7 @@ class Portal:
         return _listed(await self._fetch(f"/sandbox/records/{kind}"), *_WRAPPERS)
 
     async def _stages(self) -> list[JsonObject]:
-        # If the portal does not show its status book, the page shows codes, and the deals all the same.
+        # If the portal does not show its status book, the page says only whether a deal is open, and shows the deals all the same.
         try:
             return [record for record in await self._records("status") if _is_stage(record)]
         except HTTPException:
@@ -81,12 +82,11 @@ def _deal(record: JsonObject, owners: dict[str, str], stages: dict[str, JsonObje
     return {
         "id": int(record.get("ID") or 0),
         "title": str(record.get("TITLE", "")),
-        "stage_id": stage,
-        "stage": str(known.get("NAME") or stage),
+        "stage": str(known.get("NAME") or ""),
         "semantics": _semantics(record, known),
         "sum": float(record.get("OPPORTUNITY") or 0),
         "currency": str(record.get("CURRENCY_ID") or "RUB"),
-        "owner": owners.get(owner, owner),
+        "owner": owners.get(owner, ""),
         "comments": str(record.get("COMMENTS") or ""),
     }
 
@@ -97,9 +97,16 @@ def _semantics(record: JsonObject, stage: JsonObject) -> str:
     return given if given in {"S", "F"} else "P"
 
 
+def _state(call: JsonObject) -> str:
+    """Return the state of a call for the page: ok, open (no answer yet), lost (no answer came) or refused."""
+    outcome = call.get("outcome", call.get("status"))
+    states = {"ok": "ok", 200: "ok", "open": "open", "dropped": "lost"}
+    return states.get(outcome, "refused") if isinstance(outcome, str | int) else "ok"
+
+
 def _is_stage(record: JsonObject) -> bool:
     return str(record.get("ENTITY_ID", "")).startswith("DEAL_STAGE")
 
 
 def _full_name(record: JsonObject) -> str:
-    return " ".join(str(record.get(name) or "") for name in ("NAME", "LAST_NAME")).strip() or str(record.get("ID"))
+    return " ".join(str(record.get(name) or "") for name in ("NAME", "LAST_NAME")).strip()

@@ -1,27 +1,23 @@
-"""Serves the data that the page shows beside the chat: deals and calls of the portal, the audit log, and the guided tour.
-
-Everything is read-only except one action of the tour, which kills the bot through the supervisor.
-"""
+"""The data beside the chat on the page: its texts, deals and calls, the audit log, the tour; and the way to the demo's supervisor."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import httpx
 import orjson
-import yaml
 from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from sandbox.telegram.audit import read_audit
 from sandbox.telegram.deals import Portal
 from sandbox.telegram.settings import TelegramSandboxSettings
 from sandbox.telegram.storage.people import BOT
 from sandbox.telegram.wire import JsonObject
+from sandbox.telegram.wording import load_texts, load_tour
 
-_TOUR = Path(__file__).with_name("tour.yaml")
-_SUPERVISOR_SECONDS = 120.0
+_SUPERVISOR_SECONDS = 180.0
 Given = TypeVar("Given")
+Language = Literal["ru", "en"]
 
 
 def demo_router(settings: TelegramSandboxSettings, client: httpx.AsyncClient) -> APIRouter:
@@ -38,6 +34,10 @@ def demo_router(settings: TelegramSandboxSettings, client: httpx.AsyncClient) ->
             "supervisor": settings.supervisor_url is not None,
         }
 
+    @router.get("/texts/{language}")
+    async def texts(language: Language) -> JsonObject:
+        return load_texts(language)
+
     @router.get("/crm")
     async def crm() -> JsonObject:
         return await _given(portal, "portal").deals()
@@ -51,16 +51,32 @@ def demo_router(settings: TelegramSandboxSettings, client: httpx.AsyncClient) ->
         return {"records": read_audit(_given(settings.audit_dir, "audit folder"), limit, find)}
 
     @router.get("/tour")
-    def tour() -> JsonObject:
-        return {"tour": yaml.safe_load(_TOUR.read_text(encoding="utf-8"))["tour"]}
+    def tour(language: Language = "ru") -> JsonObject:
+        return {"tour": load_tour(language)}
+
+    _supervisor_routes(router, settings, client)
+    return router
+
+
+def _supervisor_routes(router: APIRouter, settings: TelegramSandboxSettings, client: httpx.AsyncClient) -> None:
+    """Add what the demo's supervisor does: restore a scene, start over, change the language, kill the bot."""
+
+    def address(name: str) -> str:
+        return f"{_given(settings.supervisor_url, 'supervisor').rstrip('/')}/demo/{name}"
 
     @router.post("/kill")
     async def kill(request: Request) -> StreamingResponse:
-        address = f"{_given(settings.supervisor_url, 'supervisor').rstrip('/')}/demo/kill"
-        lines = _relayed(client, address, await request.body())
+        lines = _relayed(client, address("kill"), await request.body())
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
-    return router
+    @router.post("/{name}")
+    async def forward(name: Literal["prepare", "restart", "language"], request: Request) -> Response:
+        headers = {"content-type": "application/json"}
+        try:
+            answer = await client.post(address(name), content=await request.body(), headers=headers, timeout=_SUPERVISOR_SECONDS)
+        except httpx.HTTPError:
+            return JSONResponse({"code": "no-supervisor"}, 502)
+        return Response(answer.content, answer.status_code, media_type="application/json")
 
 
 async def _relayed(client: httpx.AsyncClient, address: str, body: bytes) -> AsyncIterator[bytes]:
@@ -69,15 +85,16 @@ async def _relayed(client: httpx.AsyncClient, address: str, body: bytes) -> Asyn
     try:
         async with client.stream("POST", address, content=body, headers=headers, timeout=_SUPERVISOR_SECONDS) as answer:
             if answer.is_error:
-                yield _line(f"Супервизор ответил {answer.status_code}")
+                yield _line("no-supervisor")
                 return
             async for line in answer.aiter_lines():
                 yield line.encode() + b"\n"
-    except httpx.HTTPError as error:
-        yield _line(f"Супервизор недоступен: {type(error).__name__}")
+    except httpx.HTTPError:
+        yield _line("no-supervisor")
 
 
 def _line(error: str) -> bytes:
+    """Render a failure as a line of progress: the code of a text of the page."""
     return orjson.dumps({"error": error}) + b"\n"
 
 

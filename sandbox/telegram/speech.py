@@ -4,12 +4,8 @@ import base64
 import binascii
 import struct
 
-SAMPLES = {
-    "my_deals": "покажи мои сделки",
-    "raise_sum": "подними сумму сделки Ромашка до 150 000",
-    "remind": "напомни в пятницу в 11 позвонить в Ромашку",
-    "silence": "",
-}
+from sandbox.telegram.wording import load_texts
+
 _TAG = "TRANSCRIPT="
 _SERIAL = 0x5DE1CA
 # One frame of 20 ms that decodes to silence: CELT, full band, mono.
@@ -17,6 +13,12 @@ _SILENCE = b"\xf8\xff\xfe"
 _FRAMES_A_SECOND = 50
 _SAMPLES_A_FRAME = 960
 _LETTERS_A_SECOND = 14
+
+
+def load_samples(language: str = "ru") -> dict[str, str]:
+    """Return the words of the ready voice messages by name, in a language of the page."""
+    samples: dict[str, str] = load_texts(language)["voice"]["samples"]
+    return samples
 
 
 def seconds_of(words: str) -> int:

@@ -143,6 +143,15 @@ class World:
         action = self.actions.get(chat_id)
         return action[0] if action and action[1] > self.now() else None
 
+    def start_over(self) -> None:
+        """Return to the seeded people and empty chats; pages that are open are told to load anew."""
+        self.db.empty()
+        people.seed_people(self.db)
+        for store in (self.drafts, self.actions, self.stopped, self.handed, self.again):
+            store.clear()
+        self.faults.clear()
+        self.hub.publish("reset", 0)
+
     def close(self) -> None:
         """End every waiting request, so that the server can stop at once."""
         self.closing.set()

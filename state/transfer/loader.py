@@ -74,7 +74,10 @@ class DatabaseLoader:
     """Fills one empty database; made by `open_for_loading`."""
 
     def __init__(self, dialect: Dialect, *, by: str) -> None:
-        """Remove the tables of an incomplete attempt. Raises NotEmpty if the database holds anything else of this program."""
+        """Drop the tables that an earlier, incomplete load left. Raises NotEmpty if the database holds anything else of this program.
+
+        `by` names the command that loads (restore or move), for the mark that stands in the database until it is complete.
+        """
         self._dialect = dialect
         self._by = by
         with self._begin() as connection:

@@ -145,7 +145,7 @@ class DatabaseReading:
         return [tuple(row) for row in self._driver.execute(sql).fetchall()]
 
     def sum_table(self, shape: TableShape) -> TableSum:
-        """Return the TableSum of a table, by reading all its rows."""
+        """Return the checksum of a table with its number of rows and its size, by reading all its rows."""
         summing = TableSummer()
         for page in self.iterate_pages(shape):
             summing.add(render_lines(shape, page), len(page))

@@ -1,6 +1,7 @@
 """The page's side of the Telegram sandbox: deals and calls from the portal, the audit tail, the tour, the supervisor."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,8 +29,9 @@ async def test_deals_come_with_names_instead_of_codes(tmp_path: Path) -> None:
     assert [deal["id"] for deal in deals] == [490, 481]
     won = deals[1]
     assert (won["stage"], won["semantics"], won["owner"], won["sum"]) == ("Успех", "S", "Борис Лапин", 150000.5)
-    assert (deals[0]["stage"], deals[0]["semantics"], deals[0]["currency"]) == ("LOSE", "F", "RUB")
-    assert calls == [{"seq": 5, "method": "crm.deal.update"}]
+    assert (deals[0]["stage"], deals[0]["semantics"], deals[0]["currency"]) == ("", "F", "RUB")
+    assert deals[0]["owner"] == "", "an unknown employee is no number on the page"
+    assert [(call["seq"], call["told"]["kind"], call["told"]["verb"]) for call in calls] == [(5, "deal", "change")]
     assert (config["portal"], config["audit"], config["supervisor"]) == (True, False, False)
 
 
@@ -42,15 +44,18 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
     async with opened(tmp_path / "down", portal_url="http://127.0.0.1:9", supervisor_url="http://127.0.0.1:9") as kit:
         down = await kit.http.get("/demo/crm")
         killed = await kit.http.post("/demo/kill")
+        prepared = await kit.http.post("/demo/prepare", json={"person": 1007})
 
     assert {answer.status_code for answer in [*bare, kill]} == {404}
     assert bare[0].json()["detail"] == "this sandbox was started without a portal"
     assert down.status_code == 502
-    assert json.loads(killed.text)["error"].startswith("Супервизор недоступен")
+    assert json.loads(killed.text) == {"error": "no-supervisor"}
+    assert (prepared.status_code, prepared.json()) == (502, {"code": "no-supervisor"})
     assert [stop["id"] for stop in audit["tour"]] == [
         "my-deals",
         "change-sum",
         "ambiguous-name",
+        "voice",
         "injection",
         "kill-bot",
         "who-did-it",
@@ -60,16 +65,20 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
 async def test_every_step_of_the_tour_is_one_the_page_knows(tmp_path: Path) -> None:
     """A step has one action the page can do; each stop has a title, a description and a person who exists."""
     async with opened(tmp_path) as kit:
-        tour = (await kit.control("/demo/tour"))["tour"]
+        tours = [(await kit.control(f"/demo/tour?language={language}"))["tour"] for language in ("ru", "en")]
         people = {person["telegram_id"] for person in (await kit.control("/sandbox/users"))["users"]}
 
-    for stop in tour:
+    assert len(tours[0]) == len(tours[1])
+    assert not re.search("[а-яё]", "".join(str([stop["title"], stop["description"]]) for stop in tours[1]))
+    for stop in (stop for tour in tours for stop in tour):
+        assert isinstance(stop["title"], str), stop
         assert stop["title"], stop
         assert stop["description"], stop
         assert stop["person"] in people, stop
         for step in stop["steps"]:
-            assert set(step) <= {"say", "press", "post", "note", "tab", "filter"}, step
-            assert len(set(step) - {"filter"}) == 1, step
+            assert set(step) <= {"say", "voice", "press", "post", "words", "sum", "note", "tab", "filter"}, step
+            assert len(set(step) - {"filter", "words", "sum"}) == 1, step
+            assert step.get("press", "approve") in {"approve", "deny", "choice"}, step
 
 
 async def test_the_audit_tail_survives_whatever_the_files_hold(tmp_path: Path) -> None:
@@ -99,8 +108,11 @@ async def test_the_audit_tail_survives_whatever_the_files_hold(tmp_path: Path) -
         ("1007", "подними сумму 481"),
         ("1007", "a"),
     ]
-    assert records[1]["approved_by"] == "Анна"
-    assert [item["method"] for item in records[1]["calls"]] == ["crm.deal.update", "batch"]
+    assert records[1]["decision"] == {"code": "approved", "by": "Анна"}
+    assert [(item["kind"], item["verb"], item["state"]) for item in records[1]["calls"]] == [
+        ("deal", "change", "succeeded"),
+        ("batch", "run", "other"),
+    ]
     assert [item["text"] for item in found] == ["подними сумму 481"]
     assert nothing == []
 

@@ -24,6 +24,9 @@ pytestmark = [
 async def test_what_people_send_and_stop_is_seen_and_heard(tmp_path: Path) -> None:
     """A voice message leaves from the microphone, a forward names its source, a draft grows in place and stops, a link starts the bot."""
     async with _page(tmp_path) as (page, kit):
+        await page.click("#mic")
+        await expect(page.locator("#voices")).to_contain_text("подними сумму сделки Ромашка до 150 000")
+        await page.click("#mic")
         await page.fill("#input", "подними сумму")
         await page.click("#mic")
         await page.click("#voices .command >> nth=0")
@@ -58,6 +61,13 @@ async def test_what_people_send_and_stop_is_seen_and_heard(tmp_path: Path) -> No
 async def test_a_second_chat_stands_beside_and_a_note_for_one_is_for_one(tmp_path: Path) -> None:
     """The lead's chat is live beside the manager's; in a group only the receiver sees a message for one."""
     async with _page(tmp_path) as (page, kit):
+        await page.click(".person:has-text('Вера')")
+        await expect(page.locator("#chat-me")).to_contain_text("Вера")
+        await page.click("#mic")
+        await expect(page.locator("#voices")).to_contain_text("сумму сделки «Стройинвест: кровля»")  # a deal that she may see
+        await expect(page.locator("#voices")).not_to_contain_text("сделки Ромашка")
+        await page.click(".person:has-text('Борис')")
+        await expect(page.locator("#chat-me")).to_contain_text("Борис")
         await page.click('[data-tab="second"]')
         beside = page.frame_locator("#pane-second iframe")
         await kit.bot.send_message(ANNA, "Решите за Бориса")

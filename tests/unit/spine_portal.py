@@ -15,6 +15,7 @@ TYPES = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
 STAGES = {
     "DEAL_STAGE": ("NEW", "Новая", "WON", "Успех"),
     "DEAL_STAGE_1": ("C1:NEW", "Заявка", "C1:WON", "Победа"),
+    "SOURCE": ("CALL", "Звонок", "WEB", "Веб-сайт"),
     "STATUS": ("NEW", "Новый", "JUNK", "Мусор"),
 }
 _CLASSIC = re.compile(r"crm\.(deal|lead|contact|company)\.(get|list|add|update|delete)")
@@ -115,6 +116,8 @@ class Portal:
                 return [{"STATUS_ID": first, "NAME": name, "SORT": "10"}, {"STATUS_ID": last, "NAME": end, "SORT": "20"}]
             case "user.get":
                 return [user(6, "Вера", "Белова"), user(7, "Анна", "Ковалёва"), user(8, "Борис", "Седов"), user(9, "Анна", "Уварова")]
+            case "crm.deal.contact.items.get":
+                return [{"CONTACT_ID": 43, "SORT": 10, "ROLE_ID": 0, "IS_PRIMARY": "Y"}]
             case "crm.timeline.comment.list":
                 return list(self.comments)
             case "crm.timeline.comment.add":

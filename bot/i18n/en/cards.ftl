@@ -53,9 +53,11 @@ edit-how = { $kind ->
     [datetime] Reply to this message, for example: tomorrow at 15:00. Changed your mind? Reply “leave it”.
     [user] Reply to this message with the name of an employee. Changed your mind? Reply “leave it”.
     [flag] Reply to this message: yes or no. Changed your mind? Reply “leave it”.
+    [choice] Reply to this message with the name of the value. Changed your mind? Reply “leave it”.
    *[other] Reply to this message. Changed your mind? Reply “leave it”.
   }
-edit-how-options = Press the right one, or reply to this message more precisely.
+edit-how-options = Press the right one, or reply to this message in words.
+edit-how-again = Reply to this message once more, or press “Leave as it is”.
 edit-placeholder = New value: { $field }
 edit-field = ✏ Changing: { $field }. Reply to the message below
 edit-done = ✏ Changed: { $field }. The new card is below
@@ -63,6 +65,7 @@ edit-cancelled = Nothing was changed, the card still waits for a decision
 edit-over = This question is closed. Press “Change” on the card again
 edit-same = The card has this value already
 edit-empty = The answer is empty
+edit-choose = There is no such value. There are: { $known }
 edit-yes-or-no = I did not understand: yes or no?
 edit-other-currency = The amount on the card is in { currency-has }, and you named it in { currency-named }. Write it in { currency-has }. To change the currency too, deny the card and write a new request: “change the currency to { currency-to } and the amount to { $sum }”
 edit-not-read-now = Bitrix24 does not answer now, so the value could not be checked. Reply again a little later
@@ -156,6 +159,9 @@ changed-field = { $field ->
     [COMPANY_ID] the company changed
     [CONTACT_ID] the contact changed
     [CONTACT_IDS] the contacts changed
+    [COMPANY_IDS] the companies changed
+    [ATTENDEES] the attendees changed
+    [ROWS] the products changed
     [PHONE] the phones changed
     [EMAIL] the e-mail changed
     [PROBABILITY] the probability changed
@@ -181,6 +187,8 @@ portal-unreadable = The record could not be read in Bitrix24, so nothing was don
 outcome-unknown = Outcome unknown: { call-named }. The answer of Bitrix24 was lost: please look at the record, I will not repeat it.
 reason-more = { $text } and { $count } more
 four-eyes = A sum like this is approved by a lead, not by the one who asks ({ $who })
+requester-gone = The person who asked has no access any more
+approver-gone = The person who approved has no access any more
 no-access-any-more = You have no access any more. Please ask your administrator.
 same-call-unknown = The same call was sent before and its outcome is unknown: it might happen twice
 recovered-done = I checked: { call-named } was done in Bitrix24, although its answer never came.

@@ -6,7 +6,7 @@ gate-method-unknown = I do not know this Bitrix24 command: { $method }
 gate-params = The parameters cannot be read: { $why }
 gate-param-unknown = { $method } has no parameter { $param }
 gate-param-missing = Something is missing: { $param }
-gate-param-invalid = Wrong value: { $param }
+gate-param-invalid = I do not understand the value { $param }. Say it in other words, and name a record by its title or number
 gate-param-twice = Given twice: { $param }
 gate-param-reserved = This may not be set: { $param }
 gate-origin = Only the bot itself sets the source mark ({ $param })
@@ -76,6 +76,28 @@ gate-target-unclear = It is not clear which record is meant
 gate-already-so = Already so: the record holds these values, nothing was sent
 gate-no-user = You have no Bitrix24 user here. Ask the administrator to add one
 gate-user-inactive = There is no employee No. { $id }, or they no longer work here, so they cannot be assigned
+gate-value-date = { $field }: I do not understand the date “{ $value }”. Name the day, for example 30 November or 2026-11-30
+gate-value-year = { $field }: the day “{ $value }” does not fit. It must lie between { $since } and { $until }
+gate-value-order = The time of “{ $field }” is earlier than that of “{ $begin }”. Name both again
+gate-value-number = { $field }: I do not understand the number “{ $value }”. Write digits without spaces, for example 150000 or 1500.50
+gate-value-range = { $field }: “{ $value }” does not fit. It must be a number from { $least } to { $most }
+gate-value-stage = This funnel has no { $value ->
+    [none] such stage
+   *[other] stage “{ $value }”
+  }. It has: { $known }
+gate-value-choice = { $field }: { $value ->
+    [none] that value
+   *[other] “{ $value }”
+  } is not in the list. There are: { $known }
+gate-value-flag = { $field }: I do not understand “{ $value }”. Just say whether to switch it on or off
+gate-value-user = { $field }: I find no employee by “{ $value }”. Give the first and the last name
+gate-value-id = { $field }: it is not clear which record “{ $value }” is. Name it by its title or number
+gate-value-email = “{ $value }” is no e-mail address. It should look like ivan@example.com
+gate-value-phone = “{ $value }” is no phone: it has no digits. Write the number in digits
+gate-move-funnel = The funnel cannot change together with other fields. { $id ->
+    [0] Write apart: “move the deal to funnel …”
+   *[other] Write apart: “move deal { $id } to funnel …”
+  } and name the funnel, and the stage if it matters
 gate-policy-refuses = The administrator forbids this action: { $method }
 gate-rule-refuses = { $why }
 gate-cap-batch = The batch makes { $count } changes, { $limit } are allowed at once. Split it
@@ -176,6 +198,19 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-unread] { gate-unread }
     [gate-unscoped] { gate-unscoped }
     [gate-user-inactive] { gate-user-inactive }
+    [gate-value-date] { gate-value-date }
+    [gate-value-year] { gate-value-year }
+    [gate-value-order] { gate-value-order }
+    [gate-value-number] { gate-value-number }
+    [gate-value-range] { gate-value-range }
+    [gate-value-stage] { gate-value-stage }
+    [gate-value-choice] { gate-value-choice }
+    [gate-value-flag] { gate-value-flag }
+    [gate-value-user] { gate-value-user }
+    [gate-value-id] { gate-value-id }
+    [gate-value-email] { gate-value-email }
+    [gate-value-phone] { gate-value-phone }
+    [gate-move-funnel] { gate-move-funnel }
    *[other] { $text }
   }
 
@@ -206,6 +241,9 @@ gate-field = { $field ->
     [COMPANY_ID] the company
     [CONTACT_ID] the contact
     [CONTACT_IDS] the contacts
+    [ATTENDEES] the attendees
+    [ROWS] the products
+    [COMPANY_IDS] the companies
     [PHONE] the phone
     [EMAIL] the e-mail
     [FM] the phone or e-mail
@@ -220,6 +258,7 @@ gate-add-sum = It sets { gate-field }
 gate-add-person = It goes to another person ({ gate-field })
 gate-add-stage = The record would not start at the first stage
 gate-class-delete = This cannot be undone
+gate-class-unlink = This unlinks everything at once
 gate-class-config = This changes the portal's settings
 gate-class-money = This changes money
 gate-class-outward = Other people will see this
@@ -257,6 +296,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-binding] { gate-binding }
     [gate-class-config] { gate-class-config }
     [gate-class-delete] { gate-class-delete }
+    [gate-class-unlink] { gate-class-unlink }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }

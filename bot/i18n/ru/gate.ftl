@@ -6,7 +6,7 @@ gate-method-unknown = Такой команды Битрикс24 я не зна�
 gate-params = Не смог прочитать параметры: { $why }
 gate-param-unknown = У команды { $method } нет параметра { $param }
 gate-param-missing = Не хватает данных: { $param }
-gate-param-invalid = Неверное значение: { $param }
+gate-param-invalid = Не понял значение { $param }. Скажите по-другому, а запись назовите по названию или номеру
 gate-param-twice = Одно и то же указано дважды: { $param }
 gate-param-reserved = Это поле менять нельзя: { $param }
 gate-origin = Метку источника ({ $param }) ставит только сам бот
@@ -76,6 +76,28 @@ gate-target-unclear = Непонятно, о какой записи речь
 gate-already-so = Уже так: эти значения в записи и стоят, ничего не отправлено
 gate-no-user = Для вас не указан сотрудник Битрикс24. Попросите администратора добавить его
 gate-user-inactive = Сотрудника №{ $id } нет или он уволен, назначить его нельзя
+gate-value-date = { $field }: не понял дату «{ $value }». Назовите день, например 30 ноября или 30.11.2026
+gate-value-year = { $field }: день «{ $value }» не подходит. Нужен день с { $since } по { $until }
+gate-value-order = Время «{ $field }» раньше, чем «{ $begin }». Назовите и то и другое ещё раз
+gate-value-number = { $field }: не понял число «{ $value }». Напишите его цифрами без пробелов, например 150000 или 1500.50
+gate-value-range = { $field }: «{ $value }» не подходит. Нужно число от { $least } до { $most }
+gate-value-stage = { $value ->
+    [none] Такой стадии
+   *[other] Стадии «{ $value }»
+  } в этой воронке нет. Есть: { $known }
+gate-value-choice = { $field }: { $value ->
+    [none] такого значения
+   *[other] значения «{ $value }»
+  } нет в списке. Есть: { $known }
+gate-value-flag = { $field }: не понял «{ $value }». Скажите просто: включить или выключить
+gate-value-user = { $field }: не нашёл сотрудника по слову «{ $value }». Назовите имя и фамилию
+gate-value-id = { $field }: не понял, что за запись «{ $value }». Назовите её точнее, по названию или номеру
+gate-value-email = «{ $value }» – не адрес почты. Нужен адрес вида ivan@example.ru
+gate-value-phone = «{ $value }» – не телефон: в нём нет цифр. Напишите номер цифрами
+gate-move-funnel = Вместе с другими полями воронку не сменить. { $id ->
+    [0] Напишите отдельно: «перенеси сделку в воронку …»
+   *[other] Напишите отдельно: «перенеси сделку { $id } в воронку …»
+  } и назовите воронку, а если важно, и стадию
 gate-policy-refuses = Это действие запретил администратор: { $method }
 gate-rule-refuses = { $why }
 gate-cap-batch = В пакете изменений: { $count }, а за один раз можно { $limit }. Разделите на части
@@ -176,6 +198,19 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-unread] { gate-unread }
     [gate-unscoped] { gate-unscoped }
     [gate-user-inactive] { gate-user-inactive }
+    [gate-value-date] { gate-value-date }
+    [gate-value-year] { gate-value-year }
+    [gate-value-order] { gate-value-order }
+    [gate-value-number] { gate-value-number }
+    [gate-value-range] { gate-value-range }
+    [gate-value-stage] { gate-value-stage }
+    [gate-value-choice] { gate-value-choice }
+    [gate-value-flag] { gate-value-flag }
+    [gate-value-user] { gate-value-user }
+    [gate-value-id] { gate-value-id }
+    [gate-value-email] { gate-value-email }
+    [gate-value-phone] { gate-value-phone }
+    [gate-move-funnel] { gate-move-funnel }
    *[other] { $text }
   }
 
@@ -206,6 +241,9 @@ gate-field = { $field ->
     [COMPANY_ID] компания
     [CONTACT_ID] контакт
     [CONTACT_IDS] контакты
+    [ATTENDEES] участники
+    [ROWS] товары
+    [COMPANY_IDS] компании
     [PHONE] телефон
     [EMAIL] почта
     [FM] телефон или почта
@@ -218,6 +256,9 @@ gate-critical = { $field ->
     [ACCOMPLICES] Меняются { gate-field }
     [AUDITORS] Меняются { gate-field }
     [CONTACT_IDS] Меняются { gate-field }
+    [COMPANY_IDS] Меняются { gate-field }
+    [ATTENDEES] Меняются { gate-field }
+    [ROWS] Меняются { gate-field }
     [OBSERVERS] Меняются { gate-field }
    *[other] Меняется { gate-field }
   }
@@ -226,6 +267,7 @@ gate-add-sum = Указана { gate-field }
 gate-add-person = Назначается другой сотрудник ({ gate-field })
 gate-add-stage = Запись сразу встанет не на первую стадию
 gate-class-delete = Это нельзя отменить
+gate-class-unlink = Это отвяжет всё сразу
 gate-class-config = Это меняет настройки портала
 gate-class-money = Это меняет деньги
 gate-class-outward = Это увидят другие люди
@@ -271,6 +313,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-binding] { gate-binding }
     [gate-class-config] { gate-class-config }
     [gate-class-delete] { gate-class-delete }
+    [gate-class-unlink] { gate-class-unlink }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }

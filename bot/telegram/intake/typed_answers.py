@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from aiogram.types import Message
 
+from bot.i18n.translate import Translator
 from bot.telegram.intake.message_content import is_foreign
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
 from orchestrator.domain.inputs import CardDecision
@@ -22,6 +23,8 @@ _AGAINST = re.compile(rf"(?:{_WORDS.join_patterns('card', 'refusals')})(?!\w)", 
 _BECAUSE = re.compile(
     rf"(?:{_WORDS.join_patterns('card', 'before_reason')})(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL
 )
+_PROMPTS = tuple(Translator(locale).translate("edit-new-value", field="").strip() for locale in ("ru", "en"))
+"""The beginning of the bot's question for a new value of a card, in each language."""
 _LONGEST_REASON = 500
 _LONGEST_WORD = 20
 """Maximum length in characters of an answer without a reason; «подтверждаю!» is shorter."""
@@ -82,7 +85,7 @@ def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...
     because = _BECAUSE.fullmatch(text.strip())
     if not cards or message.chat.type != "private" or not (word in _YES | _NO or because):
         return None
-    if is_foreign(message) or message.edit_date is not None:
+    if is_foreign(message) or message.edit_date is not None or _answers_value_question(message):
         return None
     meant = _find_meant_card(message, cards)
     if because is not None and word not in _YES | _NO:
@@ -103,6 +106,14 @@ def _build_decision(meant: OpenCard, make: RowBuilder, *, approve: bool, reason:
 
 def _is_reply(message: Message) -> bool:
     return message.reply_to_message is not None
+
+
+def _answers_value_question(message: Message) -> bool:
+    """Return whether the message replies to the bot's question for a new value: «да» and «нет» are then the value, whatever waits."""
+    answered = message.reply_to_message
+    if answered is None or answered.from_user is None or not answered.from_user.is_bot:
+        return False
+    return any(line.startswith(_PROMPTS) for line in (answered.text or "").splitlines())
 
 
 def _find_meant_card(message: Message, cards: tuple[OpenCard, ...]) -> OpenCard | None:

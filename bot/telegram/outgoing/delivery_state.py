@@ -22,7 +22,7 @@ def parse_chat(session: str) -> tuple[int, int | None]:
 
 
 class DeliveryState:
-    """Reads and writes the ids of messages that the delivery of one bot must remember. Every method may raise StoreError."""
+    """Stores the ids of messages that one bot sent to show an outbox row or a turn's progress. Every method may raise StoreError."""
 
     def __init__(self, store: AsyncStore, bot_id: int) -> None:
         """Keep the state of the bot with the id `bot_id` in `store`."""

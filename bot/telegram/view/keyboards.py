@@ -193,12 +193,14 @@ def build_edit_keyboard(body: JsonObject, tr: Translator) -> Markup | None:
     if edit.what != "value":
         return None
     if edit.options:
-        rows = [
-            [_build_button(_trim_label(label), ActionClick(words=("pick", confirmation_id, str(edit.ask), str(number))))]
+        buttons = [
+            _build_button(_trim_label(label), ActionClick(words=("pick", confirmation_id, str(edit.ask), str(number))))
             for number, label in enumerate(edit.options)
         ]
+        rows = [buttons] if edit.field_kind == "flag" else [[button] for button in buttons]
         return _build_markup([*rows, [_build_leave_button(confirmation_id, tr)]])
-    if not edit.private:  # in a group a forced reply would prompt everybody; there the message explains how to answer
+    # In a group a forced reply would prompt everybody, and after an unreadable value it would hold the person to an answer.
+    if not edit.private or edit.objection is not None:
         return _build_markup([[_build_leave_button(confirmation_id, tr)]])
     return ForceReply(input_field_placeholder=tr.translate("edit-placeholder", field=edit.name)[:_PLACEHOLDER])
 

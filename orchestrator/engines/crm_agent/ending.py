@@ -17,7 +17,10 @@ NOT_DONE = "[written before its steps were judged: what waits for a person is no
 
 
 def finish_turn(work: TurnWork, reason: EndReason, *, assistant: str, turn_id: str) -> TurnEnd:
-    """Build the end of the turn from `assistant`, the model's last text, and from `work`, the results of the turn's steps (S004-15)."""
+    """Build the end of the turn from `assistant`, the model's last text, and from `work`, the results of the turn's steps (S004-15).
+
+    `reason` says why the turn ends: "answered", "waiting" (for a person) and so on.
+    """
     reply = Reply(
         parts=insert_tables(assistant if not work.planned else "", work.tables),
         notices=tuple(_drop_duplicates(_build_notices(work, assistant))),

@@ -1,4 +1,4 @@
-"""The CRM agent (seed 004), the engine that lets a language model answer requests about the CRM.
+"""The CRM agent (requirements S004-…), the engine that lets a language model answer requests about the CRM.
 
 It repeats one iteration until the turn is done: ask the model, parse the blocks of its answer, resolve references, submit each step to the
 gate, give the results to the model. It makes no safety decision. After a restart the turn runs again from its start. The journal then gives
@@ -34,7 +34,8 @@ class CrmAgent:
     def __init__(self, *, constitution: str, protocol: str, methods: Callable[[Mode], str], max_iterations: int = 6) -> None:
         """Store the parts of the prompt and the maximum number of iterations in one turn.
 
-        `methods` is a function that returns, for a safety mode, the description of the allowed portal methods that the model reads.
+        `constitution` is the text with the model's basic rules, `protocol` the text that describes the format of its answers. `methods` is
+        a function that returns, for a safety mode, the description of the allowed portal methods that the model reads.
         """
         self._constitution = constitution
         self._protocol = protocol
@@ -70,8 +71,8 @@ class _Turn:
     async def run(self) -> TurnEnd:
         """Run iterations until the turn ends.
 
-        It ends if the model proposes no more steps, a person must decide, a call's outcome is unknown, or the limit of iterations is
-        reached.
+        It ends if the model proposes no more steps, a person must decide, the steps were only planned and not run, a call's outcome is
+        unknown, or the limit of iterations is reached.
         """
         base = await self._build_base_messages()
         for iteration in range(1, self._agent.max_iterations + 1):
@@ -100,7 +101,7 @@ class _Turn:
         ]
 
     async def _find_next_answer(self, iteration: int, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
-        """Return the answer of the model for this iteration, as text and parsed.
+        """Return the answer of the model for this iteration, as text and parsed; `base` holds the first messages of the prompt.
 
         If the turn was started by a person's choice, the first answer is the recorded one in which the question arose, so the model is not
         asked.
@@ -113,7 +114,8 @@ class _Turn:
     async def _ask_parsed(self, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
         """Ask the model and return its answer, as text and parsed.
 
-        If the answer cannot be parsed, the model is asked once for a repaired one (S004-20).
+        The prompt is `base`, followed by the answers and results of the earlier iterations. If the answer cannot be parsed, the model is
+        asked once for a repaired one (S004-20).
         """
         messages = [*base, *self._dialogue]
         text = await self._ask(messages)
@@ -161,7 +163,8 @@ class _Turn:
     async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
         """Run the steps in order, and return for each the line that tells the model its result.
 
-        If the company's policy says so, the first step that does not run stops the plan, and the steps after it stay planned.
+        If the company's policy says so, the first step that fails, is refused or waits for a person stops the plan. The steps after it are
+        not run and stay planned.
         """
         observed: list[turn_work.ObservationLine] = []
         halted = False

@@ -22,7 +22,10 @@ MODE_TEXT: Mapping[Mode, str] = {
 
 
 def build_system_message(constitution: str, protocol: str, methods: str, mode: Mode) -> dict[str, str]:
-    """Return the fixed first message, the same for every turn of a safety mode, so that providers can cache it (S004-2, S004-3)."""
+    """Return the fixed first message, the same for every turn of a safety mode, so that providers can cache it (S004-2, S004-3).
+
+    It consists of the model's basic rules (`constitution`), the format of its answers (`protocol`), the allowed methods and the mode.
+    """
     return {"role": "system", "content": "\n\n".join((constitution, protocol, "# Methods of this mode\n" + methods, MODE_TEXT[mode]))}
 
 

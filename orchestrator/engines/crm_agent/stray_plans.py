@@ -63,7 +63,7 @@ def _find_unquoted(text: str, begin: int, end: int, stop: int) -> int | None:
 
 
 def _find_closing(text: str, cursor: int, bracket: int, end: int) -> int | None:
-    """Return the offset after the quotation that is open at the offset `bracket`.
+    """Return the offset after the quotation that is open at the offset `bracket`; its opening mark is looked for from `cursor` on.
 
     None if no quotation is open there, or if it is not closed on the line, which ends at `end`.
     """

@@ -47,7 +47,8 @@ class TurnWork:
     def begin_iteration(self, steps: Sequence[tuple[str, JsonObject]]) -> None:
         """Start a new iteration with `steps`, each given as (method, params).
 
-        The tables of the last iteration are dropped, and steps that the model proposes again are removed from `rest`.
+        The tables of the last iteration are dropped. Steps that the model proposes again are removed from `rest`, the steps that a stopped
+        plan did not reach.
         """
         self.tables.clear()
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
@@ -66,7 +67,8 @@ class TurnWork:
 def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     """Return the state at the start of a turn.
 
-    Its `targets` are the records whose numbers stand in the person's text, and the current records of the conversation that are trusted.
+    Its `targets` are the records whose numbers stand in the person's text, and the current records of the conversation, if these are
+    trusted (named by a person or created by a turn).
     """
     work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted))
     for number in _NUMBER.findall(text):

@@ -50,13 +50,16 @@ class JournalChangeCounter:
         self._read_to: datetime | None = None
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
-        """Return how many changes the bot started for this person within the last 24 hours. Raises StoreError."""
+        """Return how many changes the bot started for this person within the last 24 hours. Raises StoreError.
+
+        Of `ledger` (the person's session) only the current time is used.
+        """
         return sum(one.many for one in await self.list_changes(actor, ledger))
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
         """Return the calls that the bot started for this person within the last 24 hours: time, effect id and number of changes of each.
 
-        Raises StoreError.
+        The effect id is the id of the call. Of `ledger` (the person's session) only the current time is used. Raises StoreError.
         """
         await self._read_new_events()
         if self._added >= PAGE:

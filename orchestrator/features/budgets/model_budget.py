@@ -123,7 +123,7 @@ def _read_page(store: Store, after: str) -> list[ClearEvent]:
 
 
 def sum_since(store: Store, since: datetime) -> UsageTotals:
-    """Return the totals of all events from `since` on, read from the store at once; used for reports. Raises StoreError."""
+    """Return the totals of all events from `since` on, for reports; every call reads them from the store. Raises StoreError."""
     totals = UsageTotals()
     after = build_lower_id(since)
     while events := store.scan_clear(TYPES, after, PAGE):
@@ -188,7 +188,8 @@ class MonthlyModelBudget:
     def _sum_usage(self, totals: UsageTotals, actor: Actor, now: datetime) -> dict[str, tuple[int, int]]:
         """Return the tokens that the person used this month on all their accounts: model → (read, written).
 
-        Events that older versions stored without the person's portal user id are counted under the key of the account; they are added too.
+        `totals` are the totals of everybody. Older versions stored events without the person's portal user id; `totals` has their tokens
+        under the key of the account, and they are added to the result.
         """
         month = to_month(now, actor.time_zone)
         used = totals.sum_by_model(build_person_key(actor.key, actor.bitrix_user_id), month)

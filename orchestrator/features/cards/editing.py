@@ -11,14 +11,14 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from orchestrator.directory.answers import Ambiguous, Option, Resolved, Unresolved
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards import open_cards
-from orchestrator.features.cards.field_input import FieldContext, list_editable_fields, read_value, replace_value
+from orchestrator.features.cards.field_input import TEXTS, FieldContext, list_editable_fields, read_value, replace_value
 from orchestrator.features.cards.resubmit import (
     OUTDATED,
     build_current_card,
@@ -29,13 +29,16 @@ from orchestrator.features.cards.resubmit import (
     read_word,
     submit_again,
 )
+from orchestrator.features.cards.value_options import list_options, load_call_fields, read_choice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
-from orchestrator.gate.call.ports import FieldLists
+from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.request_words import is_no_value, may_be_request
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.input_filter import build_request_row, wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.card import Card
@@ -63,6 +66,10 @@ class _EditableCard:
         """The id of the confirmation that the card asks for."""
         return self.entry.confirmation_id
 
+    def get_place(self, session: Session) -> FieldContext:
+        """Return the call with its records before the change, and the state of the session."""
+        return FieldContext(call=self.call, before=self.entry.before or {}, state=session.state)
+
 
 class CardEditor:
     """Handles the button clicks and replies by which a person changes a value of a card, each in one commit.
@@ -70,10 +77,10 @@ class CardEditor:
     Every method may raise StoreError.
     """
 
-    def __init__(self, catalogue: Catalogue, lists: FieldLists) -> None:
-        """Keep the catalogue of methods and the reader of the portal's field lists."""
+    def __init__(self, catalogue: Catalogue, reference: Reference) -> None:
+        """Keep the catalogue of methods and the reader of the portal's lists of fields, stages and people."""
         self._catalogue = catalogue
-        self._lists = lists
+        self._reference = reference
 
     async def begin(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the click on "edit" (with the card's id): ask which field to change, or ask for the value if there is only one field."""
@@ -83,7 +90,7 @@ class CardEditor:
             await _report_objection(card, row, actor, session, tools)
             return
         if len(card.fields) == 1:
-            await _ask(card, card.fields[0], row, actor, session)
+            await self._ask(card, card.fields[0], row, actor, session)
             return
         event = EditAsked(confirmation_id=card.id, by=actor.key, ask=_next_question_number(card, session), options=[])
         shown = [
@@ -103,7 +110,7 @@ class CardEditor:
         if not number.isdecimal() or int(number) >= len(card.fields):
             await _report_objection(OUTDATED, row, actor, session, tools)
             return
-        await _ask(card, card.fields[int(number)], row, actor, session)
+        await self._ask(card, card.fields[int(number)], row, actor, session)
 
     async def cancel(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the click on "noedit" (with the card's id): end the edit without a change."""
@@ -139,7 +146,7 @@ class CardEditor:
     async def receive_answer(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the reply to a question for a value: read the value, and request the call again with it.
 
-        If the value is invalid or ambiguous, explain why and ask again.
+        If the value is invalid, explain why and ask again; if the reply reads as a request, pass it on to a turn instead.
         """
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(str(row.body["confirmation_id"]), actor, session) if actor is not None else None
@@ -155,18 +162,29 @@ class CardEditor:
         if words.lower().strip(" .!") in _CANCEL:
             await _cancel_edit(card.id, row, actor, session)
             return
-        place = FieldContext(call=card.call, before=card.entry.before or {}, state=session.state)
+        if field.kind not in TEXTS and is_no_value(words):
+            await _pass_on(row, actor, session, tools)
+            return
         try:
-            found = await read_value(words, field, place, actor=actor, tools=tools) if words else _NO_ANSWER
+            found = await self._read(words, field, card.get_place(session), actor, tools) if words else _NO_ANSWER
         except BitrixError:
             found = Unresolved(notice=Notice(code="edit-not-read-now"), detail="the portal cannot be read")
+        is_unread = isinstance(found, Unresolved) or (isinstance(found, Ambiguous) and found.is_guess)
+        if is_unread and may_be_request(words):
+            await _pass_on(row, actor, session, tools)
+            return
         match found:
             case Resolved():
                 await self._request_change(card, field, found.value, words, row=row, actor=actor, session=session, tools=tools)
             case Ambiguous():
-                await _ask(card, field, row, actor, session, objection=found.ask, options=found.options[:_MOST_OPTIONS])
+                await self._ask(card, field, row, actor, session, objection=found.ask, options=found.options[:_MOST_OPTIONS])
             case Unresolved():
-                await _ask(card, field, row, actor, session, objection=found.notice)
+                await self._ask(card, field, row, actor, session, objection=found.notice)
+
+    async def _read(self, words: str, field: EditableField, place: FieldContext, actor: Actor, tools: Tools) -> Resolution:
+        if field.kind == "choice":
+            return await read_choice(words, field, place, self._reference)
+        return await read_value(words, field, place, actor=actor, tools=tools)
 
     async def _request_change(  # noqa: PLR0913 - a card, what is new of it, and who works on it where
         self,
@@ -184,11 +202,38 @@ class CardEditor:
         params = replace_value(card.call.params, field.code, value)
         result = await submit_again(card.entry, params, f"edit:{row.id}", actor, session, tools, said=said)
         if isinstance(result, Pending) and result.confirmation_id == card.id:
-            await _ask(card, field, row, actor, session, objection=Notice(code="edit-same"))
+            await self._ask(card, field, row, actor, session, objection=Notice(code="edit-same"))
         elif isinstance(result, Pending):
             await _replace_card(card, result.confirmation_id, field, row=row, actor=actor, session=session)
         else:
-            await _ask(card, field, row, actor, session, objection=_find_reason(result))
+            await self._ask(card, field, row, actor, session, objection=_find_reason(result))
+
+    async def _ask(
+        self,
+        card: _EditableCard,
+        field: EditableField,
+        row: InboxRow,
+        actor: Actor,
+        session: Session,
+        *,
+        objection: Notice | None = None,
+        options: Sequence[Option] = (),
+    ) -> None:
+        """Ask for the new value of the field, in a new message, with a button for each value that can be chosen.
+
+        An edited message further up would be overlooked, and Telegram cannot edit a forced reply into one.
+        """
+        ask = _next_question_number(card, session)
+        options = options or await list_options(field, card.get_place(session), actor, self._reference)
+        kept = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
+        event = EditAsked(confirmation_id=card.id, code=field.code, by=actor.key, ask=ask, options=kept)
+        labels = [option.label for option in options]
+        out = [open_cards.build_question_row(session.key, card.id, field, session.now, ask=ask, objection=objection, options=labels)]
+        if is_click(row):
+            out.insert(0, build_toast(row, objection or Notice(code="toast-new-value", args={"field": field.name}), session))
+        if len(card.fields) > 1:
+            out.insert(0, open_cards.build_picker_result_row(session.key, card.id, "edit-field", session.now, field=field.name))
+        await session.commit(event, actor=actor.key, outbox=out, inbox_done=[row.id])
 
     async def _find_card(self, confirmation_id: str, actor: Actor | None, session: Session) -> "_EditableCard | Notice":
         """Return the card if this person can change it now; otherwise return the message that tells them why they cannot."""
@@ -216,17 +261,18 @@ class CardEditor:
         return _EditableCard(entry=entry, call=call, fields=fields)
 
     async def _load_custom_types(self, call: Call) -> Mapping[str, str]:
-        """Return the types of the portal's custom fields that hold a single value: field code → type.
+        """Return the types of the fields with a single value that are custom or have a list of values, by code.
 
         If the portal cannot be read, the result is empty and custom fields are not offered for editing.
         """
-        if not call.entity:
-            return {}
-        try:
-            listed = await self._lists.load_fields(call.entity)
-        except BitrixError:
-            return {}
-        return {code: field.type for code, field in listed.items() if field.custom and not field.multiple}
+        listed = await load_call_fields(call, self._reference)
+        return {code: field.type for code, field in listed.items() if (field.custom or field.type == "crm_status") and not field.multiple}
+
+
+async def _pass_on(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+    """Have the reply worked as a request; the question stays, and a later reply to it may still be the value."""
+    await session.commit(actor=actor.key, inbox_new=[build_request_row(row)], inbox_done=[row.id])
+    wake_workers(tools.store)
 
 
 def _find_reason(result: Outcome) -> Notice:
@@ -239,33 +285,6 @@ def _next_question_number(card: _EditableCard, session: Session) -> int:
     """Return the number of the next question about this card. Replies to questions with a lower number are no longer accepted."""
     edit = list_edits(session.state).get(card.id)
     return edit.ask + 1 if edit is not None else 1
-
-
-async def _ask(
-    card: _EditableCard,
-    field: EditableField,
-    row: InboxRow,
-    actor: Actor,
-    session: Session,
-    *,
-    objection: Notice | None = None,
-    options: Sequence[Option] = (),
-) -> None:
-    """Ask the person for the new value of the field, in a new message.
-
-    It does not edit an earlier message, because the person would overlook the edit, and because Telegram cannot add a forced reply to an
-    existing message. `objection` says what was wrong with the last answer, `options` are values that it may have meant.
-    """
-    ask = _next_question_number(card, session)
-    kept = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
-    event = EditAsked(confirmation_id=card.id, code=field.code, by=actor.key, ask=ask, options=kept)
-    labels = [option.label for option in options]
-    out = [open_cards.build_question_row(session.key, card.id, field, session.now, ask=ask, objection=objection, options=labels)]
-    if is_click(row):
-        out.insert(0, build_toast(row, objection or Notice(code="toast-new-value", args={"field": field.name}), session))
-    if len(card.fields) > 1:
-        out.insert(0, open_cards.build_picker_result_row(session.key, card.id, "edit-field", session.now, field=field.name))
-    await session.commit(event, actor=actor.key, outbox=out, inbox_done=[row.id])
 
 
 async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, *, row: InboxRow, actor: Actor, session: Session) -> None:

@@ -10,17 +10,18 @@ from orchestrator.features.cards import open_cards
 from orchestrator.features.cards.editing import ANSWER, CardEditor
 from orchestrator.features.cards.open_cards import CardRefresher, FindElsewhere
 from orchestrator.features.cards.resubmit import ask_again
-from orchestrator.gate.call.ports import FieldLists
+from orchestrator.gate.call.ports import Reference
 from orchestrator.runtime.feature import Feature
 from state.journal.async_store import AsyncStore
 
 
-def build_feature(catalogue: Catalogue, lists: FieldLists, store: AsyncStore, find_elsewhere: FindElsewhere) -> Feature:
-    """Return the cards feature with its commands, buttons, inputs and periodic task.
+def build_feature(catalogue: Catalogue, reference: Reference, store: AsyncStore, find_elsewhere: FindElsewhere) -> Feature:
+    """Return the feature.
 
-    `lists` gives the types of custom fields. `find_elsewhere` finds the cards of other sessions that /pending shows too.
+    `reference` gives the types of custom fields, the stages and the people; `find_elsewhere` finds the cards of other sessions that
+    /pending shows too.
     """
-    editing = CardEditor(catalogue, lists)
+    editing = CardEditor(catalogue, reference)
     return Feature(
         inbox={ANSWER: editing.receive_answer, open_cards.REFRESH: open_cards.refresh_open_cards},
         commands={"pending": partial(open_cards.show_pending, find_elsewhere=find_elsewhere)},

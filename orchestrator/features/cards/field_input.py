@@ -16,6 +16,7 @@ from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import MARKS, Call
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
+from orchestrator.language.request_words import is_quoted
 from orchestrator.runtime.feature import Tools
 from state.canonical import to_storable_text
 from state.session_state import SessionState
@@ -25,7 +26,7 @@ LONGEST: Final = 2000
 """The greatest length of a text value, in characters."""
 _REFERENCES: Final = {"money": "sum", "number": "sum", "date": "date", "datetime": "date", "user": "user", "stage": "stage"}
 _REFERENCES_TO: Final = {"category": "category", "company": "company", "contact": "contact"}
-_TEXTS: Final = frozenset({"text", "prose"})
+TEXTS: Final = frozenset({"text", "prose"})
 _CUSTOM_TYPES: Final = {
     "string": "text",
     "date": "date",
@@ -33,8 +34,11 @@ _CUSTOM_TYPES: Final = {
     "employee": "user",
     "double": "number",
     "integer": "number",
+    "boolean": "flag",
+    "enumeration": "choice",
+    "crm_status": "choice",
 }
-"""How answers for custom fields of the portal are read, by the field's type; fields of other types cannot be changed on a card."""
+"""How answers for fields that only the portal describes are read, by the field's type; other types cannot be changed on a card."""
 _WORDS: Final = load_lexicon("answers")
 _YES: Final = frozenset(_WORDS.read_words("value", "yes"))
 _NO: Final = frozenset(_WORDS.read_words("value", "no"))
@@ -45,7 +49,7 @@ _FLAGS: Final[Mapping[object, str]] = {"Y": "N", "N": "Y", "1": "0", "0": "1"}
 def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, str]) -> list[EditableField]:
     """Return the fields of the call that the person can change with one reply, in the order of the card.
 
-    Batches, and fields with several values such as phones, cannot be changed. `own_types` maps the codes of custom fields to their types.
+    `own_types` are the portal's types of custom fields and of fields with a list of values, by code.
     """
     if call.commands or call.kind != "bitrix":
         return []
@@ -61,8 +65,8 @@ def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, s
 def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str:
     """Return how a reply for this field must be read ("money", "date", "text", …); "" if the field cannot be changed on a card."""
     known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(code, code))
-    if known is not None:
-        return known.kind if known.kind in {*_REFERENCES, *_REFERENCES_TO, *_TEXTS, "flag"} else ""
+    if known is not None and known.kind != "enum":
+        return known.kind if known.kind in {*_REFERENCES, *_REFERENCES_TO, *TEXTS, "flag"} else ""
     return _CUSTOM_TYPES.get(own_types.get(code, ""), "")
 
 
@@ -102,7 +106,7 @@ async def read_value(words: str, field: EditableField, place: FieldContext, *, a
     """
     call = place.call
     said = to_storable_text(words).strip()
-    if field.kind in _TEXTS:
+    if field.kind in TEXTS:
         return _read_text(said)
     if field.kind == "flag":
         return _read_flag(said, critical_fields.extract_written_fields(call)[field.code])
@@ -121,7 +125,8 @@ async def read_value(words: str, field: EditableField, place: FieldContext, *, a
 def _read_text(said: str) -> Resolution:
     if len(said) > LONGEST:
         return Unresolved(notice=Notice(code="too-long", args={"length": len(said), "limit": LONGEST}), detail="too long")
-    return Resolved(value=said, label=said, named_by_person=True)
+    text = said[1:-1].strip() or said if is_quoted(said) else said
+    return Resolved(value=text, label=text, named_by_person=True)
 
 
 def _read_flag(said: str, present: str | float) -> Resolution:
@@ -132,10 +137,13 @@ def _read_flag(said: str, present: str | float) -> Resolution:
     word = said.lower().strip(" .!")
     if word not in _YES | _NO:
         return Unresolved(notice=Notice(code="edit-yes-or-no"), detail="neither yes nor no")
-    is_yes = present in {"Y", "1", 1}  # True == 1, so it is found as well
+    return Resolved(value=build_flag_value(present, is_yes=word in _YES), label=word, named_by_person=True)
+
+
+def build_flag_value(present: str | float, *, is_yes: bool) -> str | float:
+    """Return yes or no in the form of the value `present`: "Y", "N", 1, 0, True or False."""
     other = _FLAGS[present] if present in _FLAGS else type(present)(not present)
-    value = present if is_yes == (word in _YES) else other
-    return Resolved(value=value, label=word, named_by_person=True)
+    return present if (present in {"Y", "1", 1}) == is_yes else other  # True == 1, so it is found as well
 
 
 def _find_currency_objection(said: str, place: FieldContext, actor: Actor) -> Unresolved | None:

@@ -24,7 +24,9 @@ from state.journal.store import InboxRow, OutboxRow
 from state.stored import JsonObject
 
 OUTDATED: Final = Notice(code="card-outdated")
-_FINAL_CODES: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear"})
+_FINAL_CODES: Final = frozenset(
+    {"requester-gone", "no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear"}
+)
 
 
 def is_click(row: InboxRow) -> bool:

@@ -1,8 +1,8 @@
 """Sends the morning digest and the evening summary; a person gets at most one message of each kind per day.
 
-Each kind of message has one durable timer per person. The commit that sends a message also records its day in the journal. So a second
-process, a restart, a new time zone or a changed preference cannot send it twice. Rights, preferences and time zone are read again when a
-timer is due.
+Each kind of message has one durable timer per person. The commit that sends a message also records in the journal for which day it was
+sent. So a second process, a restart, a new time zone or a changed preference cannot send it twice. Rights, preferences and time zone are
+read again when a timer is due.
 """
 
 import logging
@@ -58,9 +58,9 @@ class DailyMessages:
         self._lacking = 0
 
     async def plan_timers(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set or delete the timers of the digest and the evening summary, as the person's present preferences say. Raises StoreError.
+        """Set or delete the person's timers of the digest and the evening summary, as their present preferences say. Raises StoreError.
 
-        The person is the one whose private chat this session is.
+        The person is the owner of this session, which is a private chat.
         """
         actor = _find_owner(session, tools)
         timers = [self._build_timer(what, session, self._find_slot(what, actor, session)) for what in _HOURS]
@@ -90,9 +90,10 @@ class DailyMessages:
             await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
 
     async def _reschedule(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
-        """Set the timer again for a later try on the same day.
+        """Set the timer again for a later try to send the message of kind `what`, after the try at `slot` failed with `error`.
 
-        If it is too late for that, tell the person that there is no message today, and set the timer of the next working day.
+        If the portal cannot be read and the day is too far gone for another try, tell the person that there is no message today, and set
+        the timer of the next working day.
         """
         log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
         later = Slot(day=slot.day, at=session.now + AGAIN)
@@ -141,7 +142,7 @@ class DailyMessages:
         )
 
     def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
-        """Return the day and time at which this kind of message is next due.
+        """Return the day and time at which the message of kind `what` (digest or evening summary) is next due.
 
         Return None for a person who does not want the message or has no right to it. `last` is the day (as an ordinal) for which it was
         just sent.
@@ -182,7 +183,10 @@ class DailyMessages:
         return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
 
     def _build_timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
-        """Return the timer for this kind of message in the person's chat; there is only one of each kind. Without a slot, delete it."""
+        """Return the timer for this kind of message in the person's chat; there is only one of each kind.
+
+        If `slot` is None, the returned timer is marked for deletion, so that committing it deletes the stored timer.
+        """
         at: datetime = (
             session.now if slot is None else max(slot.at, session.now)
         )  # never in the past: a timer with the same due time would count as a duplicate
@@ -192,13 +196,13 @@ class DailyMessages:
 
 
 class DailyPlanner:
-    """A periodic task that notices whose preferences, role or time zone have changed, so that their timers are set again.
+    """A periodic task that finds the people whose preferences, role or time zone have changed, so that their timers are set again.
 
     It keeps the values of its previous run in memory only.
     """
 
     def __init__(self, people: People) -> None:
-        """Start with nobody known, so that the first run has everybody's timers set again."""
+        """Start as if nobody's timers were set, so that the first run sets the timers of all `people`."""
         self._people = people
         self._known: Mapping[str, object] = {}
 

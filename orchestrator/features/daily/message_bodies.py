@@ -35,9 +35,10 @@ _TRACES: Final = ("CallSucceeded", "OutcomeReconciled", "ConfirmationRequested",
 
 
 def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> DailyBody:
-    """Return the body of the evening summary for `lead`, which covers the day of `slot` so far. May raise StoreError.
+    """Return the body of the evening summary for `lead`. May raise StoreError.
 
-    `everybody` are all people who use this bot; the summary covers those whose records the lead may see.
+    Of the changes, it lists those made so far on the day of `slot` (the day and time at which the summary is due). `everybody` are all
+    people who use this bot; the summary covers those whose records the lead may see.
     """
     users = find_visible_users(lead)
     team = {one.key: one.name for one in everybody if one.key == lead.key or users is None or one.bitrix_user_id in users}
@@ -118,7 +119,7 @@ def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
 def _trim_lines(lines: Sequence[CallLine], most: int, **whose: str) -> CallGroup:
     """Return a group with the first `most` lines, the number of all lines, and how many were left out.
 
-    `whose` may contain `name`, the name of the person to whom the lines belong.
+    For a group of one person's lines, the caller also passes the keyword `name`, the person's name, which the group shows.
     """
     return CallGroup(**whose, count=len(lines), lines=lines[:most], more=max(0, len(lines) - most))
 
@@ -138,7 +139,10 @@ def build_reminder_row(session: str, body: ReminderBody, now: datetime, *, key: 
 
 
 def build_agenda_body(what: str, agenda: Agenda, day: date) -> DailyBody:
-    """Return the body of a digest or of an answer to /today, with each list of the day cut to `MAX_ROWS[what]` rows."""
+    """Return the body of a digest (`what` = "digest") or of an answer to /today ("today").
+
+    Each list of the day is cut to `MAX_ROWS[what]` rows.
+    """
     most = MAX_ROWS[what]
     tables = [
         (notice, table.model_copy(update={"rows": table.rows[:most], "shown": min(most, len(table.rows))}))

@@ -133,10 +133,11 @@ class Reminders:
         await session.commit(event, actor=actor.key, outbox=told, timers=[_build_timer(known, due_ts, session)], inbox_done=[row.id])
 
     def _build_row(self, known: str, entry: Reminder, session: Session, actor: Actor, *, what: str, place: str = "") -> OutboxRow:
-        """Return the outbox row that shows a reminder (`known` is its effect id, `what` says what happened to it).
+        """Return the outbox row that shows the reminder `entry` (`known` is its effect id, `what` says what happened to it).
 
-        If the reminder was just set or is due, the row is a new message. After a click, the row edits the message whose button was clicked,
-        which `place` identifies; after a click in the list of reminders ("list"), it is a new message.
+        If the reminder was just set or is due, `place` is "" and the row is a new message. After a click on a button of a reminder, `place`
+        identifies the message with the button, and the row edits this message. After a click in the list of reminders, `place` is "list",
+        and the row is a new message.
         """
         place = place or f"{what[0]}{entry.due_ts}"
         body = ReminderBody(what=what, **self._build_item(known, entry, session, actor).to_json(), place=place)

@@ -1,7 +1,7 @@
 """The switch that stops ("freezes") all writes to the portal: the gate reads it before each write, front ends operate it.
 
-The process that operates the switch stores an input in the same commit, which tells the administrators of the change. A running bot handles
-that input, even if much later. Rights are not checked here.
+The process that freezes or releases writes stores an input in the same commit. A running bot handles that input, even if much later, and
+tells the administrators that writes were frozen or released. Rights are not checked here.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class LiveSwitch:
         self._free_at: float | None = None
 
     async def find_freeze(self) -> FreezeState | None:
-        """Return the freeze in force, None if writes may start. Raises StoreError.
+        """Return the freeze that stops all writes now (who set it, why, its number); None if writes may start. Raises StoreError.
 
         A freeze by another process may be noticed one second late, because the answer "not frozen" is cached.
         """
@@ -50,9 +50,9 @@ class LiveSwitch:
         return await self._read_switch()
 
     async def fetch_freeze(self) -> FreezeState:
-        """Return the freeze in force, read from the database, to explain why a call was just stopped. Raises StoreError.
+        """Return the freeze that stops all writes now, read from the database and not from the cache. Raises StoreError.
 
-        If writes were released meanwhile, return an empty `FreezeState`.
+        It is used to tell a person why their call was just stopped. If writes were released meanwhile, return an empty `FreezeState`.
         """
         return await self._read_switch() or FreezeState()
 

@@ -1,7 +1,7 @@
-"""Handles /freeze, /unfreeze and the button under it: an administrator stops all writes to the portal, or allows them again.
+"""Handles /freeze, /unfreeze and the button that /unfreeze shows: an administrator stops all writes to the portal, or allows them again.
 
-The command /freeze works at once. The command /unfreeze shows a button that must be clicked; it releases only the freeze that was in force
-when the button was shown.
+The command /freeze works at once. The command /unfreeze shows a button that must be clicked; it releases only the freeze that stopped
+writes when the button was shown.
 """
 
 from typing import Final
@@ -35,7 +35,7 @@ async def freeze(row: InboxRow, session: Session, tools: Tools, *, switch: Freez
 
 
 async def ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Handle the command /unfreeze: show the freeze in force and the button that releases it. Raises StoreError."""
+    """Handle the command /unfreeze: show the freeze that stops all writes now, and the button that releases it. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return

@@ -173,7 +173,11 @@ def _find_decider(store: Store, first: StoredEvent) -> str:
 
 
 def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewer, record: str) -> AuditedCall:
-    """Return the audit entry of the call that begins with the event `first`; `record` is the record of the filter, "" for none."""
+    """Return the audit entry of the call that begins with the event `first`.
+
+    `record` is the record ("deal:481") that the audit's filter names, "" for none. Of a batch, the story then includes only the commands
+    about this record.
+    """
     past = cast("Store", DamageTolerantStore(store))
     begun = _read_first(first)
     effect_id = build_effect_id(begun.slot) if isinstance(begun, StepRefused) else begun.effect_id
@@ -195,7 +199,8 @@ def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewe
 def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: EffectRow | None) -> tuple[CallTrail, bool]:
     """Return the events of one call, in order, and whether the last of them was found.
 
-    `first` is the first event of the call. `row` is the call's row in the table of effects, None for a step that was refused.
+    `first` is the first event of the call. `row` is the call's row in the table of effects (calls that the bot proposed); it is None if the
+    gate refused the call at once, so that `first` is its only event.
     """
     trail = CallTrail(stream=first.stream, effect_id=effect_id, events=[first], slot=_read_first(first).slot)
     if row is None:

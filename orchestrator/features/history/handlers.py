@@ -1,4 +1,4 @@
-"""Handles the command /history and its buttons. They only read, so they work the same in every safety mode.
+"""Handles the command /history and its buttons. They only read, so they work even while the bot may not write.
 
 The person's rights to the record are checked again for every page.
 """
@@ -67,7 +67,10 @@ class History:
         await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
     async def _find_by_name(self, said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply | Notice:
-        """Return the record with that name, for example "deal:481"; otherwise a question or a message to show instead."""
+        """Return the record with the name `said`, as a text such as "deal:481"; otherwise a question or a message to show instead.
+
+        `screen` is the id of the message that will show the history; the buttons of the question contain it.
+        """
         if not said.strip():
             return Notice(code="history-which")
         try:

@@ -115,7 +115,7 @@ class HistoryPages:
         return format_iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
 
     async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> PreviewPart:
-        """Return the verb of the call and one line for each field that it changed.
+        """Return the verb of the call (what it does, such as "update") and one line for each field that it changed.
 
         If the call is a batch, only lines about this record are included. If the stored call cannot be decoded, the result is empty.
         """
@@ -189,7 +189,11 @@ def _format_when(moment: str, actor: Actor, now: datetime) -> str:
 
 
 def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind: str) -> bool:
-    """Whether the bot made this change: one of its calls had written the field at most `_SAME_HAND` before the change was seen."""
+    """Whether the bot made this change, which `event` recorded when the bot saw it in the portal.
+
+    That is so if one of the calls in `rows` had written the field at most five minutes (`_SAME_HAND`) earlier. `kind` is the kind of the
+    record.
+    """
     wanted = fields.to_field_key(change.field, kind)
     seen = parse_iso(event.ts)
     near = (

@@ -91,7 +91,8 @@ _NAMED_KINDS: Final = frozenset({*_KINDS, "task"})
 async def find_record_by_name(said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
     """Return the record with the name `said`, for example "deal:481".
 
-    If several, too many or no records match, return a reply that says so; for several, it has a button for each. Raises BitrixError.
+    If several, too many or no records match, return a reply that says so; for several, it has a button for each. Such a button contains
+    `screen`, the id of the message that will show the history. Raises BitrixError.
     """
     kind, rest = split_kind(said)
     told = build_reply(Notice(code="history-which"))

@@ -48,7 +48,7 @@ class LeadApprovers:
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` with the rights of a deputy: the role and the visible records of each lead for whom they decide today.
+        """Return `actor` with the rights of a deputy: the role and the visible records of each absent lead whom `actor` replaces today.
 
         The person keeps their own rights too.
         """

@@ -48,7 +48,11 @@ class LeadAssignment:
         return [lead for lead in self.notified if lead.key in keys] or self.notified
 
     def build_event(self, entry: Card) -> LeadsAsked | None:
-        """Return the event that records this assignment; None if the journal already has the same assignment for the card."""
+        """Return the event that records this assignment; None if there is nothing new to record.
+
+        That is so if the journal already says that the card is shown to these leads, and a lead whom it names to the requester may still
+        decide.
+        """
         keys, names = [lead.key for lead in self.notified], [lead.name for lead in self.named_leads]
         waits_still = not self.notified or {lead.name for lead in self.deciders} & set(entry.told_names or ())
         if keys == list(entry.told or ()) and waits_still:
@@ -123,17 +127,20 @@ _MOST: Final = 10_000
 class LeadsWatcher:
     """A periodic task that notices when other leads decide than at its last run, for example because a lead is absent now.
 
-    The last result is stored in the database, so changes during a restart are noticed too.
+    A hash of who decided in place of each lead at the last run is stored in the database, so changes during a restart are noticed too.
     """
 
     def __init__(self, store: AsyncStore, staff: Staff) -> None:
-        """Keep the store and the access list; the previous result is read from the store at the first run."""
+        """Keep the store and the access list.
+
+        The first run reads from the store who decided at the last run of the previous process.
+        """
         self._store = store
         self._staff = staff
         self._known: str | None = None
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """If the deciding leads have changed, submit one input for each session with open cards, which moves the cards.
+        """If other people now decide in place of the leads, submit one input for each session with open cards, which moves the cards.
 
         The worker calls this method every 20 seconds. May raise StoreError; the next run then tries again.
         """

@@ -28,7 +28,7 @@ _NIGHT_TO: Final = time(8)
 
 
 async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Tell the requester if the messenger delivered the card to none of the leads. Raises StoreError.
+    """If the messenger has delivered the card to none of the leads, tell the requester so. Raises StoreError.
 
     That happens if a lead has never written to the bot or has blocked it.
     """
@@ -86,9 +86,9 @@ def _find_next_morning(lead: Actor, now: datetime) -> datetime:
 
 
 def _postpone_timer(fired: CardTimerDue, later: Mapping[str, datetime], session: Session) -> Timer:
-    """Return the timer that reminds the leads who were not reminded yet; `later` maps their keys to the times for that.
+    """Return the timer `fired`, set again for the leads who were not reminded yet; `later` maps their keys to the times for that.
 
-    The timer fires at the earliest of these times, and is then set again for the leads who are still left.
+    The timer is due again at the earliest of these times. It is then set once more for the leads whose time comes later.
     """
     body = {"confirmation_id": fired.confirmation_id, "left": sorted(later)}
     return Timer(id=fired.timer, due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)

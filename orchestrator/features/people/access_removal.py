@@ -120,7 +120,8 @@ async def revoke_access(
 ) -> None:
     """End a person's access in one commit. Raises StoreError.
 
-    The same commit tells all administrators except the one who ordered it (`by`), and stores the inputs that close the person's open cards.
+    `why` is "portal" (dismissed in the portal) or "admin" (removed by an administrator or operations staff). The same commit tells all
+    administrators except the one who ordered it (`by`), and stores the inputs that close the person's open cards.
     """
     closing = await _build_closing_rows(person, why, session, tools)
     name = desk.staff.find_name(person)

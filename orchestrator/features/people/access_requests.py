@@ -79,7 +79,9 @@ async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk:
 async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
     """Handle an administrator's click about a stranger who asked for access: show the next question, admit or decline the stranger.
 
-    `words` are the button's action, the stranger's key, and further words of that action.
+    `words` are the button's action, the stranger's key and, for some actions, the letter of a role ("m" manager, "l" lead) with a number:
+    of the page for "who" (choose the employee), of the employee for "admit" and "second" (admit although the employee has an account). The
+    actions "deny" and "back" have no further words.
     """
     stranger = words[1]
     name = desk.get_requested_name(stranger, session)
@@ -109,7 +111,7 @@ async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session
     """Ask the administrator which employee of the portal the stranger (a person without access) is.
 
     Employees with a similar name come first. Employees who already have access come last, with their Telegram numbers. `asked` is
-    (stranger's key, stranger's name, letter of the role, page).
+    (stranger's key, stranger's name, letter of the role to grant: "m" manager or "l" lead, number of the page to show).
     """
     stranger, name, letter, page = asked
     try:
@@ -129,7 +131,7 @@ async def _ask_second_account(
 ) -> None:
     """Ask the administrator to confirm the choice, because the chosen employee already has an account.
 
-    `asked` is (stranger's key, stranger's name, letter of the role, employee number).
+    `asked` is (stranger's key, stranger's name, letter of the role to grant: "m" manager or "l" lead, employee's portal user id).
     """
     stranger, name, letter, number = asked
     others = desk.list_accounts(number, but=stranger)
@@ -157,7 +159,10 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
 
 
 async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Show the administrator the first question about the stranger again, with a note that the portal did not confirm the employee."""
+    """Ask the administrator again whether to admit the stranger, with a note that the portal did not confirm the employee.
+
+    `stranger` is (key, name).
+    """
     body = screens.build_access_question(*stranger)
     await _show(row, body.model_copy(update={"code": "people-asks-again"}), stranger[0], session, desk=desk, admins=[admin])
 

@@ -60,7 +60,8 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
 async def _build_joined_event(row: InboxRow, brought: JoinRequest, invitation: Invitation, desk: PeopleContext) -> PersonJoined | None:
     """Return the event that admits the person; None if the portal says that the invited employee no longer works there.
 
-    If the portal cannot be read or does not know the employee, the person is admitted.
+    `brought` holds what was computed from the token of the link that the person opened. If the portal cannot be read or does not know the
+    employee, the person is admitted.
     """
     employee = await desk.employees.read_employee(invitation.bitrix_user_id)
     if employee.known and not employee.works:

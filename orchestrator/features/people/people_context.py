@@ -35,8 +35,8 @@ class PeopleContext:
     ) -> None:
         """Commit one change of the registry of people, and update the access list of this process from it. Raises StoreError.
 
-        `actor` is the key of the person whom the change is about, because that person's key encrypts the events. `done` are the ids of
-        handled inputs, `new` are inputs to submit. Other processes read the change after a few seconds.
+        `actor` is the person whom the change is about ("tg:7"), because the events are encrypted with the encryption key of that person.
+        `done` are the ids of handled inputs, `new` are inputs to submit. Other processes read the change after a few seconds.
         """
         await session.commit(*events, actor=actor, outbox=outbox, timers=timers, inbox_done=done, inbox_new=new)
         if events:

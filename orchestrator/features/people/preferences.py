@@ -40,9 +40,9 @@ async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk
 async def set_preference_by_click(
     row: InboxRow, pressed: tuple[str, str, str], actor: Actor, session: Session, tools: Tools, *, desk: PeopleContext
 ) -> None:
-    """Set the preference whose button was clicked, and redraw the screen with the button. Raises StoreError.
+    """Set the preference whose button was clicked, and redraw the message that contains the button. Raises StoreError.
 
-    `pressed` is (name of the preference, new value, id of the screen).
+    `pressed` is (name of the preference, new value, id of that message).
     """
     name, value, screen = pressed
     if is_valid_preference(name, value):

@@ -52,9 +52,9 @@ def has_too_many_tries(registry: Registry, person: str, now: datetime) -> bool:
 
 
 def may_ask(registry: Registry, person: str, now: datetime) -> bool:
-    """Whether the administrators are told now of this stranger's request for access.
+    """Whether the administrators should now get a message that this stranger asks for access.
 
-    They are told of each stranger at most once a day, and of none while too many strangers ask (`ASKED_AT_ONCE` within an hour).
+    They get at most one a day about each stranger, and none while too many strangers ask (`ASKED_AT_ONCE` within an hour).
     """
     if person in registry.asked and now - parse_iso(registry.asked[person].at) < ASK_AGAIN:
         return False

@@ -28,7 +28,7 @@ Chosen = Mapping[str, str]
 
 
 def build_row(session: str, body: PeopleBody, now: datetime, *, key: str = "") -> OutboxRow:
-    """Return an outbox row of kind "people". With a `key`, the row replaces the earlier message that has the same key."""
+    """Return an outbox row of kind "people" with the content `body`. With a `key`, it replaces the earlier message that has this key."""
     return outbox.build_row(session, KIND, body.to_json(), now, key)
 
 
@@ -44,8 +44,9 @@ def build_message(code: str, *buttons: Sequence[PeopleButton], about: tuple[str,
 def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, screen: str = "w") -> OutboxRow:
     """Return the outbox row of the welcome screen: role, mode, example requests for the mode, and a switch for the morning digest.
 
-    `chosen` are the person's preferences. `screen` identifies the message: if it begins with "h", it is the screen of /help. With a single
-    letter, a new message is sent; otherwise the existing one is replaced.
+    `chosen` are the person's preferences. If `screen` begins with "h", the row is the screen of /help instead. If `screen` is a single
+    letter, the row is a new message, which gets a new id beginning with this letter. A longer `screen` is the id of a message, which the
+    row replaces.
     """
     screen = screen if len(screen) > 1 else f"{screen}{generate_id()[-8:]}"
     code = "people-help" if screen[0] == "h" else "people-welcome"
@@ -85,9 +86,10 @@ def _build_language_buttons(actor: Actor, screen: str) -> list[PeopleButton]:
 def build_request_cards(
     admins: Iterable[Actor], body: PeopleBody, now: datetime, *, stranger: str, screen: str = REQUEST
 ) -> list[OutboxRow]:
-    """Return the card about a stranger with this body, one row for each of `admins`.
+    """Return the card with the content `body` about a person who asked for access or has joined, one row for each of `admins`.
 
-    `screen` identifies the card: `REQUEST` for a request for access, a generated name for a person who joined by a link.
+    `stranger` is that person's key. `screen` is `REQUEST` for a person who asked, or the card's generated id for a person who joined by an
+    invitation link. A row replaces an earlier card with the same `stranger` and `screen`.
     """
     key = f"knock:{stranger}" if screen == REQUEST else f"joined:{stranger}:{screen}"
     return [build_row(admin.key, body, now, key=key) for admin in admins]
@@ -146,7 +148,8 @@ def build_employee_choice(
 ) -> PeopleBody:
     """Return one page of the list of employees, from which the administrator chooses the one who is the stranger.
 
-    `letter` stands for the role to grant. `taken` maps the user ids of employees who already have access to their Telegram numbers.
+    `stranger` is (key, name), `letter` the role to grant ("m" manager, "l" lead). `found` are all employees, `page` counts from 0. `taken`
+    maps the user ids of employees who already have access to their Telegram numbers.
     """
     number = to_telegram_number(stranger[0])
     pages = max(1, -(-len(found) // PAGE))
@@ -170,7 +173,11 @@ def _build_employee_button(item: Employee, taken: str, press: Sequence[str]) -> 
 
 
 def build_second_account_question(stranger: tuple[str, str], letter: str, employee: tuple[int, str], others: Sequence[str]) -> PeopleBody:
-    """Return the message that asks an administrator to confirm that the stranger is an employee who already has an account."""
+    """Return the message that asks an administrator to confirm that the stranger is an employee who already has an account.
+
+    `stranger` is (key, name), `letter` the role to grant ("m" manager, "l" lead), `employee` (portal user id, name), and `others` are the
+    keys of the employee's accounts.
+    """
     number = to_telegram_number(stranger[0])
     return build_message(
         "people-second",

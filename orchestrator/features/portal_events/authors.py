@@ -1,8 +1,8 @@
 """Finds who changed a record: an employee who works in the portal, or a person through the bot. Reads only.
 
-The portal names only the last editor of a record; if the bot made the call, that is the owner of the bot's webhook. So the bot compares the
-change with its own recent writes first. If several people may have edited the record, the author is unknown; the number of portal events
-about the record in the journal shows that.
+The portal names only the last editor of a record; for a change that the bot made, that is the owner of the bot's webhook. So the bot
+compares the change with its own recent writes first. If the portal sent several events about the record since the bot last read it, several
+people may have edited it, and the author is unknown.
 """
 
 from collections import Counter
@@ -56,7 +56,8 @@ class AuthorFinder:
         """Return who created the record.
 
         If the record has the bot's origin mark, that is the person who requested the call that created it. Otherwise it is the employee
-        whom the portal names; if that is the bot itself, it is the person who requested the bot's write.
+        whom the portal names as its creator. If that employee may be the user as whom the bot calls the portal, and the bot has recently
+        written to the record, it is the person who requested the first of these writes.
         """
         entity = target.rpartition(":")[0]
         if fields.find_value(record, MARK[0], entity) == MARK[1]:
@@ -94,8 +95,8 @@ class AuthorFinder:
     def _is_made_by(self, write: Write, change: Change, entity: Entity, user: int) -> bool:
         """Whether this write of the bot made the change.
 
-        That is so if the write can change the field, and either the last editor of the record (`user`) is not known to be somebody else, or
-        the field has exactly the value that the bot wrote.
+        The write must be able to change the field. If `user`, the last editor of the record as the portal says, is certainly not the bot
+        itself, the field must also have exactly the value that the bot wrote.
         """
         if not write.may_change(change.field, entity.name):
             return False
@@ -116,8 +117,8 @@ _SEVERAL = 2
 async def count_events(store: AsyncStore, stream: str, due: Mapping[str, str]) -> dict[str, int]:
     """Return how many portal events about each record came since the bot last read that record: record → number.
 
-    `due` maps each record that must be read to the time of its first event. Records whose number is unknown are left out. May raise
-    StoreError.
+    `stream` is the part of the journal that holds the portal's events. `due` maps each record that must be read to the time of its first
+    event. Records whose number is unknown are left out. May raise StoreError.
     """
     seq, _ = await store.read_head(stream)
     begin = max(0, seq - _TAIL - 2 * len(due))

@@ -2,7 +2,7 @@
 
 A record that is not stored yet is stored now, so that its first change can be shown as before → after. A record whose values differ is put
 on the list of records to read. Deals are always compared. Other kinds of records are compared only after their first event, so that a
-restart reports nothing that would not be reported otherwise.
+restart causes no message that would not have been sent without it.
 """
 
 import logging
@@ -43,7 +43,8 @@ _TAIL: Final = 50
 class ScanResult:
     """The records as the portal shows them at startup.
 
-    `records` maps records to their present values; `gone` are the stored records that are deleted or no longer listed as open.
+    `records` maps records to their present values. `gone` are the stored records that were deleted, and the deals that were open and are
+    now missing in the portal's list of open deals.
     """
 
     records: dict[str, Values]
@@ -124,8 +125,8 @@ def compare_with_portal(
 ) -> list[Event]:
     """Return the journal events that bring the stored values of records up to date with the scan `found`.
 
-    Records not stored yet are stored. A record that differs gets an event that puts it on the list of records to read at the time
-    `look_at`.
+    Records not stored yet are stored. A record that differs gets an event that puts it on the list of changed records, which the bot reads
+    again at the time `look_at`.
     """
     seen, due = portal.seen, portal.due
     new = {target: dict(values) for target, values in found.records.items() if target not in seen and target not in due}

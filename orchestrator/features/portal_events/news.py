@@ -49,7 +49,8 @@ class News:
 def filter_news(news: News, actor: Actor, naming: Naming) -> News | None:
     """Return the part of the news that this person is told; None if nothing is left.
 
-    The person's own changes are left out, and so is everything that they may not see.
+    The person's own changes are left out. If a record was changed and the person may not see it now (`naming` knows), only the change of
+    its owner is left, with the title that the person knew.
     """
     if news.what in {"added", "deleted"}:
         return None if news.author.is_person(actor) else news

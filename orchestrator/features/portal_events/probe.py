@@ -71,7 +71,8 @@ class RecordProbe:
     ) -> News | None:
         """Return the news of one record, None if nothing in it has changed.
 
-        `record` is its present state, None if deleted; `before` are the values last seen, None if the bot never read it.
+        `action` is what the record's events report ("add", "update" or "delete"), `events` their number, and `hands` finds who made the
+        changes. `record` is its present state, None if deleted; `before` are the values last seen, None if the bot never read it.
         """
         kind = parse_target(target)[0]
         entity = self._reads.catalogue.entities[kind.partition(":")[0]]
@@ -132,9 +133,9 @@ class RecordProbe:
 
 
 def _select_unique(news: Sequence[News]) -> list[News]:
-    """Return the news with each record once.
+    """Return one person's news with each record once.
 
-    A record comes twice if its former and its present owner are the same person.
+    A record comes twice if the person is its former owner and also its present owner, because news are collected for both.
     """
     return list({one.target: one for one in news}.values())
 

@@ -64,9 +64,10 @@ class RecentWrites:
         self._writes: dict[str, list[Write]] = {}
 
     def observe(self, changes: Sequence[EffectChange]) -> None:
-        """Add the writes that a session has just committed, and ignore other changes of effects. Never raises.
+        """Add the writes that a session has just committed, and note which records they created. Never raises.
 
-        Every session calls this method after every commit.
+        `changes` are the status changes of calls in that commit; those that start no write and create no record are ignored. Every session
+        calls this method after every commit.
         """
         try:
             for change in changes:
@@ -96,7 +97,7 @@ class RecentWrites:
                     self._add_write(f"{entity}:{number}", write)
 
     def record_created(self, effect_id: str, target: str) -> None:
-        """Assign the write of a call that created a record to that record; until now, its id (`target`) was unknown."""
+        """Note that the call `effect_id` created the record `target`, so that its write is found under this record from now on."""
         for write in self._writes.pop(effect_id, ()):
             self._add_write(target, write)
 
@@ -112,7 +113,10 @@ class RecentWrites:
 
 
 def _extract_fields(leaf: StoredCall, spec: Method | None) -> JsonObject | None:
-    """Return the fields that an update writes: normalized key → value; None if the call does not tell which fields it changes."""
+    """Return the fields that an update writes: normalized key → value; None if the call does not tell which fields it changes.
+
+    `leaf` is one call or one command of a batch, `spec` the description of its method, None for an unknown method.
+    """
     if spec is None or spec.verb != "update":
         return None
     written = leaf.params.get(spec.fields_at) if spec.fields_at else leaf.params

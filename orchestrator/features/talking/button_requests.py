@@ -86,10 +86,10 @@ def _list_edits(events: Sequence[StoredEvent]) -> list[MessageEdited]:
 
 
 def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, said: MessageReceived | None) -> bool:
-    """Whether the bot already knows this text of the message `ref`, so that the edit changes nothing.
+    """Whether the bot already knows this text of the message with the number `ref`, so that the edit changes nothing.
 
-    The text is compared with the last edit. If there is none, it is compared with the message as it was received (`said`): as a whole and,
-    if it was merged from several messages, part by part.
+    The text is compared with the last edit of the message in `events`. If there is none, it is compared with the message as it was received
+    (`said`): as a whole and, if it was merged from several messages, part by part.
     """
     edits = [edit.text for edit in _list_edits(events) if edit.ref == ref]
     if edits:
@@ -101,7 +101,7 @@ def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, said: Mes
 
 
 async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bool:
-    """Whether the queue of this session contains the message with exactly this text."""
+    """Whether the queue of this session contains the message with the number `ref`, and with exactly this text."""
     waiting = await tools.store.list_waiting_inbox(session.key, "turn")
     requests = (said for row in waiting if isinstance(said := parse_neighbour(row), TextMessage))
     return any(said.message_id == ref and said.text == text for said in requests)
@@ -160,7 +160,8 @@ async def read_recent_events(session: Session, tools: Tools) -> Sequence[StoredE
 def build_request(pressed: InboxRow, session: Session, body: JsonObject, *, slot: str, kind: str = TextMessage.KIND) -> InboxRow:
     """Return the inbox row of a request that a person makes by a click; `pressed` is the click, `body` the request.
 
-    The id of the row follows from the session and `slot`. So a second click makes the same row, and the request runs once.
+    `slot` is a text that names what the button is for, such as "forward/…" with the id of a turn. The id of the row is computed from the
+    session and `slot`. So a second click makes the same row, and the request runs once.
     """
     place = f"{session.key}/{slot}"
     return InboxRow(

@@ -1,7 +1,7 @@
 """The command /stop: ends the running turn and drops the person's waiting requests. One click queues the dropped requests again.
 
-A stop is recorded as an event with its time. Before a request begins, it is compared with that time, so that no request both runs and is
-dropped.
+A stop is recorded as an event with its time. Before a request begins, its time of arrival is compared with the time of the last stop, so
+that no request both runs and is dropped.
 """
 
 from typing import Final
@@ -86,7 +86,7 @@ def may_stop(actor: Actor, person: Actor | None) -> bool:
 def build_stop_event(row: InboxRow, person: str, *, turn_id: str = "") -> StopAsked:
     """Return the event that records a /stop.
 
-    It stops all earlier requests of `person`; with `turn_id`, it stops only that turn.
+    The event stops all earlier requests of `person`; with `turn_id`, it stops only that turn.
     """
     return StopAsked(by=person, at=to_milliseconds(row), turn_id=turn_id)
 

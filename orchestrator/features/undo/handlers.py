@@ -26,6 +26,7 @@ from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.permissions import may_touch
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
+from orchestrator.gate.decide.fetch_facts import load_lists
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -123,6 +124,8 @@ async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, deps: GateDeps) 
     A person without rights to the records is told nothing about their values.
     """
     records = await deps.records.load_records([part.target for part in parts])
+    for part in parts:
+        records = await load_lists(part.call, records, deps.records, deps.catalogue)
     for part in parts:
         record = records.get(part.target)
         if record is not None and not may_touch(actor, part.call.entities.get(part.call.entity), record):

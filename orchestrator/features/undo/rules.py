@@ -17,6 +17,7 @@ from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.critical_fields import extract_written_fields
 from orchestrator.gate.call.effect import Target
 from orchestrator.gate.call.multifields import Element, Step
+from orchestrator.gate.call.replaced_lists import find_list_change, is_same_list, to_written_rows
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.stored import JsonObject
 
@@ -113,6 +114,8 @@ def _restore_part(part: UndoPart, record: Record, catalogue: Catalogue) -> _Part
         return _restore_state(part, record, catalogue)
     if part.call.spec.verb == "add":
         return _restore_add(part, record)
+    if part.call.spec.replaces:
+        return _restore_list(part, record)
     return _restore_fields(part, record)
 
 
@@ -159,6 +162,23 @@ def _restore_add(part: UndoPart, record: Record) -> _PartResult:
     if not back.changed:
         back.calls.append((part.undo.name, {**kind, part.undo.target[0]: part.target[1]}))
     return back
+
+
+def _restore_list(part: UndoPart, record: Record) -> _PartResult | Notice:
+    """Return the call that writes the former list back, or the list as somebody has changed it since."""
+    change = find_list_change(part.call, part.old)
+    if change is None or change.old is None:
+        return Notice(code="undo-none")
+    if is_same_list(change.new, change.old, change.kind):
+        return _PartResult()
+    now = record.get(change.name)
+    rows = now if isinstance(now, list) else None
+    if rows is None or not is_same_list(change.new, rows, change.kind):
+        as_before = rows is not None and is_same_list(change.old, rows, change.kind)
+        return _PartResult(changed=[ChangedField(part=part, name=change.name, now=now, as_before=as_before)])
+    places = {*part.undo.target, part.undo.target_entity.removeprefix("@")}
+    base = {name: value for name, value in part.call.params.items() if name in places}
+    return _PartResult(calls=[(part.undo.name, {**base, change.name: to_written_rows(change.old)})])
 
 
 def _restore_fields(part: UndoPart, record: Record) -> _PartResult:

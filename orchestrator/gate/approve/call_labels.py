@@ -42,9 +42,9 @@ def build_call_label(call: Call, card: Preview) -> JsonObject:
 
 
 async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> JsonObject:
-    """Return the label of a call that has no card, built only from `facts`, or {} if that fails.
+    """Return the label of a call that has no card, or {} if that fails.
 
-    It reads nothing from the portal and never raises.
+    The label is built only from `facts` (the data read to check the call). Nothing more is read from the portal, and nothing is raised.
     """
     try:
         return build_call_label(call, await preview(call, facts, _NoNames(), locale=actor.locale, zone=actor.time_zone))
@@ -54,8 +54,8 @@ async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> JsonObj
 
 
 def _format_change(line: PreviewLine) -> str:
-    before = f"{trim_text(line.before, limit=_VALUE)} → " if line.before else ""
-    return f"{line.name}: {before}{trim_text(line.after, limit=_VALUE)}"
+    old, new = (trim_text(", ".join(value.split("\n")), limit=_VALUE) for value in (line.before, line.after))
+    return f"{line.name}: {old} → {new}" if line.before else f"{line.name}: {new}"
 
 
 def _truncate(items: Sequence[str], most: int) -> list[str]:
@@ -63,7 +63,7 @@ def _truncate(items: Sequence[str], most: int) -> list[str]:
 
 
 class _NoNames:
-    """An implementation of `Names` that reads nothing from the portal; ids are then shown as numbers."""
+    """An implementation of `Names` (finds names of people, stages and records) that reads nothing; ids are then shown as numbers."""
 
     async def find_user_name(self, user_id: int) -> str:
         """Return "", which means that no name is known."""

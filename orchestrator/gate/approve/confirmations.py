@@ -91,10 +91,11 @@ def calculate_second_nonce(nonce: str) -> str:
 async def request(
     asked: CardRequest, ledger: Ledger, ttl: timedelta, *, remind_after: timedelta = timedelta(hours=2), supersede: Sequence["Closing"] = ()
 ) -> ConfirmationRequested:
-    """Buffer a new card in the session's journal (`ledger`) and return its event.
+    """Buffer the new card `asked` in the session's journal (`ledger`) and return the event that records it.
 
-    Buffered with the card are its effect with the status `requested`, its timers, and the closings of the cards that it replaces
-    (`supersede`). The caller commits all this before the card is sent.
+    The card expires after `ttl`; leads (heads of sales) who must decide it are reminded after `remind_after`. Buffered with the card are
+    its call (as an effect with the status `requested`), its timers, and `supersede`: the data that closes the cards it replaces. The caller
+    commits all this before the card is sent.
     """
     now = ledger.now
     order = asked.order
@@ -163,7 +164,7 @@ def build_expiry_timer(entry: Card, ledger: Ledger) -> Timer:
 
 
 def drop_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Return a timer row whose commit deletes the card's expiry timer."""
+    """Return a timer row that deletes the card's expiry timer once this row is committed."""
     return replace(_build_timer(TIMER, entry.confirmation_id, ledger, due=ledger.now), delete=True)
 
 
@@ -173,9 +174,9 @@ def build_arrival_timer(entry: Card, ledger: Ledger) -> Timer:
 
 
 def drop_timers(entry: Card, ledger: Ledger) -> list[Timer]:
-    """Return timer rows whose commit deletes all timers of the card.
+    """Return timer rows that delete all timers of the card once these rows are committed.
 
-    These are the expiry timer and, if the card was shown to leads (heads of sales), the timers about its delivery to them.
+    The deleted timers are the expiry timer and, if the card was shown to leads (heads of sales), the timers about its delivery to them.
     """
     kinds = (REMIND, ARRIVED) if entry.told else ()
     others = [replace(_build_timer(kind, entry.confirmation_id, ledger, due=ledger.now), delete=True) for kind in kinds]
@@ -191,8 +192,8 @@ def _build_timer(kind: str, confirmation_id: str, ledger: Ledger, *, due: dateti
 async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
     """Buffer the approval of a card in the session's journal; raise EffectConflict when the card was already decided.
 
-    The caller commits the approval together with the intent to run the call, or with the reason why the call does not run. Until that
-    commit the button click stays in the inbox and can be handled again.
+    `outbox` holds the messages to people that are buffered with it. The caller commits the approval together with the intent to run the
+    call, or with the reason why the call does not run. Until that commit the button click stays in the inbox and can be handled again.
     """
     event = ConfirmationApproved(
         confirmation_id=entry.confirmation_id,
@@ -215,7 +216,7 @@ async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Seque
 async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
     """Buffer the denial of a card in the session's journal; raise EffectConflict when the card was already decided.
 
-    The caller commits the denial. A denied call never runs.
+    `outbox` holds the messages to people that are buffered with it. The caller commits the denial. A denied call never runs.
     """
     event = build_denial(entry, decision.actor, ledger, via=decision.via, reason=decision.reason)
     close = build_closing(entry, event, "denied")
@@ -229,7 +230,10 @@ async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence
 
 
 def build_denial(entry: Card, actor: Actor, ledger: Ledger, *, via: str, reason: str) -> ConfirmationDenied:
-    """Build the event that records that `actor` denied the card `entry`."""
+    """Build the event that records that `actor` denied the card `entry`.
+
+    `via` is the way in which the person decided (button, text or HTTP), `reason` what the person gave as the reason.
+    """
     return ConfirmationDenied(
         confirmation_id=entry.confirmation_id,
         effect_id=entry.effect_id,
@@ -249,7 +253,7 @@ def build_denial(entry: Card, actor: Actor, ledger: Ledger, *, via: str, reason:
 async def expire(entry: Card, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
     """Buffer the expiry of a card in the session's journal. The call of an expired card never runs.
 
-    The caller commits the expiry.
+    `outbox` holds the messages to people that are buffered with it. The caller commits the expiry.
     """
     event = ConfirmationExpired(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, expired_at=format_iso(ledger.now))
     close = build_closing(entry, event, "expired")
@@ -344,8 +348,8 @@ def _is_same_nonce(given: str, wanted: str) -> bool:
 def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
     """Return `outbox` with a copy of each card for every lead (head of sales) who must decide it, right after the card.
 
-    A copy's body holds `home`, the session to which its button clicks go. For a card that needs two clicks, only the chat of the first
-    click (`at`) asks for the second one. The buttons in the other chats stay as they were.
+    A copy's body holds `home`, the session of the original card; clicks on the copy's buttons go there. For a card that needs two clicks,
+    only the chat of the first click (`at` in the card's body) asks for the second one. The buttons in the other chats stay as they were.
     """
     return [row for one in outbox for row in _copy_card(one)] if any(_has_notified_leads(row) for row in outbox) else outbox
 
@@ -373,9 +377,9 @@ def _copy_card(row: OutboxRow) -> Iterator[OutboxRow]:
 
 
 def find_notified_leads(order: Order, verdict: Ask, actor: Actor, deps: GateDeps) -> Sequence[Actor]:
-    """Return the leads (heads of sales) to whom the card is shown.
+    """Return the leads (heads of sales) to whom the card for the call `order` is shown.
 
-    The result is empty if the requester may decide alone.
+    The result is empty if the requester (`actor`) may decide alone.
     """
     if not _needs_other_approver(verdict, actor):
         return ()

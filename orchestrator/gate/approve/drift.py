@@ -13,6 +13,8 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.duplicates import decode_row, is_command_done
 from orchestrator.gate.approve.format_values import EMPTY, Reader, shorten_value
+from orchestrator.gate.approve.list_changes import find_list_label
+from orchestrator.gate.approve.own_lists import select_list_values
 from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.revalidate import CHANGED
 from orchestrator.gate.approve.undo_conflict import format_field_value
@@ -20,6 +22,7 @@ from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.unread_lists import find_guests_place
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.card import Card
 from state.journal.store import EffectRow
@@ -52,16 +55,26 @@ async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, 
     if not plan or shown == fresh:
         return shown
     image = {place: dict(record) if record is not None else None for place, record in shown.items()}
-    for card in ledger.state.cards.values():
-        if _find_plan(card) != plan or card.status != "executed":
-            continue
-        row = await ledger.find_effect(card.effect_id)
-        for leaf in _list_done_updates(row, catalogue) if row is not None else ():
-            place = f"{leaf.targets[0][0]}:{leaf.targets[0][1]}"
-            old, now = image.get(place), fresh.get(place)
-            if old is not None and now is not None:
-                old.update(_select_written_values(leaf, old, now))
+    of_lists: dict[str, list[Call]] = {}
+    for leaf in await _list_own_writes(plan, catalogue, ledger):
+        place = f"{leaf.targets[0][0]}:{leaf.targets[0][1]}"
+        old, now = image.get(place), fresh.get(place)
+        if leaf.spec.replaces:
+            of_lists.setdefault(place, []).append(leaf)
+        elif old is not None and now is not None:
+            old.update(_select_written_values(leaf, old, now))
+    for place, leaves in of_lists.items():
+        old, now = image.get(place), fresh.get(place)
+        if old is not None and now is not None:
+            old.update(select_list_values(leaves, old, now))
     return image
+
+
+async def _list_own_writes(plan: str, catalogue: Catalogue, ledger: Ledger) -> list[Call]:
+    """Return the updates and writes of lists that the portal carried out for approved steps of `plan`, in their order."""
+    cards = [card for card in ledger.state.cards.values() if _find_plan(card) == plan and card.status == "executed"]
+    rows = [row for card in cards if (row := await ledger.find_effect(card.effect_id)) is not None]
+    return [leaf for row in sorted(rows, key=lambda one: one.updated_at) for leaf in _list_done_updates(row, catalogue)]
 
 
 def _find_plan(card: Card) -> str:
@@ -73,13 +86,13 @@ def _find_plan(card: Card) -> str:
 
 
 def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[Call]:
-    """Yield each update that the portal carried out for an effect (stored call).
+    """Yield each update and each write of a list that the portal carried out for an effect (stored call).
 
     It is the call itself, or a command of its batch.
     """
     call = decode_row(row, catalogue)
     for leaf in call.leaves if call is not None else ():
-        if leaf.targets and leaf.spec.verb == "update" and is_command_done(row, leaf.key):
+        if leaf.targets and (leaf.spec.verb == "update" or leaf.spec.replaces) and is_command_done(row, leaf.key):
             yield leaf
 
 
@@ -133,7 +146,7 @@ async def build_drift_notice(call: Call, fresh: BeforeImage, shown: BeforeImage,
 def _find_changed_fields(call: Call, fresh: BeforeImage, shown: BeforeImage) -> Iterator[_ChangedField]:
     seen: set[tuple[str, str]] = set()
     for leaf in call.leaves:
-        for kind, number in (*leaf.targets, *leaf.ties):
+        for kind, number in (*leaf.targets, *leaf.ties, *find_guests_place(leaf)):
             place = f"{kind}:{number}"
             old, now = shown.get(place), fresh.get(place)
             if old is None or now is None:  # somebody deleted the record, or it could not be read: no field to name
@@ -186,6 +199,9 @@ def _find_common_unit(before: str, after: str) -> str:
 
 async def _find_title(part: Call, name: str, reader: Reader) -> str:
     """Return the title of the field `name`, as cards show it."""
+    listed = find_list_label(part, name, reader.locale)
+    if listed:
+        return listed
     title = fields.find_label(part.entities.get(part.entity), name, reader.locale)
     if title == name:
         title = await reader.names.find_field_title(part.entity, name) or name

@@ -114,8 +114,8 @@ def restore_outcome(row: EffectRow) -> Outcome | Pending:
 def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Catalogue, effect_id: str) -> Outcome | Refuse | None:
     """Return the outcome "already done" if this turn has already made the change of `call`, or None if the call is new.
 
-    `earlier` holds the effects (stored calls) of the turn, oldest first. If only some commands of a batch were done before, the batch is
-    refused, so that the model proposes only the others.
+    `earlier` holds the effects (stored calls) of the turn, oldest first. `effect_id` is the id of the effect of `call`. If only some
+    commands of a batch were done before, the batch is refused, so that the model proposes only the others.
     """
     begun = [(row, made) for row in earlier if row.status in _HAS_BEGUN and (made := decode_row(row, catalogue)) is not None]
     past = [one for row, made in begun for one in _list_earlier_calls(row, made)]

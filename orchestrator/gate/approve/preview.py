@@ -29,12 +29,14 @@ from orchestrator.gate.approve.format_values import (
     format_value,
     join_lines,
 )
+from orchestrator.gate.approve.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.approve.query_lines import build_query_lines
 from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import MARKS, Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.targets import get_at_path
+from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
 from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
 from orchestrator.language.lexicon import load_lexicon
@@ -213,16 +215,23 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
             return await _build_line(call, name, value, record=None, reader=reader)
 
         return await build_query_lines(call, describe, reader.locale) if call.key else []
+    record = critical_fields.find_current_record(call, facts)
+    listed = await build_list_lines(call, facts, _build_context(call, record, {}), reader)
+    if listed is not None:
+        return listed
     if call.spec.verb == "delete":
         return await _build_lost_lines(call, facts, reader)
-    record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
+    record = record if call.spec.verb != "add" else None
     critical = set(call.spec.critical)
     apart = {*MARKS, *call.spec.forced, *(_ADDRESS if call.spec.verb == "update" and not call.spec.fields_at else ())}
     written = {name: value for name, value in critical_fields.extract_written_fields(call).items() if name not in apart}
+    written |= dict.fromkeys(call.spec.replaces, find_written_guests(call)) if find_guests_place(call) else {}
     lines: list[tuple[bool, bool, PreviewLine]] = []
     for name, value in written.items():
         held = critical_fields.has_value(call, name, value, record)
-        lines.append((held, name not in critical, await _build_line(call, name, value, record=record, reader=reader)))
+        line = await _build_line(call, name, value, record=record, reader=reader)
+        found = await split_list_line(line, call, facts, _build_context(call, record, {}), reader)
+        lines.extend((held, name not in critical, part) for part in found)
     changed = [line for line in lines if not line[0]] or lines
     return [line for _, _, line in sorted(changed, key=lambda found: found[1])]
 
@@ -352,10 +361,10 @@ def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -
 
 
 def _writes_money(leaf: Call) -> bool:
-    """Return whether the command writes a sum or its currency, or creates or deletes a record that may have one."""
+    """Return whether the command writes a sum or its currency, or deletes a record that may have one."""
     written = critical_fields.extract_written_fields(leaf)
     writes_sum = any(fields.has_field(written, name, leaf.entity) for name in ("OPPORTUNITY", "CURRENCY_ID"))
-    return writes_sum or leaf.spec.verb in {"add", "delete"}
+    return writes_sum or leaf.spec.verb == "delete"
 
 
 async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:

@@ -19,6 +19,8 @@ from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict
 from orchestrator.gate.call.fields import to_field_key
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.serialization import StoredOrder
+from orchestrator.gate.call.targets import PRODUCT_ROW
+from orchestrator.gate.call.unread_lists import find_guests_place
 from state.card import Card
 from state.stored import JsonObject
 
@@ -118,6 +120,8 @@ _SHOWN_BEFORE_DELETE = (
     "LAST_NAME",
 )
 """What a person wants to see of a record before it is deleted for good, besides its title and owner."""
+_MANUAL_SUM = "IS_MANUAL_OPPORTUNITY"
+"""Says whether the sum stays as it is when the product rows change."""
 _CONTEXT_FIELDS = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "categoryid": "STAGE_ID"}
 """The field that gives a value its meaning: a sum needs its currency, a stage its funnel."""
 
@@ -126,7 +130,7 @@ def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]
     """Return the before-image: a map from each record, such as "deal:481", to its relevant fields; None for a missing record."""
     image: dict[str, JsonObject | None] = {}
     for part in call.commands or (call,):
-        for target in part.targets:
+        for target in (*part.targets, *find_guests_place(part)):
             name = f"{target[0]}:{target[1]}"
             shown = _select_shown_fields(part, facts.records.get(target), part.entities.get(target[0]))
             image[name] = shown if shown is None else {**(image.get(name) or {}), **shown}
@@ -157,12 +161,15 @@ def _select_shown_fields(call: Call, record: JsonObject | None, entity: Entity |
         return None
     touched = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
     wanted = set(touched) if isinstance(touched, Mapping) else set()
+    wanted |= {*call.spec.replaces, *((_MANUAL_SUM,) if "products" in call.spec.replaces.values() else ())}
     wanted |= {call.spec.stands_for.get(name, name) for name in wanted}
     if any(name.upper() == "FM" for name in wanted):  # methods of the classic family return the parts of FM as separate fields
         wanted |= set(MULTIFIELDS)
     if entity is not None:
         wanted |= {entity.owner_field, entity.title_field}
         wanted |= {_CONTEXT_FIELDS[key] for name in wanted if (key := to_field_key(name, entity.name)) in _CONTEXT_FIELDS}
+    if entity is not None and entity.name == PRODUCT_ROW:  # its card shows the whole row
+        wanted |= {name for name in entity.fields if name not in {"ROWS", "PRODUCT_ROWS"}}
     if call.spec.verb != "update":
         wanted |= set(_ALWAYS_SHOWN)
     if call.spec.verb == "delete":

@@ -40,7 +40,8 @@ from state.journal.freeze_switch import FreezeState
 from state.journal.store import RESTORED_CARD, EffectChange, EffectConflict, EffectRow, WriteStopped
 
 OUTDATED = Notice(code="card-outdated")
-_NO_ACCESS = Refuse(reason=Notice(code="no-access-any-more"), detail="the person who asked has no access any more")
+_NO_ACCESS = Refuse(reason=Notice(code="requester-gone"), detail="the person who asked has no access any more")
+_APPROVER_GONE = Refuse(reason=Notice(code="approver-gone"), detail="the person who approved has no access any more")
 _TOO_OLD = Refuse(reason=Notice(code="approval-too-old"), detail="approved, but not run in time")
 
 
@@ -141,9 +142,9 @@ def _may_run_while_frozen(row: EffectRow) -> bool:
 
 
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
-    """Make an approved card wait for a decision again, because writes are frozen. It keeps its expiry time.
+    """Make an approved card wait for a decision again, because writes are frozen (`standing` is the freeze).
 
-    The card gets a new nonce, so that another click on the old button runs nothing.
+    The card keeps its expiry time. It gets a new nonce, so that another click on the old button runs nothing.
     """
     nonce = confirmations.generate_nonce()
     event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
@@ -153,9 +154,9 @@ async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledge
 
 
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """Run a call that was approved before a crash, as `run_approved` does, in a mode that the approver may use now.
+    """Run a call that was approved before a crash, as `run_approved` does.
 
-    The call is refused if the approver has no access any more.
+    It runs in the safer of `mode` and the highest mode that the approver may use now. It is refused if the approver has no access any more.
     """
     row = await ledger.find_effect(effect_id)
     entry = ledger.state.cards.get(StoredOrder.from_data(row.call).confirmation_id) if row is not None else None
@@ -163,7 +164,7 @@ async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger:
         key = entry.approved_by  # blank once that person was erased
         by = deps.present(Actor(key=key, name=entry.approved_by_name)) if key else None
         if by is None:
-            return await _refuse_run(row, _TOO_OLD, ledger)
+            return await _refuse_run(row, _APPROVER_GONE, ledger)
         mode = resolve_mode(mode, by)
     return await run_approved(effect_id, deps, mode=mode, ledger=ledger)
 
@@ -179,14 +180,14 @@ async def _evaluate_stored(
         call = decode_call(stored.call, deps.catalogue)
         facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
         first = await find_first_sums(call, facts, deps, ledger)
-        facts = replace(facts, written=await deps.count_changes(call, actor, ledger), first_sums=first)
+        facts = replace(facts, today=ledger.now.date(), written=await deps.count_changes(call, actor, ledger), first_sums=first)
     except UndecodableCall:
         return refuse("gate-method-unknown", method=stored.call.method, hint="")
     except BitrixError as error:
         return build_read_refusal(error)
     call, fell = drop_removed_elements(call, facts, stored.before)
     provenance = Provenance.model_validate(entry.provenance or {})
-    effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance)
+    effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance, proposed_by=stored.proposed_by)
     call, verdict = evaluate(call, mode=mode, policy=deps.policy, actor=actor, facts=facts, effect=effect)
     verdict = refuse_unchanged(verdict, call, facts)
     if isinstance(verdict, Refuse):
@@ -197,7 +198,7 @@ async def _evaluate_stored(
 
 
 async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
-    """Return the refusal of an undo if somebody changed the values after the card was shown, or None.
+    """Return the refusal of an undo if the values that it would replace were changed after its card was shown, or None.
 
     An undo restores older values and must not overwrite later changes. For any other call the result is None.
     """

@@ -12,6 +12,7 @@ from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.format_values import Context, Reader, format_own_value, format_plain, format_value, shorten_value
+from orchestrator.gate.approve.list_changes import format_list
 from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.revalidate import build_before_image, find_context_field
 from orchestrator.gate.approve.undo_policy import find_task_state
@@ -57,7 +58,8 @@ def _find_changed_fields(call: Call, facts: Facts, shown: BeforeImage) -> Iterat
             if find_task_state(old) != find_task_state(now):
                 yield leaf, "STATUS"
             continue
-        for name in _list_restored_fields(leaf) if leaf.spec.verb == "update" else sorted({*old, *now}):
+        restored = leaf.spec.replaces or (_list_restored_fields(leaf) if leaf.spec.verb == "update" else sorted({*old, *now}))
+        for name in restored:
             known = leaf.spec.stands_for.get(name, name)
             if not _is_same(leaf, known, fields.find_value(now, known, leaf.entity), fields.find_value(old, known, leaf.entity)):
                 yield leaf, known
@@ -113,6 +115,8 @@ async def format_field_value(call: Call, name: str, now: object, record: Record,
     currency = str(fields.find_value(record, "CURRENCY_ID", entity) or "")
     category = int(fields.parse_number(fields.find_value(record, "CATEGORY_ID", entity)) or 0)
     context = Context(entity=entity, currency=currency, category=category)
+    if name in call.spec.replaces:
+        return await format_list(now, call.spec.replaces[name], context, reader)
     if multifields.is_multifield(name):
         elements = [one.value for one in multifields.parse_elements(record) if one.kind == name.upper()] if isinstance(now, list) else []
         return format_plain(elements if isinstance(now, list) else now, reader)

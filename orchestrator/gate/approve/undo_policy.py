@@ -20,6 +20,7 @@ from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.multifields import is_multifield
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.replaced_lists import find_list, is_restorable, sets_sum, sum_rows
 from orchestrator.gate.call.serialization import StoredOrder, build_effect_id
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.card import Card
@@ -253,6 +254,8 @@ def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: C
         return Notice(code="undo-none")
     if call.spec.verb == "add":
         return _build_add_part(call, undo, done, policy)
+    if call.spec.replaces:
+        return _build_list_part(call, undo, done)
     own = call.targets[0] if call.targets and call.targets[0][0] == call.entity else None
     old = done.before.get(f"{own[0]}:{own[1]}") if own else None
     if own is None or not old:
@@ -279,6 +282,24 @@ def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Polic
         return Notice(code="undo-add-closed")
     kind, _, number = done.created.rpartition(":")
     return UndoPart(call=call, target=(call.entity, int(number) if kind and number.isdecimal() else 0), old={}, undo=undo)
+
+
+def _build_list_part(call: Call, undo: Method, done: CompletedCall) -> UndoPart | Notice:
+    """Return the data to undo a call that replaced a list, or the reason why the exact list cannot be restored."""
+    found = find_list(call)
+    old = done.before.get(f"{call.targets[0][0]}:{call.targets[0][1]}") if call.targets else None
+    if found is None or not old or found[0] not in undo.replaces or undo.changes_one:
+        return Notice(code="undo-none")
+    name, kind = found
+    held, told = old.get(name), {"field": to_field_code(call, name)}
+    if not isinstance(held, list):
+        return Notice(code="undo-no-before", args=told)
+    if not is_restorable(held):
+        return Notice(code="undo-not-writable", args=told)
+    was = fields.parse_number(fields.find_value(old, "OPPORTUNITY"))
+    if kind == "products" and sets_sum(old) and was is not None and was != sum_rows(held):
+        return Notice(code="undo-sum")  # the portal would compute the sum from the rows, and it was another one
+    return UndoPart(call=call, target=call.targets[0], old=old, undo=undo)
 
 
 def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:

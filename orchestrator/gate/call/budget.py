@@ -132,7 +132,7 @@ def to_month(moment: datetime, zone: str) -> int:
 
 
 def find_month_start(now: datetime) -> datetime:
-    """Return a time that lies before the start of the current month in every time zone, and less than a month before it.
+    """Return a time that lies before the start of the current month in every time zone, by no more than about a month.
 
     A read of the journal from this time covers the whole month of every person.
     """

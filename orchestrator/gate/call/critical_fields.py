@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from bitrix.catalogue.catalogue import ListKind
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
@@ -27,7 +28,7 @@ _PEOPLE = frozenset(
     }
 )
 _STAGES = frozenset({"stageid", "statusid"})
-_RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
+_LIST_CODES: Mapping[ListKind, str] = {"products": "ROWS", "contacts": "CONTACT_IDS", "companies": "COMPANY_IDS", "people": "ATTENDEES"}
 _LONGEST_NUMBER = 9
 _TASK_WAITS = "2"
 _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "gate-class-outward"))
@@ -91,6 +92,8 @@ def to_field_code(call: Call, name: str) -> str:
 
     The message files in `bot` contain a name for people for each such code.
     """
+    if name in call.spec.replaces:
+        return _LIST_CODES[call.spec.replaces[name]]
     name = call.spec.stands_for.get(name, name)
     entity = call.entities.get(call.entity)
     return entity.by_key.get(fields.to_field_key(name, entity.name), name) if entity else name
@@ -99,7 +102,8 @@ def to_field_code(call: Call, name: str) -> str:
 def _collect_class_reasons(call: Call) -> Iterator[Notice]:
     for letter, code in _CLASS_CODES:
         if letter in call.classes:
-            yield ask(code, method=call.method)
+            unlinks = letter == "D" and bool(call.spec.replaces)  # the former links can be restored
+            yield ask("gate-class-unlink" if unlinks else code, method=call.method)
     if "C" in call.classes:
         code = "gate-binding" if call.method in {"event.bind", "event.unbind"} else "gate-class-config"
         yield ask(code, method=call.method)
@@ -150,9 +154,9 @@ def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[
 
 
 def _is_later_stage(call: Call, key: str, value: object, facts: Facts) -> bool:
-    """Return whether a new record would start at a later stage than the first.
+    """Return whether the field `key`, written with `value`, puts a new record into a later stage than the first.
 
-    Return True also when the funnel's first stage is unknown.
+    `key` is the field's normalized name; False if it is not a stage field. Return True also when the funnel's first stage is unknown.
     """
     if call.entity == "task":
         return key in {"status", "realstatus"} and str(value) != _TASK_WAITS
@@ -168,20 +172,6 @@ def find_required_funnel(call: Call) -> str:
     )
     staged = any(fields.to_field_key(name, call.entity) in _STAGES for name in names)
     return f"{call.entity}:{_find_category(call)}" if staged and len(_find_category(call)) <= _LONGEST_NUMBER else ""
-
-
-def find_responsible_fields(call: Call, facts: Facts) -> Iterator[tuple[str, object]]:
-    """Yield (name, value) of the fields by which the call changes who is responsible for a record.
-
-    Fields that this program added, and fields that keep their value, are left out.
-    """
-    if call.reads_only:
-        return
-    record = find_current_record(call, facts) if call.spec.verb != "add" else None
-    for name, value in extract_written_fields(call).items():
-        key = fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
-        if key in _RESPONSIBLE and name not in call.system_fields and not has_value(call, name, value, record):
-            yield name, value
 
 
 def _find_category(call: Call) -> str:

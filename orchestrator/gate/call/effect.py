@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 
 from bitrix.catalogue import names
@@ -123,8 +124,12 @@ class Facts:
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
     """The portal's field lists by name ("deal", "item:2"); a list that could not be read is missing."""
+    value_lists: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The portal's lists of values (value → name) that written values are checked against, by key; see `decide.value_kinds`."""
+    today: date | None = None
+    """The present day, with which written days are compared; None if it is not known."""
     dismissed_users: frozenset[int] = frozenset()
-    """Of the users whom the call makes responsible: those who are not active employees."""
+    """Of the users whom the call names for a record and who were not named before: those who are not active employees."""
     by_webhook: bool = False
     """Whether the call goes through a webhook of the portal; some methods are available only to an application."""
     denied_at: str = ""

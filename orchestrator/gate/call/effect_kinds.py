@@ -68,7 +68,7 @@ def find_effect_kind(kind: str, method: str) -> Method | None:
 
 
 def list_methods(kind: EffectKind) -> tuple[str, ...]:
-    """Return the names of all methods of the kind `kind`."""
+    """Return the names of all methods that an effect of this kind may call."""
     return tuple(_ROWS.get(kind, {}))
 
 

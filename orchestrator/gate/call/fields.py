@@ -80,7 +80,9 @@ def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
         return _is_same_multifield(new, old)
     if not (isinstance(new, _PLAIN) and isinstance(old, _PLAIN)):
         if _is_list(new) or _is_list(old):
-            return _as_words(new) == _as_words(old)
+            firsts = [_to_text(value[0]) if _is_list(value) else _to_text(value) for value in (new, old)]
+            same_primary = kind not in {"contact", "company"} or firsts[0] == firsts[1]  # the first contact is the primary one
+            return same_primary and _as_words(new) == _as_words(old)
         if isinstance(new, Mapping) or isinstance(old, Mapping):
             return bool(new == old)
     return _is_same_scalar(_to_text(new), _to_text(old), kind)

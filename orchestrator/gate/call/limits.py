@@ -36,9 +36,10 @@ class ChangeCounter(Protocol):
         """Return the number of changes begun for this person within the last 24 hours; may raise StoreError."""
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """Return the changes begun for this person one by one; may raise StoreError.
+        """Return the calls begun for this person within the last 24 hours, each with its time and number of changes; may raise StoreError.
 
-        A database that has not counted the person's changes yet starts its count with them.
+        The daily limit is checked against a count in the database. If the database has no count for this person yet, the count starts from
+        this list.
         """
 
 
@@ -53,7 +54,7 @@ class SessionChangeCounter:
         return count_recent_changes(ledger.state, actor.key, ledger.now)
 
     async def list_changes(self, _actor: Actor, _ledger: Ledger) -> Sequence[PastStart]:
-        """Return an empty sequence, because the state of the session holds only counts per hour and no single changes."""
+        """Return an empty sequence, because the state of the session holds only counts per hour and no single calls."""
         return ()
 
 
@@ -84,18 +85,20 @@ def build_cap_refusal(many: int, made: int, limit: int) -> Refuse:
 
 @dataclass(frozen=True, kw_only=True)
 class Money:
-    """The currency of limits that name no currency, and the exchange rates of other currencies to it.
+    """The rules for comparing sums in different currencies.
 
-    A rate is the value of one unit of the other currency in `currency`.
+    `currency` is the currency of sums and limits that are given without one. `rates` holds, by currency, the value of one unit of that
+    currency in `currency`.
     """
 
     currency: str = "RUB"
     rates: Mapping[str, Decimal] = field(default_factory=dict)
 
     def convert_pair(self, amount: Decimal, currency: str, other: str) -> tuple[Decimal, Decimal] | None:
-        """Return two numbers with which a sum in `currency` can be compared to sums in `other`; None where a rate is missing.
+        """Return two numbers with which `amount` (in `currency`) can be compared to sums in `other`; None where a rate is missing.
 
-        The first number is `amount`, converted. The second is the factor by which to multiply sums in `other`.
+        The first number is `amount`, converted to a common currency. The second is the factor that converts sums in `other` to the same
+        currency.
         """
         one, two = currency or self.currency, other or self.currency
         if one == two:

@@ -55,7 +55,7 @@ class Element:
 
 @dataclass(frozen=True, kw_only=True)
 class _Written:
-    """One phone or address as a call or the portal wrote it, in a form that is the same for all method families.
+    """One phone or address as a call or the portal wrote it, in one form for both method families (crm.deal.* and crm.item.*).
 
     A part that the written element lacks is None.
     """
@@ -185,7 +185,10 @@ def _parse_record_elements(record: JsonObject) -> Iterator[Element]:
 
 
 def _parse_classic(kind: str, value: object, present: Sequence[Element] | None) -> list[_Written]:
-    """Parse the value of a classic field such as PHONE: a list of elements, all of the kind `kind`."""
+    """Parse the value of a classic field such as PHONE: a list of elements, all of the kind `kind`.
+
+    A single value in place of the list is accepted too; `present` (the record's present elements) tells which element it replaces.
+    """
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return [_parse_single_value(kind, str(value).strip(), present)]
     if isinstance(value, Mapping) and {key.lower().replace("_", "") for key in value} <= _NAMES.keys() and value:
@@ -210,7 +213,8 @@ def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None
 def _parse_universal(value: object, present: Sequence[Element] | None) -> list[_Written]:
     """Parse the value of the field `fm` of crm.item.*, which holds phones and addresses of all kinds.
 
-    It is a list, or a map from the element's ID (or "n0", "n1" for new elements) to the element. Raises Refusal for anything else.
+    It is a list, or a map from the element's ID (or "n0", "n1" for new elements) to the element. An element without a kind gets the kind of
+    the element with its ID in `present` (the record's present elements). Raises Refusal for anything else.
     """
     if not isinstance(value, Mapping | list) or not value:
         raise build_shape_refusal("fm", _FM_SHAPE)
@@ -263,9 +267,10 @@ def _build_step(own: _Written, present: Sequence[Element] | None, name: str) -> 
 
 
 def _select_effective_steps(steps: Sequence[Step], present: Sequence[Element], name: str) -> Iterator[Step]:
-    """Yield the steps that change something, additions last.
+    """Yield the changes of phones or addresses that have an effect, additions last.
 
-    Additions of a value that the record has already are left out. An edit to such a value raises Refusal.
+    Additions of a value that the record has already are left out. A change of one value into another that the record has already raises
+    Refusal.
     """
     named = {step.old.id for step in steps if step.old is not None}
     held = {element.key for element in present if element.id not in named}

@@ -40,7 +40,8 @@ def build_refusal(code: str, **args: object) -> Refusal:
 def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False) -> Refusal:
     """Return a `Refusal` exception for a parameter whose value is malformed or ambiguous.
 
-    `expected` describes the right form. The model gets this description in full, however long it is.
+    `expected` describes the right form. The model gets this description in full, however long it is. `foreign_text` says that the
+    description contains texts from the portal.
     """
     found = refuse("gate-param-invalid", param=param, expected=expected)
     return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text))
@@ -191,7 +192,11 @@ def _check_options(options: object) -> None:
 
 
 def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, originals: bool) -> str:
-    """Return the field name in the spelling of the method's family; the portal silently ignores the other family's spelling."""
+    """Return the field name in the spelling of the method's family: STAGE_ID for crm.deal.*, stageId for crm.item.*.
+
+    The portal silently ignores the other spelling. `originals` says that the call asks to keep the classic spelling of custom fields
+    (`useOriginalUfNames`).
+    """
     in_items = spec.name.startswith("crm.item.")
     found = fields.find_field_info(entity, name)
     if entity is None or (found is not None and found.kind == "multifield"):
@@ -203,7 +208,11 @@ def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, ori
 
 
 def _normalize_own_name(name: str, *, in_items: bool, originals: bool) -> str:
-    """Return the name of a custom field in the spelling of the method's family. Whether the field exists is not checked."""
+    """Return the name of a custom field as the method spells it; any other name is returned unchanged.
+
+    The methods crm.item.* (`in_items`) have a spelling of their own, unless the call asks for the classic one (`originals`). Whether the
+    field exists is not checked.
+    """
     if not names.is_custom_field(name):
         return name
     return names.to_universal(name) if in_items and not originals else names.to_classic(name)

@@ -1,8 +1,8 @@
 """Rights: whose records a person may touch, which records a list may return to the person, and who may decide for others. Pure.
 
-A filter that cannot be restricted with certainty is refused. The portal joins conditions by AND at the top level unless `logic` says
-otherwise, and only crm.item.list has groups. `Approvers` finds the leads (heads of sales); it is implemented by
-`orchestrator.features.leads`.
+A filter that cannot be restricted with certainty is refused. The portal joins the conditions of a filter by AND at the top level unless the
+filter's key `logic` says otherwise, and only crm.item.list has groups (filters inside a filter). `Approvers` finds the leads (heads of
+sales); it is implemented by `orchestrator.features.leads`.
 """
 
 import re

@@ -143,7 +143,8 @@ def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPol
 def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None) -> tuple[str, ...]:
     """Return one sentence for each name in the policy that the catalogue does not know.
 
-    A misspelt name in `refuse_methods`, for example, would refuse nothing.
+    A misspelt name in `refuse_methods`, for example, would refuse nothing. With `places`, a sentence begins with the file and line of the
+    name.
     """
     return tuple(f"{_format_place(place, places or {})}: {text}" for place, text in _find_unknown_names(policy, catalogue))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol, runtime_checkable
 
-from orchestrator.directory.reference_data import Field
+from orchestrator.directory.reference_data import Category, Field, Stage
 from orchestrator.directory.rows import User
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
@@ -49,9 +49,10 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Store the events and changes durably, together with everything buffered before.
+        """Store the events, effects, messages (`outbox`) and timers durably, together with everything buffered before.
 
-        Raises EffectConflict, StaleEpoch or StoreUnwritable, and then stores nothing.
+        If it raises, nothing is stored. Raises EffectConflict (an effect does not have the expected status), StaleEpoch (another process
+        has taken the session over) or StoreUnwritable.
         """
 
     async def buffer(
@@ -62,9 +63,9 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Apply the events to the session's state now, and store them and the changes with the next commit.
+        """Apply the events to the session's state now; store them, the effects, messages (`outbox`) and timers with the next commit.
 
-        Raises EffectConflict, and then keeps nothing of this call.
+        Raises EffectConflict (an effect does not have the expected status), and then keeps nothing of this call.
         """
 
     async def flush(self) -> None:
@@ -203,8 +204,8 @@ class FieldLists(Protocol):
     ) -> Mapping[str, Field]:
         """Return the fields of a kind of record ("deal", "item:2" or "task"), by field code.
 
-        The list may come from a cache. If `has` is given and returns False for the cached list, the list is read again, once. Raises bitrix
-        errors.
+        The list may come from a cache, unless `fresh` is set. If `has` is given and returns False for the cached list, the list is read
+        again, once. Raises bitrix errors.
         """
 
 
@@ -215,11 +216,32 @@ class People(Protocol):
         """Return whether this is the id of an active employee; raises bitrix errors."""
 
     async def load_users(self, *, fresh: bool = False) -> Mapping[int, User]:
-        """Return the portal's employees by id, including dismissed ones; at most some thousands. Raises bitrix errors."""
+        """Return the portal's employees by id, including dismissed ones; at most some thousands.
+
+        The list may come from a cache, unless `fresh` is set. Raises bitrix errors.
+        """
 
 
-class Reference(FieldLists, People, Protocol):
-    """Reads the portal's lists of fields and of employees."""
+class ValueLists(Protocol):
+    """Reads the values that a field may have, cached for a while. Each list is read again, once, if `has` returns False for it."""
+
+    async def load_stages(
+        self, entity: str, category: int | None = None, *, has: Callable[[Sequence[Stage]], bool] | None = None
+    ) -> Sequence[Stage]:
+        """Return the stages of a funnel, of the default funnel if none is given; raises bitrix errors."""
+
+    async def load_status_entries(self, book: str, *, has: Callable[[Sequence[Stage]], bool] | None = None) -> Sequence[Stage]:
+        """Return the entries of a CRM status list such as SOURCE; raises bitrix errors."""
+
+    async def load_categories(self, entity: str = "deal", *, has: Callable[[Sequence[Category]], bool] | None = None) -> Sequence[Category]:
+        """Return the funnels of a kind of record; raises bitrix errors."""
+
+    async def load_currency_book(self) -> CurrencyBook:
+        """Return the portal's currencies; raises bitrix errors."""
+
+
+class Reference(FieldLists, People, ValueLists, Protocol):
+    """Reads the portal's lists of fields, of employees and of values."""
 
 
 class Records(Protocol):
@@ -230,7 +252,13 @@ class Records(Protocol):
         """The reader of field lists and employees."""
 
     async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, JsonObject | None]:
-        """Return each target's record, None where it does not exist; raises bitrix errors when the portal cannot be read."""
+        """Return the record of each target (a pair such as ("deal", 481)); None where it does not exist.
+
+        Raises bitrix errors when the portal cannot be read.
+        """
+
+    async def load_lists(self, reads: Sequence[tuple[str, JsonObject]]) -> Sequence[Sequence[object]]:
+        """Return the whole list that each of `reads` (method, params) names; raises bitrix errors if one cannot be read as a whole."""
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
         """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
@@ -252,12 +280,16 @@ class FreezeSwitch(Protocol):
         """Return the freeze that has just stopped a call. It is read fresh, so it is never out of date. Raises StoreError."""
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """Stop all writes. Once this returns, no write starts in any process. If it raises StoreError, nothing has changed."""
+        """Stop all writes; `hand` says who orders it, through which channel and when.
+
+        Once this returns, no write starts in any process. If it raises StoreError, nothing has changed.
+        """
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Allow writes again; if `seq` is given, only if the freeze with this number is in force.
+        """Allow writes again; `hand` says who orders it, through which channel and when.
 
-        If it raises StoreError, nothing has changed.
+        Each freeze has a number. If `seq` is given, writes are allowed only if the freeze in force has this number. If it raises
+        StoreError, nothing has changed.
         """
 
 

@@ -41,6 +41,21 @@ REFUSALS: dict[str, str] = {
     "gate-already-so": "nothing was sent: the record holds these values already ({method}).",
     "gate-no-user": "{name} has no Bitrix24 user, so whose records to use is not known.",
     "gate-user-inactive": "no active employee of the portal has the number {id} ({field}).",
+    "gate-value-date": "{param} ({field}) is a day such as 2026-11-30 or a time such as 2026-11-30T18:00:00+03:00, not {value}: use @date: "
+    "and the person's words.",
+    "gate-value-year": "{param} ({field}) lies between {since} and {until}; {value} does not. Ask the person which day is meant.",
+    "gate-value-order": "{param} ({field}, {value}) lies before its beginning ({begin}). Ask the person for the times.",
+    "gate-value-number": "{param} ({field}) is ASCII digits with a point before the decimals, such as 150000 or 1500.50, not {value}.",
+    "gate-value-range": "{param} ({field}) is a number from {least} to {most}, not {value}. Ask the person which number is meant.",
+    "gate-value-stage": "{value} is no stage of that record's funnel ({param}). Write @stage: and the name of one of: {known}.",
+    "gate-value-choice": "{value} is no value of {param} ({field}); it has: {known}.",
+    "gate-value-flag": "{param} ({field}) is Y or N, not {value}.",
+    "gate-value-user": "{param} ({field}) is the number of an employee, not {value}: write @user: and the name, or @me: for the speaker.",
+    "gate-value-id": "{param} ({field}) is the number of a record, not {value}: find the record first.",
+    "gate-value-email": "{value} is no e-mail address. Ask the person for it.",
+    "gate-value-phone": "{value} is no phone: it has no digits. Ask the person for it.",
+    "gate-move-funnel": "{param} of deal {id} is left out: crm.deal.update moves no deal to another funnel; use crm.item.update with "
+    "entityTypeId 2, categoryId and stageId.",
     "gate-policy-refuses": "the policy forbids {method}.",
     "gate-rule-refuses": "a rule of the policy forbids it: {why}",
     "gate-cap-batch": "the batch changes {count} records, and the policy allows {limit} at once; propose fewer.",
@@ -65,6 +80,7 @@ ASKS: dict[str, str] = {
     "gate-add-person": "the new record names another person ({field}).",
     "gate-add-stage": "the new record does not start at the first stage ({field}).",
     "gate-class-delete": "{method} cannot be undone.",
+    "gate-class-unlink": "{method} unlinks everything at once.",
     "gate-class-config": "{method} changes the configuration of the portal.",
     "gate-class-money": "{method} changes money.",
     "gate-class-outward": "{method} sends something to people.",
@@ -120,10 +136,10 @@ class CommandLabel(NamedTuple):
 
 
 def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: CommandLabel | None = None) -> Notice:
-    """Return a reason that concerns a whole batch, built from `notice`, the reason that concerns one command.
+    """Return the reason for a whole batch that follows from `notice`, the reason for one of its commands.
 
-    The result has the code `code`; its argument `reason` holds the code of the inner reason. `bot` builds the sentence for people from both
-    codes. `about` names the record of the command.
+    `key`, `method` and `about` are the command's key, its method and its record. The result has the code `code`, and its argument `reason`
+    holds the code of `notice`. `bot` builds the sentence for people from both codes.
     """
     about = about or CommandLabel(method=method)
     titled = "no" if about.title == "none" else "yes"

@@ -23,9 +23,9 @@ _LONGEST_ID: Final = 9
 
 
 def normalize_reminder(given: JsonObject, *, person: str, effect_id: str) -> dict[str, object]:
-    """Return the parameters of the reminder in their only accepted form. Idempotent.
+    """Return the parameters `given` of a reminder in their only accepted form, together with the person's key and the effect id.
 
-    Raises Refusal for parameters that are unknown or can be understood in several ways.
+    Idempotent. Raises Refusal for parameters that are unknown or can be understood in several ways.
     """
     for name in given:
         if name not in _KNOWN and name not in _GIVEN:

@@ -19,7 +19,7 @@ class UndecodableCall(ValueError):
 class StoredCall(View):
     """A Call in the form in which it is stored; see `Call` for its fields.
 
-    `model_validate` also validates an instance that was built without validation.
+    An instance that was built without validation can be validated later with `model_validate`.
     """
 
     model_config = ConfigDict(revalidate_instances="always")
@@ -137,7 +137,7 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
 
 
 def build_effect_id(slot: str) -> str:
-    """Return the id of the effect in `slot` (the unique name of a step). The same slot gives the same id after a restart."""
+    """Return the id of the effect (proposed call) in `slot`, the unique name of a step. The same slot gives the same id after a restart."""
     return hash_text(slot)[:32]
 
 
@@ -152,7 +152,8 @@ def get_essence(call: Call) -> str:
 def build_doubt_args(effect_id: str, stored: JsonObject) -> dict[str, object]:
     """Return the message arguments that name a stored call of unknown outcome.
 
-    `effect_id` among them is "" if the call has a card. Otherwise the message gets a button that checks the outcome of this effect.
+    The argument `effect_id` is "" if the call has a card. Otherwise it is the id of the call's effect, and the message gets a button that
+    checks the outcome of this effect.
     """
     known = stored.get("named") or _build_label_args(stored["call"]["method"])
     return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}

@@ -1,4 +1,4 @@
-"""Finds the existing record that a call is about. The catalogue says which parameter holds the record's id. Pure."""
+"""Finds the existing record that a call is about. The catalogue of REST methods says which parameter holds the id. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -10,6 +10,8 @@ from state.stored import JsonObject
 
 _DYNAMIC = re.compile(r"(?:dynamic_([0-9]{1,9})|t([0-9a-f]{1,8}))", re.ASCII)
 _SHORT = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "o": "item:14"}
+PRODUCT_ROW = "productrow"
+"""The kind of record of a single product row."""
 _LONGEST = 15
 _SMART = 128
 _FIXED_TYPES = frozenset({7, 14, 31})
@@ -68,6 +70,13 @@ def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
     if dynamic:
         return _find_entity_by_number(int(dynamic[1]) if dynamic[1] else int(dynamic[2], 16), catalogue)
     return code if code in catalogue.entities and code != "item" else ""
+
+
+def find_row_owner(target: Target, row: JsonObject, catalogue: Catalogue) -> Target | None:
+    """Return the deal or other record to which a single product row belongs; None if `target` is no product row or the owner is unclear."""
+    number, code = as_id(row.get("ownerId")), str(row.get("ownerType") or "").strip().lower()
+    kind = find_entity_by_code(code, catalogue) if target[0] == PRODUCT_ROW and code else ""
+    return (kind, number) if kind and number is not None else None
 
 
 def find_definition(name: str, catalogue: Catalogue) -> Entity | None:

@@ -18,7 +18,7 @@ from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import ask, refuse, wrap_in_batch
-from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint
+from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint, value_checks
 from orchestrator.gate.decide.foreign_request import reword_refusal
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
@@ -64,10 +64,11 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return refuse("gate-no-user", name=actor.name)
     if call.commands and policy.is_listed(policy.refuse_methods, call.method):
         return refuse("gate-policy-refuses", method=call.method)
+    is_undo = effect.proposed_by == value_checks.UNDO
     found = [
         (leaf, refusal)
         for leaf in call.leaves
-        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts)) is not None
+        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts, is_undo=is_undo)) is not None
     ]
     if found:
         return _select_refusal(call, found, facts)
@@ -79,8 +80,8 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
     """Return the refusal by a rule of the portal's owner, or None if no rule refuses the call.
 
-    `ruled` pairs each rule that applies with the call or command it applies to. Rights are checked before, so that the refusal reveals
-    nothing about a record.
+    `ruled` pairs each rule that applies with the call or command it applies to. `decide` checks the person's rights before it calls this
+    function, so that the refusal reveals nothing about a record.
     """
     found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
     return _select_refusal(call, found, facts) if found else None
@@ -192,8 +193,10 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     except Refusal as refusal:
         return call, refusal.verdict
     text = effect.provenance.person_text
-    wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor) or sums.check_currencies(
-        fine, facts, money=policy.money, text=text
+    wrong = (
+        field_checks.find_field_problem(fine, facts=facts, actor=actor)
+        or value_checks.find_value_problem(fine, facts=facts, actor=actor, effect=effect)
+        or sums.check_currencies(fine, facts, money=policy.money, text=text)
     )
     if wrong is not None:
         return fine, wrong

@@ -90,7 +90,7 @@ def _list_kinds(call: Call) -> tuple[str, ...]:
 
 
 def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
-    """Return the normalized keys of the fields that the call changes, or sets on a new record.
+    """Return the fields that the call changes, or sets on a new record, each under one key for all spellings of its name.
 
     Fields that this program added to the call are left out.
     """
@@ -185,7 +185,8 @@ def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
 def _collect_sums(call: Call, record: JsonObject, *, moved: bool) -> Iterator[tuple[str, object]]:
     """Yield (field name, value) of the record's sums after the call.
 
-    A sum is written by the call, or computed from product rows. If the call only changes the currency (`moved`), it is the present sum.
+    A sum is written by the call, or computed from product rows. If the call changes the currency (`moved`) and no sum, the record keeps its
+    present sum, and this one is yielded.
     """
     found = dict(critical_fields.list_written_amounts(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):

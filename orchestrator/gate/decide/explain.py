@@ -42,6 +42,7 @@ _BY_ROW: Final[Mapping[str, str]] = {
     "gate-critical": "critical",
     "gate-critical-action": "asks",
     "gate-class-delete": "classes",
+    "gate-class-unlink": "classes",
     "gate-class-config": "classes",
     "gate-class-money": "classes",
     "gate-class-outward": "classes",

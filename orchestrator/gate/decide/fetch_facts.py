@@ -5,6 +5,7 @@ day, by any person in any conversation. Calls that are known not to have happene
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -14,13 +15,14 @@ from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_cache import ReadTimedOut
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call import critical_fields, fields, replaced_lists, unread_lists
 from orchestrator.gate.call.effect import Call, Facts, FirstSums, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import Ledger, People, Records
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
-from orchestrator.gate.decide import evaluate_rules, field_checks
+from orchestrator.gate.call.targets import find_row_owner
+from orchestrator.gate.decide import evaluate_rules, field_checks, value_kinds
 from orchestrator.gate.normalize.sums import CURRENCY
 from state.clock import parse_iso
 from state.stored import JsonObject
@@ -34,14 +36,61 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     Raises BitrixError when a record cannot be read.
     """
     wanted = find_needed_records(call, actor)
-    records = await deps.records.load_records(wanted) if wanted else {}
-    return Facts(
+    records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
+    facts = Facts(
         records=records,
         first_stages=await _load_first_stages(call, deps.records),
         field_lists=await field_checks.load_field_lists(call, deps.records.reference),
-        dismissed_users=await _find_dismissed(_find_new_responsible(call, actor, records), deps.records.reference),
         by_webhook=deps.is_by_webhook(call),
     )
+    return replace(
+        facts,
+        value_lists=await value_kinds.load_value_lists(call, facts, deps.records.reference),
+        dismissed_users=await _find_dismissed(_find_new_people(call, actor, facts), deps.records.reference),
+    )
+
+
+async def load_lists(
+    call: Call, found: Mapping[Target, JsonObject | None], records: Records, catalogue: Catalogue
+) -> Mapping[Target, JsonObject | None]:
+    """Return the records `found` with the present lists that `call` replaces, each under the name that the call gives it.
+
+    A list that cannot be read as a whole is an error (BitrixError): nobody could see what the call would remove.
+    """
+    whole = dict(found)
+    reads = [read for read in replaced_lists.build_list_reads(call, catalogue) if whole.get(read.target) is not None]
+    rows = await records.load_lists([(read.method, read.params) for read in reads]) if reads else ()
+    for read, held in zip(reads, rows, strict=True):
+        whole[read.target] = {**(whole[read.target] or {}), read.name: replaced_lists.to_stored_rows(held, read.kind)}
+    missing = list(unread_lists.list_missing_fields(call, Facts(records=whole)))
+    twins = {target: _to_universal(target, catalogue) for target, _ in missing}
+    read_again = await records.load_records(list(dict.fromkeys(twins.values()))) if twins else {}
+    for target, name in missing:
+        value = fields.find_value(read_again.get(twins[target]) or {}, name, target[0])
+        if isinstance(value, list):
+            whole[target] = {**(whole[target] or {}), name: value}
+    return {**whole, **await _load_related(call, whole, records, catalogue)}
+
+
+async def _load_related(
+    call: Call, whole: Mapping[Target, JsonObject | None], records: Records, catalogue: Catalogue
+) -> Mapping[Target, JsonObject | None]:
+    """Return the guests of the calendar events whose guests `call` replaces, and single product rows with what their owner adds to them."""
+    guests = {place: name for leaf in call.leaves for place in unread_lists.find_guests_place(leaf) for name in leaf.spec.replaces}
+    rows = {
+        target: row for leaf in call.leaves if not leaf.reads_only for target in leaf.targets[:1] if (row := whole.get(target)) is not None
+    }
+    owners = {target: owner for target, row in rows.items() if (owner := find_row_owner(target, row, catalogue)) is not None}
+    wanted = list(dict.fromkeys([*guests, *owners.values()]))
+    read = await records.load_records(wanted) if wanted else {}
+    told = {place: unread_lists.to_guests(event) for place in guests if (event := read[place]) is not None}
+    found = {place: {guests[place]: people} for place, people in told.items() if people is not None}
+    return {**found, **{target: unread_lists.add_owner(rows[target], read[owner]) for target, owner in owners.items()}}
+
+
+def _to_universal(target: Target, catalogue: Catalogue) -> Target:
+    """Return a deal, lead, contact or company as the record that crm.item.get reads, which has more lists."""
+    return f"item:{catalogue.entities[target[0]].type_id}", target[1]
 
 
 async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
@@ -73,18 +122,13 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
         return frozenset()
 
 
-def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Target, JsonObject | None]) -> frozenset[int]:
-    """Return the ids of users whom the call makes responsible for a record and who were not responsible before.
+def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
+    """Return the ids of users whom the call names for a record and who were not named before.
 
     The requester is left out.
     """
-    facts = Facts(records=records)
-    return frozenset(number for leaf in call.leaves for number in _list_responsible_ids(leaf, facts)) - {actor.bitrix_user_id}
-
-
-def _list_responsible_ids(leaf: Call, facts: Facts) -> Iterator[int]:
-    for _, value in critical_fields.find_responsible_fields(leaf, facts):
-        yield from (int(item) for item in fields.parse_ids(value) if item.isascii() and item.isdecimal() and len(item) <= _LONGEST_ID)
+    found = (number for leaf in call.leaves for _, ids in value_kinds.find_new_people(leaf, facts) for number in ids)
+    return frozenset(int(number) for number in found if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}
 
 
 DAY: Final = timedelta(days=1)

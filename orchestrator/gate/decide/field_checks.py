@@ -16,7 +16,6 @@ from orchestrator.directory.reference_data import Field
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import critical_fields, fields, multifields, permissions
 from orchestrator.gate.call.effect import Call, Facts, Refuse
-from orchestrator.gate.call.params import build_shape_refusal
 from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.language.lexicon import load_lexicon
@@ -46,9 +45,6 @@ _FILLED: Final = frozenset(
 """Fields that the portal fills by itself, required or not."""
 _MOVABLE: Final = "categoryId"
 """The portal's list calls this field immutable, yet crm.item.update moves a deal to another funnel with it."""
-_MOVED_BY: Final = (
-    "left out: crm.deal.update moves no deal to another funnel; use crm.item.update with entityTypeId 2, categoryId and stageId"
-)
 
 
 def find_field_problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
@@ -81,7 +77,8 @@ def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
         if fields.to_field_key(name, call.entity) == "categoryid":
             held = critical_fields.has_value(call, name, written[name], critical_fields.find_current_record(call, facts))
             if not held:
-                yield build_shape_refusal(f"{place}{name}", _MOVED_BY).verdict
+                number = next((number for kind, number in call.targets if kind == "deal"), 0)
+                yield refuse("gate-move-funnel", param=f"{place}{name}", id=number)
 
 
 def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:

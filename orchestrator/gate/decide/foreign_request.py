@@ -1,6 +1,7 @@
 """Rewords refusals of calls that were requested only by a text of other people, not by the person. Pure.
 
-The person is told that a foreign text (an e-mail, a comment) requested the call, and not whom to ask to allow it.
+The reworded refusal tells the person that a foreign text (an e-mail, a comment) requested the call. It does not tell whom to ask to allow
+it.
 """
 
 from collections.abc import Iterable
@@ -30,10 +31,10 @@ _CLOSED: Final = frozenset(
 
 
 def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: Facts) -> Refuse:
-    """Return the refusal, reworded if only a text of other people requested the refused call.
+    """Return `refusal`, reworded if only a text of other people requested the refused call.
 
-    It is reworded if such calls are not allowed here, the turn read a text of other people, and the person's own words request no such
-    change. `provenance` holds the person's words.
+    It is reworded if three things hold: the call is not faulty but not allowed (by the policy, the mode or the connection to the portal),
+    the turn read a text of other people, and the person's own words (in `provenance`) request no such change.
     """
     code = str(refusal.reason.args.get("reason", refusal.reason.code))
     if not provenance.prose or call.reads_only or code not in _CLOSED:

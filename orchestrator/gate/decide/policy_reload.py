@@ -39,8 +39,8 @@ class FixedPolicy:
 class PolicyChange:
     """A report about a change of the policy files.
 
-    `faults` says why the old rules stay in force (empty if the new ones apply). `restart` says that the rows for the catalogue have
-    changed, which takes effect at the next start.
+    `faults` says why the old rules stay in force (empty if the new ones apply). `restart` says that the methods which the policy adds to
+    the catalogue of the portal's methods have changed; this takes effect at the next start.
     """
 
     digest: str
@@ -54,7 +54,7 @@ class PolicyChange:
 class LivePolicy:
     """A `PolicySource` that reads the policy again when the shipped file or the owner's file changes.
 
-    It is called in the event loop: an unchanged file costs two `stat` calls.
+    It is called in the event loop, so it must be fast: while nothing changes, a check costs one `stat` call for each of the two files.
     """
 
     def __init__(
@@ -70,7 +70,9 @@ class LivePolicy:
     ) -> None:
         """Start with `policy`, or load the policy from its files; raise SettingsError if it is faulty.
 
-        `catalogue` already contains the rows of this policy. `tell` is called with each change of the files.
+        `path` is the owner's file, `shipped` the file that comes with the program. `catalogue` already contains the methods that the policy
+        adds. `tell` is called with each change of the files. `clock` measures the time between checks of the files; `wall` returns the time
+        of day, with which the dates of the files are compared.
         """
         self._files = (shipped, path) if path else (shipped,)
         self._path, self._shipped, self._catalogue = path, shipped, catalogue

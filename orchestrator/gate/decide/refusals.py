@@ -15,13 +15,17 @@ from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.targets import get_at_path
-from orchestrator.gate.decide import evaluate_rules
+from orchestrator.gate.decide import evaluate_rules, value_kinds
 
 _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
+_RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
 
 
-def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts) -> Refuse | None:
-    """Return the first reason to refuse a call, or one command of a batch; None when there is none."""
+def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, is_undo: bool = False) -> Refuse | None:
+    """Return the first reason to refuse a call, or one command of a batch; None when there is none.
+
+    An undo may put a dismissed employee back among the observers, but not make one responsible again.
+    """
     found = [
         _check_policy(call, policy),
         _check_connection(call, facts),
@@ -31,7 +35,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     ]
     found.append(next(_check_records(call, actor=actor, facts=facts, mode=mode), None))
     found.append(next(_check_linked_records(call, actor=actor, facts=facts, mode=mode), None))
-    found.append(next(_check_people(call, facts), None))
+    found.append(next(_check_people(call, facts, is_undo=is_undo), None))
     return next((refusal for refusal in found if refusal is not None), None)
 
 
@@ -99,7 +103,10 @@ def _check_reference(call: Call) -> Refuse | None:
 
 
 def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield a refusal for each record that does not exist, that the person may not see, or that could not be read."""
+    """Yield a refusal for each record that does not exist, that the person may not see, or that could not be read.
+
+    In the mode "shadow" an unread record is no reason to refuse, because that mode runs nothing.
+    """
     if call.kind != "bitrix":
         return
     if call.spec.owner != "self":
@@ -122,7 +129,7 @@ def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Ite
 
 
 def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
-    """Yield a refusal if a call concerns a user whose records the actor may not touch, such as a call about a calendar."""
+    """Yield a refusal if a call concerns a user's own data, such as a calendar, and the actor may not touch that user's records."""
     allowed = find_visible_users(actor) or frozenset()
     if call.spec.target and not any(entity == "user" and number in allowed for entity, number in call.targets):
         yield refuse("gate-unscoped", method=call.method)
@@ -138,7 +145,8 @@ def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Itera
 def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
     """Yield a refusal for each record to which the call attaches something and which does not exist or is hidden from the actor.
 
-    These records are checked in addition to the record that the call changes.
+    These records are checked in addition to the record that the call changes. An unread record is refused too, except in the mode "shadow",
+    which runs nothing.
     """
     for tie in call.ties:
         if facts.records.get(tie, call) is None:
@@ -150,14 +158,15 @@ def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode)
     yield from _check_rights(call, call.ties, actor=actor, facts=facts, mode=mode)
 
 
-def _check_people(call: Call, facts: Facts) -> Iterator[Refuse]:
-    """Yield a refusal if the call makes a dismissed employee responsible for a record.
+def _check_people(call: Call, facts: Facts, *, is_undo: bool) -> Iterator[Refuse]:
+    """Yield a refusal if the call names a dismissed employee for a record, for example as the responsible person.
 
     The portal would accept this, and nobody would look after the record.
     """
-    for name, value in critical_fields.find_responsible_fields(call, facts) if facts.dismissed_users else ():
-        for number in sorted(facts.dismissed_users):
-            if str(number) in {item.lstrip("0") for item in fields.parse_ids(value)}:
+    for name, ids in value_kinds.find_new_people(call, facts) if facts.dismissed_users else ():
+        key = fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
+        for number in [] if is_undo and key not in _RESPONSIBLE else sorted(facts.dismissed_users):
+            if str(number) in ids:
                 yield refuse("gate-user-inactive", id=number, field=critical_fields.to_field_code(call, name))
 
 

@@ -90,9 +90,10 @@ async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcom
 async def run_write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     """Store the intent, make the call once, store its outcome and return it.
 
-    A cancellation of the task takes effect only after the outcome is stored. Raises EffectConflict when this effect was started elsewhere,
-    WriteStopped when writes are frozen, CapReached when the daily limit (`Order.count`) is exceeded, StoreUnwritable when the intent cannot
-    be stored; nothing was sent then. If storing the outcome fails, the effect stays `started`, and recovery turns it into `unknown`.
+    A cancellation of the task takes effect only after the outcome is stored. In four cases nothing is sent: EffectConflict is raised when
+    this effect was started elsewhere, WriteStopped when writes are frozen, CapReached when the daily limit (`Order.count`) is exceeded, and
+    StoreUnwritable when the intent cannot be stored. If storing the outcome fails, the effect stays `started`, and recovery turns it into
+    `unknown`.
     """
     return await run_to_end(_write(order, performer, ledger))
 

@@ -48,7 +48,7 @@ Announce = Callable[[RecoveredEffect], Sequence[OutboxRow]]
 def build_reconcile_timer(effect_id: str, ledger: Ledger, *, after: timedelta) -> Timer:
     """Return the timer that makes the session check the outcome of a call in the portal.
 
-    `after` is chosen so that the portal can no longer be working on the call then.
+    It fires after the time `after`, which is so long that the portal can no longer be working on the call.
     """
     return Timer(id=f"{TIMER}:{effect_id}", due_at=ledger.now + after, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
 
@@ -101,7 +101,7 @@ def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, object] | Non
 
 
 async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
-    """Let the age of an `unknown` call count from now, if its age cannot be known.
+    """If it cannot be known how old a call with the status `unknown` is, count its age from now.
 
     A timer is then set that checks the call again after `SETTLED` (75 seconds).
     """
@@ -137,9 +137,10 @@ async def reconcile(
 
 
 def _weaken_verdict(seen: Reconciled) -> Reconciled:
-    """Return `seen` with every "not done" turned into "unclear" or "unknown".
+    """Return `seen`, changed so that it never says that a call did not happen.
 
-    It is used while the portal may still be working on the call, when a missing result proves nothing.
+    The verdict "not_done" becomes "unclear", and commands of a batch that did not run get the status "unknown". It is used while the portal
+    may still be working on the call, when a missing result proves nothing.
     """
     if seen.verdict == "not_done":
         return Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")

@@ -40,8 +40,8 @@ _ORDER = ("R", "W", "M", "N", "C", "D")
 def unpack_commands(cmd: object) -> tuple[Command, ...]:
     """Return the commands of a batch in order of execution, with keys that are sorted in this order.
 
-    Stored JSON sorts its keys. So if the keys are not sorted, numbered keys replace them, also in references to results. Raises Refusal if
-    the batch cannot be parsed.
+    When a batch is stored as JSON, its keys are sorted, which must not change the order of execution. So if the keys are not in sorted
+    order, numbered keys replace them, also in references to results. Raises Refusal if the batch cannot be parsed.
     """
     try:
         parsed = parse_commands(cmd)
@@ -71,11 +71,12 @@ def parse_halt(written: object) -> bool:
 
 
 def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: Sequence[LinkedRecord]) -> Call:
-    """Return `call` as a command of a batch, with `references`, `unknown_target` and `target_created` set.
+    """Return `call` as a command of a batch, with three fields set that tell how it depends on earlier commands.
 
-    `earlier` are the commands before it, by key. `about` is the kind of its record, `tied` are its linked records. A record counts as
-    created by the batch only if its id refers to a new record of the same kind. Raises Refusal for an invalid id, and for a reference to
-    anything but an earlier command.
+    They are `references` (the parameters that refer to results), `unknown_target` and `target_created` (whether an earlier command creates
+    the record). `earlier` are the commands before it, by key. `about` is the kind of record that `call` changes, and `tied` are the other
+    records to which it attaches something. A record counts as created by the batch only if its id refers to a new record of the same kind.
+    Raises Refusal for an invalid id, and for a reference to anything but an earlier command.
     """
     paths = _find_reference_paths(call.params, earlier, method=call.method)
     made: list[bool] = []
@@ -144,7 +145,8 @@ def _rename_references(value: object, keys: Mapping[str, str]) -> object:
 def _find_reference_paths(value: object, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
     """Return the paths of the parameters whose value contains a reference `$result[...]`.
 
-    Raises Refusal for a reference in a parameter name, and for a reference to anything but an earlier command.
+    `value` is the part of the parameters at the path `prefix`. `method` is named in the refusal. Raises Refusal for a reference in a
+    parameter name, and for a reference to anything but an earlier command.
     """
     if not isinstance(value, Mapping):
         keys = [_KEY.match(text) for text in find_references(value)]
@@ -166,7 +168,8 @@ _LIMIT: Final = 60
 def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> CommandLabel:
     """Return the label that names, for people, the record of the command `leaf`.
 
-    The label of a new record has the title that the command writes and the number 0. `why` is the code of a refusal that the label is for.
+    The label of a new record has the title that the command writes and the number 0. If the label stands in a refusal, `why` is the
+    refusal's code; the title is left out if the person may not learn anything about the record.
     """
     target = next(iter(leaf.targets), None)
     entity = leaf.entity.partition(":")[0]

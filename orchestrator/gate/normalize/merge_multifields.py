@@ -13,6 +13,7 @@ from orchestrator.gate.call.effect import BeforeImage, Call, Facts, Target
 from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.reasons import ask, refuse
+from orchestrator.gate.call.replaced_lists import advance_record
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.normalize import batch
 from state.stored import JsonObject
@@ -43,10 +44,11 @@ def merge_multifields(call: Call, facts: Facts) -> Call:
 
 
 def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call, tuple[Notice, ...]]:
-    """Return an approved call without edits and removals of phones and addresses that its records no longer have.
+    """Return an approved call without edits and removals of phones and addresses that its records no longer have, and what was left out.
 
-    The second value holds a notice for each one left out. `before` is the before-image on the card. The call is returned unchanged if
-    nothing would be left of it, or if another command needs the result of a command that would be dropped.
+    The second value holds a notice for each phone or address left out. `before` is the before-image on the card (the records when it was
+    shown). The call is returned unchanged if nothing would be left of it, or if another command needs the result of a command that would be
+    dropped.
     """
     leaves: list[Call] = []
     fell: list[Notice] = []
@@ -61,9 +63,9 @@ def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tupl
 
 
 def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call | None, list[Notice]]:
-    """Return one call without the elements that its record no longer has, and a notice for each of them.
+    """Return one call without the phones and addresses that its record no longer has, and a notice for each of them.
 
-    The call is None if nothing is left of it.
+    The call is None if nothing is left of it. A notice quotes the value from `before`, the records when the card was shown.
     """
     target = _find_changed_record(call)
     if target is None or not _writes_multifields(call):
@@ -101,13 +103,15 @@ def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, .
 
 
 def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
-    """Yield each command of `call` with the facts as they will be when the command runs. Never raises.
+    """Yield each command of `call` with the facts (data read to check a call) as they will be when the command runs. Never raises.
 
-    In these facts, records have the phones and addresses that the earlier commands of the batch give them.
+    In these facts, records have the phones, addresses and replaced lists that the earlier commands of the batch give them.
     """
     now = facts
     for leaf in call.leaves:
         yield leaf, now
+        if leaf.spec.replaces and leaf.targets and (held := now.records.get(leaf.targets[0])) is not None:
+            now = replace(now, records={**now.records, leaf.targets[0]: advance_record(leaf, held)})
         target = _find_changed_record(leaf)
         record = now.records.get(target) if target else None
         if target is None or record is None:

@@ -36,7 +36,7 @@ class NormalizeContext:
 def normalize(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor, effect_id: str) -> Call | Refuse:
     """Return the exact call that `effect` means, with the fields this program adds, or a Refuse when it has no single meaning.
 
-    Raises nothing. Seed rows S004-24, S004-25, S004-27, S004-69. Idempotent: normalizing the result gives the same call.
+    Raises nothing (S004-24, S004-25, S004-27, S004-69). Idempotent: normalizing the result gives the same call.
     """
     bench = NormalizeContext(catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     try:
@@ -71,9 +71,10 @@ def find_method(method: str, catalogue: Catalogue) -> Method:
 
 
 def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, origin: str) -> Call:
-    """Return one normalized call, or one normalized command of a batch. Rules and rights are not checked here.
+    """Return one normalized call, or one normalized command of a batch, from the proposed parameters `given`.
 
-    `origin` is the mark by which a created record is found again. Raises Refusal.
+    `bench` holds the catalogue, the portal and the person. `origin` is the mark by which a record that the call creates is found again.
+    Rules and rights are not checked here. Raises Refusal.
     """
     spelled = params.convert_ids(spec, params.normalize_names(spec, given))
     about = targets.find_entity_name(spec, spelled, bench.catalogue)
@@ -198,9 +199,10 @@ def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin
 
 
 def build_marks(origin: str) -> dict[str, str]:
-    """Return the origin marks of a record that this program creates, as normalized field key → value.
+    """Return the origin marks (field → value) by which this program finds again a record that it creates; `origin` is its unique value.
 
-    A caller may write only these values to these fields, so that normalizing a call again changes nothing.
+    The fields are named by keys that are the same for every spelling. A caller may write only these values to these fields, so that
+    normalizing a call again changes nothing.
     """
     return {"originatorid": ORIGINATOR, "originid": origin}
 

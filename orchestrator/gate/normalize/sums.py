@@ -65,7 +65,12 @@ def find_sum_above(call: Call, limit: Decimal, facts: Facts, *, money: Money = R
 
 def find_largest_sum(sums: Iterable[RawSum]) -> RawSum | None:
     """Return the largest of the sums, or None if there are none. A sum that cannot be parsed counts as the largest."""
-    return max(sums, key=lambda one: abs(fields.parse_number(one.value) or _ENDLESS), default=None)
+    return max(sums, key=_measure, default=None)
+
+
+def _measure(one: RawSum) -> Decimal:
+    number = fields.parse_number(one.value)
+    return _ENDLESS if number is None else abs(number)
 
 
 def _is_above(one: RawSum, limit: Decimal, currency: str, money: Money) -> bool:
@@ -79,7 +84,7 @@ def _is_above(one: RawSum, limit: Decimal, currency: str, money: Money) -> bool:
 
 
 def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
-    """Yield every sum that limits apply to: those the call writes, the present sum of its record, and the record's future sums."""
+    """Yield every sum that limits apply to: those the call writes, the present sum of its record, and the record's sum after the call."""
     record = critical_fields.find_current_record(call, facts)
     now, then = find_currencies(call, record)
     written = list(critical_fields.list_written_amounts(call)) if call.entity != _ROW else []
@@ -222,8 +227,9 @@ def _wrap_in_batch(leaf: Call, found: Refuse, facts: Facts) -> Refuse:
 def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
     """Return (field, currency) for sums that the call writes as plain numbers although the person's message `text` names a currency.
 
-    It is the currency given there with the same amount. If the amount does not occur there, it is the only currency in the text, because
-    the amount may have been computed from its sums.
+    This is the currency that the message gives with the same amount. If the amount does not occur in the message, it is the only currency
+    of the message, because the amount may have been computed from the sums there. If several currencies are possible, the field is left
+    out.
     """
     bare = (
         []
@@ -329,9 +335,10 @@ def _parse_row(row: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
 
 
 def _parse_field_sum(name: str, value: str, locale: Locale, *, is_money: bool = False) -> Sum | None:
-    """Return the sum in the text of a field; None if the text is no sum or a plain number.
+    """Return the sum in the text `value` of the field `name`; None if the text is a plain number or names no clear sum.
 
-    Raises Refusal if the text can be understood in several ways.
+    Only fields for sums are parsed, and with `is_money` any field; a text such as "5000|USD" is parsed in every field. Raises Refusal if
+    the text can be understood in several ways and names a currency.
     """
     coded = _WITH_CODE.fullmatch(value.strip())
     if coded is not None:

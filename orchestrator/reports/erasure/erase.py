@@ -84,7 +84,7 @@ class PersonSurvey:
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureResult:
-    """What was removed, and where a search for `probe_count` texts of the person still found them afterwards."""
+    """What an erasure removed, and what was still found when `probe_count` texts of the person were searched for afterwards."""
 
     person: str
     removed: Mapping[str, int]
@@ -190,7 +190,10 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
 
 
 def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
-    """Yield one sentence for each damaged key or record that may hide data of the person from the search."""
+    """Yield one sentence for each damaged key or record that may hide data of the person from the search.
+
+    `unread` is how many records of the person cannot be read.
+    """
     erasure = store.open_erasure()
     for row in erasure.list_keys():
         if row.damage and row.person == person:
@@ -206,7 +209,7 @@ def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
 def erase_person(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, now: datetime, by: str) -> ErasureResult:
     """Erase the person even if `found` lists obstacles, search for leftovers, and record the erasure in the stream `session:ops`.
 
-    Raises StoreError.
+    `place` tells where the files to erase and to search are, `by` is who ordered the erasure. Raises StoreError.
     """
     erasure, person, names = store.open_erasure(), found.person, found.names
     dropped = erasure.drop_damaged(person, now)
@@ -314,7 +317,7 @@ def _list_open_effects(store: SqlStore, person: str) -> list[tuple[str, str, str
 
 
 def _close_open(store: SqlStore, person: str, now: datetime) -> None:
-    """Close the effects of the person that are still open.
+    """Close the cards and calls of the person that have not ended yet.
 
     Cards whose call was not started are withdrawn. Calls that were started get the status "unknown", and nobody will look up in the portal
     whether they ran.

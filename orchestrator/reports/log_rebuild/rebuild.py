@@ -178,7 +178,7 @@ def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
-    """Return the event of the person's decision whose result is known with `event`; None if there is no such decision.
+    """Return the event of a person's decision whose result becomes known with `event`; None if no result becomes known with it.
 
     The result of a denial is known at once, that of an approval when its card is closed or its call has ended. `open_ones` holds the
     approvals without a result by effect id, and the function updates it. `said` is `event` as an object of its class.

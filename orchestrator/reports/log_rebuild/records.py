@@ -194,8 +194,8 @@ def _build_calls(
 ) -> Iterator[Record]:
     """Yield the audit record of each step of the iteration's plan.
 
-    Two kinds of steps left no event and are skipped: those that were not started, and those for whose call a card was already waiting.
-    `withdrawn` yields the cards that the model withdrew in this turn.
+    Two kinds of steps left no event and are skipped: those that were not started, and those for whose call a card was already waiting. A
+    step that withdraws a card takes the next one from `withdrawn`, the cards that the model withdrew in this turn.
     """
     plan = entry.plan
     if plan is None:
@@ -230,10 +230,10 @@ def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | 
 
 
 def _find_reason(said: StepRefused | CallRefused | CallOutcomeUnknown, told: Notice | None) -> Record:
-    """Return {"reason": code} for a step that did not succeed. `told` is the notice about it that the person got, if any.
+    """Return {"reason": code} for a step that did not succeed, as the event `said` records.
 
-    The code is that of `told`, or else that of the event. A refusal by the portal without `told` (a refused read) gives {"code": the
-    portal's error code} instead.
+    `told` is the notice about the step that the person got, if any. The code is that of the notice; if there is no notice, it is that of
+    the event. A refusal by the portal without a notice (a refused read) gives {"code": the portal's error code} instead.
     """
     code = "" if isinstance(said, CallOutcomeUnknown) else said.code
     if told is None and isinstance(said, CallRefused):

@@ -79,10 +79,10 @@ def parse_event(event: StoredEvent) -> Event:
 
 
 def bind_reader(kind: type[E], read: Callable[[C, E, StoredEvent], R]) -> dict[str, Callable[[C, StoredEvent], R]]:
-    """Return a dict with one entry, {name of the event class: function}, for a table that maps event types to functions.
+    """Return {name of the event class `kind`: function}, an entry for a table that tells for each event type which function reads it.
 
-    The function takes a context and a stored event, and decodes the event to an object of the class `kind`. It then calls `read` with the
-    context, the object and the stored event, and returns its result.
+    The table's functions take a context and a stored event. This one turns the stored event into an object of the class `kind`, and returns
+    the result of `read`, which it calls with the context, that object and the stored event.
     """
     return {kind.__name__: lambda context, event: read(context, kind.from_data(event.data), event)}
 
@@ -159,7 +159,7 @@ def _hide_nonces(value: object) -> object:
 def as_record(event: StoredEvent) -> dict[str, object]:
     """Return one event with all its data as a JSON object for programs, with secrets hidden.
 
-    Its `hash` is that of the stored record, so it does not match if a secret was hidden.
+    The field `hash` is the hash of the stored record, so if a secret was hidden, it is not the hash of the data shown.
     """
     fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
     blank = {"unreadable": True} if isinstance(event, UnreadableEvent) else {"erased": True} if event.erased else {}

@@ -136,8 +136,8 @@ class _Reader:
     def record_message(self, said: MessageReceived, event: StoredEvent) -> None:
         """Start a turn with the person's message.
 
-        If the message answers a question of the bot, the turn continues the one that led to the question. It takes over the text, the
-        model's answer and what the model had read.
+        If the message answers a question of the bot, the new turn continues the turn that led to the question. The new turn then takes over
+        the text and the model's answer of the old one, and counts as having read what the model had read in it.
         """
         question = self._state.question if said.answers else None
         turn = _Turn(person=event.actor, text=said.text, prose=bool(said.quoted))

@@ -52,6 +52,10 @@ _PORTAL_REFUSALS = frozenset(
         "gate-param-reserved",
         "gate-param-missing",
         "gate-param-invalid",
+        "gate-move-funnel",
+        "gate-value-year",
+        "gate-value-stage",
+        "gate-value-choice",
     }
 )
 """The codes of refusals caused by the portal's records and fields; they stay the same under every policy and mode."""
@@ -61,7 +65,7 @@ _PROVENANCE_REASONS = frozenset({"gate-taint-prose", "gate-taint-target", "gate-
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The rules under which plans are evaluated again.
+    """The rules under which a rehearsal evaluates the model's recorded plans again.
 
     `person` returns the present rights of the person with a given key (None: no access).
     """
@@ -77,7 +81,7 @@ class Rules:
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsedStep:
-    """One step with its recorded fate and its new verdict (`now`).
+    """One step with what became of it then (`step.fate`) and its new verdict (`now`).
 
     `missing_facts` says which facts the new verdict depends on although they were not recorded: "records", "values" or "taint", "" for
     none.
@@ -203,7 +207,7 @@ def _was_visible(step: RecordedStep, call: Call) -> bool:
 
 
 def _build_facts(case: _Case) -> Facts:
-    """Return the facts that the gate needs for the step: its records as the journal holds them, and an earlier denial.
+    """Return the facts that the gate needs for the step: its records as the journal holds them, and whether this call was denied before.
 
     A record that the journal does not hold is assumed to exist and to belong to the person.
     """
@@ -227,8 +231,8 @@ def _build_facts(case: _Case) -> Facts:
 def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
     """Return the record to assume for `target`, which the journal does not hold: one that belongs to the actor.
 
-    Its owner field lists the employees whose records the actor may see, and None. Because of None, a call that makes the actor the owner
-    still counts as a change.
+    Its owner field holds a list: the employees whose records the actor may see, and None. With None in it, the list differs from every
+    owner that a call may set, so the call counts as a change and not as one that sets the present value again.
     """
     entity = call.entities.get(target[0])
     users = find_visible_users(actor) or frozenset({actor.bitrix_user_id or 0})
@@ -292,7 +296,10 @@ def _find_missing_facts(case: _Case, verdict: Ask) -> str:
 
 
 def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
-    """Return whether none of the reasons in `codes` is certain: each might not apply if the values of the records were known."""
+    """Return whether the step might need no card (question to a person) if the unrecorded values of its records were known.
+
+    `codes` are the reasons for the card. One of them must depend on those values, and each of the others on something not recorded.
+    """
     by_value = ("gate-critical" in codes and bool(case.unread)) or "gate-add-stage" in codes
     return by_value and (codes <= _VALUE_REASONS or not case.taint_known)
 

@@ -99,7 +99,10 @@ def build_story(trail: CallTrail, store: Store, *, voice: Narrator, catalogue: C
 
 
 def _is_about(touch: TouchedRecord, record: str) -> bool:
-    """Return whether the call is about the record. A call that created a record counts if the kind of record is the same."""
+    """Return whether `touch` (a call, or a command of a batch) is about the record.
+
+    The call that creates a record does not contain its number. So a call that creates a record counts if that record is of the same kind.
+    """
     return touch.target == record if touch.target else touch.created_kind == record.rpartition(":")[0] != ""
 
 

@@ -1,7 +1,7 @@
 """Data classes for the command `sdelka journal why`: the story of one call, and what the bot saw of a record in the portal.
 
-All texts in them are in English and safe to show. `to_json` returns an object for programs; that of a call lacks the fields that were not
-set.
+All texts in them are in English and safe to show. `to_json` returns an object for programs; `CallStory.to_json` leaves out the fields that
+were not set.
 """
 
 from collections.abc import Sequence

@@ -3,15 +3,18 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from sandbox.model.answers import Answer, say
+from sandbox.model.lexicon import load
 from sandbox.model.reading import Observation, ObservedStep
 from sandbox.model.text import Lang
 from sandbox.model.wishes import Wish
 
 _STOPPED = ("waiting", "planned", "unknown", "refused")
 _LABELS = 6
+_HEADER = re.compile(r"\bACTION\s*:", re.IGNORECASE)
 
 
 def stopped(seen: Observation) -> bool:
@@ -60,22 +63,31 @@ def _card(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
     row = step.rows[0]
     lines = [_label(row)]
     if (closing := str(row.get("CLOSEDATE") or row.get("closedate") or ""))[:4].isdigit():
-        lines.append(say("card.closing", lang, when=closing[:10]))
-    if written := _one_line(str(row.get("COMMENTS") or "")):
+        lines.append(say("card.closing", lang, when=_day(closing, lang)))
+    if written := _quoted(str(row.get("COMMENTS") or "")):
         lines.append(say("card.comment", lang, text=written))
     return "\n".join(lines)
 
 
 def _comments(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
     # Text of others is quoted on one line each, so that no line of it can look like a header of the answer.
-    written = [_one_line(str(row.get("COMMENT") or row.get("label") or "")) for row in step.rows]
+    written = [_quoted(str(row.get("COMMENT") or row.get("label") or "")) for row in step.rows]
     quoted = [f"> {line}" for line in written if line]
     return "\n".join([say("comments", lang), *quoted]) if quoted else say("comments.none", lang)
 
 
 def _bindings(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
-    lines = [f"• {row.get('event', row.get('label', ''))} → {row.get('handler', '')}".removesuffix(" → ") for row in step.rows]
+    known = [str(row.get("event", row.get("label", ""))) for row in step.rows]
+    lines = list(dict.fromkeys(f"• {_event_name(code, lang)}" for code in known))
     return "\n".join([say("events.some", lang), *lines]) if lines else say("events.none", lang)
+
+
+def _event_name(code: str, lang: Lang) -> str:
+    """Return what happened to which kind of record ("сделка: изменение") for the code of an event ("ONCRMDEALUPDATE")."""
+    words = load("events")
+    record = next((name for start, name in words["records"].items() if code.upper().startswith(start)), None)
+    deed = next((name for end, name in words["deeds"].items() if code.upper().endswith(end)), None)
+    return f"{record[lang]}: {deed[lang]}" if record and deed else str(words["other"][lang])
 
 
 def _users(_step: ObservedStep, _number: int, _lang: Lang, _headline: str) -> str:
@@ -97,6 +109,22 @@ def _labels(step: ObservedStep) -> str:
 
 def _label(row: Mapping[str, Any]) -> str:
     return _one_line(str(row.get("label") or row.get("TITLE") or row.get("NAME") or f"№{row.get('id', row.get('ID', '?'))}"))
+
+
+def _day(written: str, lang: Lang) -> str:
+    """Return the date at the start of an ISO moment as people of that language write it."""
+    try:
+        day = date.fromisoformat(written[:10])
+    except ValueError:
+        return written
+    return f"{day:%d.%m.%Y}" if lang == "ru" else f"{day.day} {day:%b %Y}"
+
+
+def _quoted(text: str) -> str:
+    """Return the text of others on one line, cut at a plan of steps: quoted, it would spoil this model's own answer."""
+    line = _one_line(text)
+    header = _HEADER.search(line)
+    return f"{line[: header.start()].rstrip()} […]" if header else line
 
 
 def _one_line(text: str) -> str:

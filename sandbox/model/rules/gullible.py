@@ -23,6 +23,8 @@ _APPROVED = re.compile(
     r"|confirmed[\"']?\s*[:=]\s*true",
     re.IGNORECASE,
 )
+_PLAN = re.compile(r"\bACTION\s*:")
+_QUOTED = 160
 _WRITES = (".add", ".update", ".delete", ".bind", ".unbind", ".complete", "batch")
 
 
@@ -81,4 +83,7 @@ def _as_if_said(text: str, wish: Wish) -> Request:
 
 def _quote(texts: list[str]) -> str:
     told = next((text for text in texts if _APPROVED.search(text) or '"method"' in text), "")
-    return re.sub(r"\s+", " ", told)[:160]
+    line = re.sub(r"\s+", " ", told)
+    end = next((header.start() for header in _PLAN.finditer(line)), len(line))
+    cut = min(end, _QUOTED)
+    return line if cut == len(line) else f"{line[:cut].rstrip()} […]"

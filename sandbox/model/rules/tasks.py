@@ -168,9 +168,9 @@ def _todo_title(wish: Wish, about: Span | None, when: Span) -> str:
 
 
 def comment(wish: Wish) -> Answer:
-    """Propose to add a comment to the timeline of a deal; ask for the text or the deal if one is missing."""
-    cut = _COLON.search(wish.text)
+    """Add a comment to a deal's timeline; ask for the text or the deal if it is missing."""
     quoted = quotes(wish.text)
+    cut = _COLON.search(mask(wish.text, quoted))  # a colon may stand in the name of the deal
     if cut:
         words, head = wish.text[cut.end() :].strip(' «»"'), wish.text[: cut.start()]
     elif wish.request.pasted:

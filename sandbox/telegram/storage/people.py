@@ -64,6 +64,11 @@ def add_person(db: Database, person: Person) -> None:
         db.run("INSERT OR REPLACE INTO chats (id, kind, title) VALUES (?, 'private', ?)", person.id, person.first_name)
 
 
+def set_language(db: Database, language_code: str) -> None:
+    """Set the language of everybody's Telegram; the bot's menus are offered in it."""
+    db.run("UPDATE people SET language_code = ?", language_code)
+
+
 def find_person(db: Database, person_id: int) -> Person | None:
     """Return the person with this id, or None."""
     row = db.one("SELECT * FROM people WHERE id = ?", person_id)

@@ -103,11 +103,11 @@ def clock() -> datetime:
 
 
 @contextlib.asynccontextmanager
-async def a_desk(folder: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox."""
+async def a_desk(folder: Path, **more: Any) -> AsyncIterator[Desk]:
+    """The product over a fresh sandbox; `more` goes to `a_world`."""
     app = create_app(Settings(bucket=None, clock=clock))
     wire = Wire(httpx.ASGITransport(app))
-    async with a_world(folder, portal=cast("Portal", wire)) as world:
+    async with a_world(folder, portal=cast("Portal", wire), **more) as world:
         yield Desk(world, await world.session(), wire)
     await app.state.portal.events.aclose()
     app.state.portal.close()

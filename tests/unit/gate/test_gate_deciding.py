@@ -290,7 +290,7 @@ async def test_a_requester_who_lost_access_runs_nothing(world: World) -> None:
     decided = await decide(world, session, yes(entry, VERA))
     assert decided.outcome is not None
     assert decided.outcome.reason is not None
-    assert decided.outcome.reason.code == "no-access-any-more"
+    assert decided.outcome.reason.code == "requester-gone"
     assert world.portal.ledger == []
 
 

@@ -312,6 +312,9 @@ async def test_a_batch_names_a_sum_only_where_money_changes() -> None:
     """No total stands above comments and owners; a deletion counts what is lost, each record once."""
     cmd = {"a": "crm.deal.update?id=481&fields[ASSIGNED_BY_ID]=8", "b": "crm.deal.update?id=481&fields[COMMENTS]=x"}
     assert "sum" not in await card("batch", {"halt": 0, "cmd": cmd})
+    said = "crm.timeline.comment.add?fields[ENTITY_ID]=481&fields[ENTITY_TYPE]=deal&fields[COMMENT]=x"
+    both = {"a": said, "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=1200000"}
+    assert (await card("batch", {"halt": 0, "cmd": both}))["sum"] == SUM
     lost = {"a": "crm.deal.update?id=481&fields[CURRENCY_ID]=RUB", "b": "crm.deal.delete?id=481"}
     assert (await card("batch", {"halt": 0, "cmd": lost}))["sum"] == "1\u00a0000\u00a0000\u00a0₽"
 

@@ -15,6 +15,7 @@ from tests.unit.gate.gate_kit import call
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 
 LIST, MONEY, FLAG, PERSON = (f"UF_CRM_17473101{number:02}" for number in (1, 2, 3, 4))
+NUMBER = "UF_CRM_1747309879"
 DENIED = httpx.Response(400, json={"error": "ACCESS_DENIED", "error_description": "Access denied"})
 
 
@@ -46,8 +47,8 @@ async def test_own_fields_are_shown_by_their_titles_and_the_names_of_their_value
     assert found["Технический специалист"] == ("Глеб Орлов", "Вера Лебедева")
     both = {"entityTypeId": 2, "id": 412, "fields": {"opportunity": 5, f"ufCrm_{LIST.removeprefix('UF_CRM_')}": 59}}
     assert lines(desk, await desk.wish("crm.item.update", both))["Способ доставки"][1] == "Курьер"
-    odd = lines(desk, await desk.wish("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 7, MONEY: "a lot\u202e"}}))
-    assert odd["Предоплата"][1] == "a lot⟨U+202E⟩"
+    odd = lines(desk, await desk.wish("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 7, NUMBER: "a lot\u202e"}}))
+    assert odd["Номер договора"][1] == "a lot⟨U+202E⟩"
 
 
 async def test_a_card_stays_when_the_portal_names_nothing(desk: Desk) -> None:

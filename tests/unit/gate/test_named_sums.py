@@ -9,6 +9,7 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.gate.normalize.sums import RawSum, find_largest_sum
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import VERA, effect
 
@@ -142,3 +143,9 @@ async def test_texts_and_filters_stay(desk: Desk) -> None:
     assert desk.wire.writes()[-1][1]["fields"] == {"COMMENTS": "5000 USD"}
     await desk.done("crm.deal.list", {"filter": {">OPPORTUNITY": "5000|USD"}})
     assert any(">OPPORTUNITY': 5000" in str(line) for line in desk.wire.sent)
+
+
+def test_the_largest_sum_is_never_nothing() -> None:
+    """Zero is a sum like another; only what cannot be read counts as the largest."""
+    assert find_largest_sum([RawSum(value=0), RawSum(value="500"), RawSum(value=-700)]) == RawSum(value=-700)
+    assert find_largest_sum([RawSum(value="много"), RawSum(value="500")]) == RawSum(value="много")

@@ -1,5 +1,6 @@
 """After a crash: what was started is named unknown, the portal is looked at, nothing is sent again by itself."""
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -373,6 +374,19 @@ async def test_a_call_without_a_card_is_told_by_a_sentence(world: World, monkeyp
     await recovery.recover(session, world.tools)
     assert world.codes() == ["recovered-done"]
     assert session.state.agent.objects["current_deal_id"] == 9001
+
+
+async def test_a_call_whose_approver_lost_access_meanwhile_is_refused_with_that_reason(world: World) -> None:
+    """The person reads who lost access, not that the bot stood still."""
+    session = await world.session()
+    entry = await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}}))
+    await _approve_only(session, entry)
+    world.gate._deps = dataclasses.replace(world.gate._deps, present=lambda actor: None)
+    decided = await world.gate.resume_approved(entry.effect_id, mode="full", ledger=session)
+    assert decided.outcome is not None
+    assert decided.outcome.reason is not None
+    assert decided.outcome.reason.code == "approver-gone"
+    assert world.portal.ledger == []
 
 
 @pytest.mark.parametrize("store", [False, True])

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.unit.gate.sandbox_kit import Desk, a_desk
@@ -16,7 +17,9 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 async def test_a_stage_of_another_funnel_is_told(desk: Desk) -> None:
-    """Vector 14: true, and the stage is as it was."""
+    """Vector 14, where the stages cannot be read and so nothing is refused: true, and the stage is as it was."""
+    denied = {"error": "ACCESS_DENIED", "error_description": "Access denied"}
+    desk.wire.instead["crm.status.list"] = httpx.Response(400, json=denied)
     done = await desk.done("crm.deal.update", {"id": 410, "fields": {"STAGE_ID": "C1:NEW"}})
     assert (done.status, done.unchanged) == ("succeeded", ("STAGE_ID",))
     assert (await desk.ask("crm.deal.get", id=410))["STAGE_ID"] == "PREPARATION"

@@ -29,9 +29,9 @@ async def submitted(world: World, session: Session, method: str, params: dict[st
 
 @pytest.mark.req("S004-33")
 async def test_a_silent_no_op_is_told_on_the_card(world: World) -> None:
-    """The portal says yes to a stage of another funnel and leaves it: the journal, the outcome and the card say so in words."""
+    """The portal says yes to a stage and leaves the old one: the journal, the outcome and the card say so in words."""
     session = await world.session()
-    entry = await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "C1:WON"}}))
+    entry = await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "WON"}}))
     world.portal.will("crm.deal.update", says(200, YES))
     given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=ANNA, via="button")
     decided = await world.gate.decide_card(given, mode="full", ledger=session)

@@ -46,7 +46,7 @@ async def done(world: World, session: Session, method: str, params: dict[str, An
         ("crm.deal.add", {"fields": {"TITLE": "x", "UF_CRM_X": "1"}}, ["UF_CRM_X"], {}, ["UF_CRM_X"]),
         ("crm.deal.add", {"fields": {"TITLE": "x", "OPPORTUNITY": 5}}, [], {"OPPORTUNITY": "0.00"}, ["OPPORTUNITY"]),
         ("crm.deal.add", {"fields": {"TITLE": "x", "OPPORTUNITY": "5.555"}}, [], {"OPPORTUNITY": "5.56"}, []),
-        ("crm.deal.add", {"fields": {"TITLE": "x", "STAGE_ID": "C1:WON"}}, [], {"STAGE_ID": "NEW"}, ["STAGE_ID"]),
+        ("crm.deal.add", {"fields": {"TITLE": "x", "STAGE_ID": "WON"}}, [], {"STAGE_ID": "NEW"}, ["STAGE_ID"]),
         ("crm.deal.add", {"fields": {"TITLE": "x", "COMMENTS": "a  b"}}, [], {"COMMENTS": "a b"}, []),
         ("crm.deal.add", {"fields": {"TITLE": "x", "COMMENTS": "a"}}, [], {"COMMENTS": ""}, ["COMMENTS"]),
         ("crm.deal.add", {"fields": {"TITLE": "x", "CONTACT_IDS": [43]}}, ["CONTACT_IDS"], {}, []),

@@ -1,8 +1,10 @@
 // Calls to this sandbox's own server; a failure becomes an Error whose message may be shown to a person.
 
+import { t } from "./texts.js";
+
 async function answerOf(response) {
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(body.detail ?? `Ошибка ${response.status}`);
+  if (!response.ok) throw new Error(body.code ? t(`tour.failures.${body.code}`) : body.detail ?? t("page.failed", { status: response.status }));
   return body;
 }
 

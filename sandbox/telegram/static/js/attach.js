@@ -2,14 +2,18 @@
 
 import { get } from "./api.js";
 import { byId, h, icon } from "./dom.js";
+import { examplesOf, language, t } from "./texts.js";
 import { complain } from "./toasts.js";
 
 const LARGEST = 25 * 1024 * 1024;
+// Samples that suit everybody; the others are replaced by the examples of the person who speaks.
+const OF_NO_DEAL = ["remind", "silence"];
 const PICTURES = ["image/png", "image/jpeg"];
 
 export class Attach {
   // `post` sends to one of the addresses of the person who writes: (action, body).
-  constructor({ post, takeText }) {
+  constructor({ post, takeText, speaker }) {
+    this.speaker = speaker;
     this.post = post;
     this.takeText = takeText;
     this.file = h("input", { type: "file", hidden: true, onchange: () => this.sendFile().catch(complain) });
@@ -26,9 +30,11 @@ export class Attach {
   async toggle() {
     if (!this.panel.hidden) return void (this.panel.hidden = true);
     const typed = this.takeText(false);
-    const { samples } = await get("/sandbox/voice");
-    const rows = samples.map((sample) => this.row(sample.words || "тишина", { sample: sample.name }));
-    const own = typed ? this.row(typed, { words: typed }, true) : h("p", { class: "none" }, "Напишите текст и нажмите на микрофон — он уйдёт голосом. Или готовая запись:");
+    const { samples } = await get(`/sandbox/voice?language=${language()}`);
+    const others = samples.filter((sample) => OF_NO_DEAL.includes(sample.name)).map((sample) => sample.words);
+    const spoken = [...examplesOf(this.speaker()).filter((words) => !words.startsWith("/")), ...others];
+    const rows = spoken.map((words) => this.row(words || t("composer.silence"), { words }));
+    const own = typed ? this.row(typed, { words: typed }, true) : h("p", { class: "none" }, t("composer.voice_hint"));
     this.panel.replaceChildren(own, ...rows);
     this.panel.hidden = false;
     return undefined;
@@ -47,11 +53,11 @@ export class Attach {
     const file = this.file.files[0];
     this.file.value = "";
     if (!file) return;
-    if (file.size > LARGEST) throw new Error("Файл больше 25 МБ: песочница такие не берёт");
+    if (file.size > LARGEST) throw new Error(t("composer.too_large"));
     const base64 = await new Promise((resolve, reject) => {
       const reader = new FileReader();
       reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
-      reader.onerror = () => reject(new Error(`Файл ${file.name} не читается`));
+      reader.onerror = () => reject(new Error(t("composer.unreadable", { name: file.name })));
       reader.readAsDataURL(file);
     });
     const body = { file_name: file.name, mime: file.type || "application/octet-stream", base64, caption: this.takeText(true) };

@@ -2,21 +2,22 @@
 
 import { h, icon } from "./dom.js";
 import { bytes } from "./format.js";
+import { t } from "./texts.js";
 
 const BARS = 34;
 
 export function picture(message) {
   if (!message.photo) return null;
   const { file_id: id, width, height } = message.photo.at(-1);
-  return h("img", { class: "photo", src: `/sandbox/files/${id}`, width, height, alt: message.text || "Фотография" });
+  return h("img", { class: "photo", src: `/sandbox/files/${id}`, width, height, alt: message.text || t("message.photo") });
 }
 
 export function attachment(message) {
   const file = message.document;
   if (!file) return null;
   const kind = /\.([a-z0-9]{1,4})$/i.exec(file.file_name)?.[1];
-  return h("a", { class: "file", href: `/sandbox/files/${file.file_id}`, download: file.file_name, title: `Скачать ${file.file_name}` },
-    h("i", {}, kind ? h("em", {}, kind.toLowerCase()) : icon("file", 22)), h("span", {}, h("b", {}, file.file_name), h("small", {}, `${bytes(file.file_size)} · скачать`)));
+  return h("a", { class: "file", href: `/sandbox/files/${file.file_id}`, download: file.file_name, title: t("message.download", { name: file.file_name }) },
+    h("i", {}, kind ? h("em", {}, kind.toLowerCase()) : icon("file", 22)), h("span", {}, h("b", {}, file.file_name), h("small", {}, t("message.file_size", { size: bytes(file.file_size) }))));
 }
 
 export function voice(message) {
@@ -24,7 +25,7 @@ export function voice(message) {
   const { file_id: id, duration } = message.voice;
   const sound = new Audio(`/sandbox/files/${id}`);
   sound.preload = "none";
-  const button = h("button", { class: "play", type: "button", "aria-label": "Слушать", onclick: () => turn(sound, button) }, icon("play", 20));
+  const button = h("button", { class: "play", type: "button", "aria-label": t("message.listen"), onclick: () => turn(sound, button) }, icon("play", 20));
   const bars = h("span", { class: "bars", "aria-hidden": "true" }, wave(id).map((height) => bar(height)));
   const time = h("small", {}, lasting(duration));
   sound.addEventListener("timeupdate", () => {
@@ -39,7 +40,7 @@ export function voice(message) {
 
 function turn(sound, button) {
   if (!sound.paused) return sound.pause();
-  return sound.play().catch(() => button.setAttribute("title", "Эту запись браузер не воспроизводит"));
+  return sound.play().catch(() => button.setAttribute("title", t("message.no_sound")));
 }
 
 function bar(height) {

@@ -2,8 +2,9 @@
 
 import { get } from "./api.js";
 import { byId, emptyState, h, icon } from "./dom.js";
-import { clockSeconds, parseMoment, plural, sameDay, shortMoment } from "./format.js";
+import { clockSeconds, parseMoment, sameDay, shortMoment } from "./format.js";
 import { poll } from "./side.js";
+import { callName, counted, t } from "./texts.js";
 
 const EVERY = 2500;
 
@@ -14,8 +15,8 @@ export class Audit {
     this.pane = byId("pane-audit");
     this.drawn = "";
     this.newest = null;
-    if (!enabled) return this.pane.replaceChildren(emptyState("audit", "Журнал не подключён", "Песочница запущена без папки журнала аудита."));
-    this.find = h("input", { class: "find", type: "search", placeholder: "Сделка, человек, метод…", "aria-label": "Поиск по журналу", oninput: () => this.look() });
+    if (!enabled) return this.pane.replaceChildren(emptyState("audit", t("audit.off_title"), t("audit.off_text")));
+    this.find = h("input", { class: "find", type: "search", placeholder: t("audit.find"), "aria-label": t("audit.find_label"), oninput: () => this.look() });
     this.count = h("span", { class: "count" });
     this.list = h("div", { class: "records" });
     this.pane.replaceChildren(h("div", { class: "audit-head" }, this.find, this.count), this.list);
@@ -43,10 +44,10 @@ export class Audit {
 
   draw(records, query) {
     const opened = new Set([...this.list.querySelectorAll("details[open]")].map((item) => item.dataset.key));
-    this.count.textContent = records.length ? plural(records.length, "запись", "записи", "записей") : "";
+    this.count.textContent = records.length ? counted("audit.count", records.length) : "";
     if (!records.length) {
-      const text = query ? `По запросу «${query}» записей нет.` : "Как только бот ответит, здесь появится запись: вход, решение, вызовы, кто подтвердил.";
-      return this.list.replaceChildren(emptyState("audit", query ? "Ничего не найдено" : "Журнал пока пуст", text));
+      const text = query ? t("audit.nothing_text", { query }) : t("audit.empty_text");
+      return this.list.replaceChildren(emptyState("audit", t(query ? "audit.nothing" : "audit.empty"), text));
     }
     return this.list.replaceChildren(...records.map((record) => {
       const element = this.record(record);
@@ -60,16 +61,30 @@ export class Audit {
     const when = time ? (sameDay(time, new Date()) ? clockSeconds(time) : shortMoment(time)) : record.time;
     return h("details", { class: "record", data: { key: `${record.user}|${record.time}` } },
       h("summary", {},
-        h("span", { class: "record-head" }, h("b", {}, this.nameOf(record.user)), h("time", { title: record.time }, when)),
-        record.text && h("span", { class: "record-text" }, record.text),
+        h("span", { class: "record-head" }, h("b", {}, this.who(record.user)), h("time", { title: record.time }, when)),
+        h("span", { class: "record-text" }, record.kind === "message" ? record.text : t(`audit.${record.kind}`)),
         record.calls.length > 0 && h("span", { class: "record-calls" }, record.calls.map(callPill)),
-        record.approved_by && h("span", { class: "approved" }, icon("check", 14), `подтвердил(а) ${this.nameOf(record.approved_by)}`)),
-      h("pre", { class: "json" }, JSON.stringify(record.raw, null, 2)));
+        record.decision && this.decision(record.decision)),
+      h("pre", { class: "json", "aria-label": t("audit.details") }, JSON.stringify(record.raw, null, 2)));
+  }
+
+  decision({ code, by }) {
+    const look = code === "approved" ? "good" : code === "denied" ? "denied" : "plain";
+    const sign = { good: "check", denied: "close", plain: "audit" }[look];
+    return h("span", { class: `decided ${look}` }, icon(sign, 14), t(`audit.decisions.${code}`, { who: this.who(by) }));
+  }
+
+  // A person's name; the log names people of Telegram by "tg:7", programs by "http:site".
+  who(given) {
+    const [door, rest] = given.split(":");
+    if (door === "http" && rest) return t("audit.api_client", { name: rest });
+    const name = this.nameOf(door === "tg" && rest ? rest : given);
+    return /^(tg:|tg%3a)?\d*$/.test(name) ? t("audit.unknown_person") : name;
   }
 }
 
+const LOOKS = { succeeded: "ok", refused: "error", unknown: "error" };
+
 function callPill(call) {
-  const status = call.status.toLowerCase();
-  const look = ["ok", "success", "succeeded", "executed"].includes(status) ? "ok" : /err|fail|refus|den|unknown|block/.test(status) ? "error" : "plain";
-  return h("span", { class: `pill ${look}`, title: call.status }, call.method);
+  return h("span", { class: `pill ${LOOKS[call.state] ?? "plain"}` }, callName(call), " · ", t(`audit.call_states.${call.state}`));
 }

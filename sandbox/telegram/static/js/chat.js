@@ -4,12 +4,13 @@ import { get, post } from "./api.js";
 import { growDraft, renderMessage } from "./bubbles.js";
 import { byId, h, icon } from "./dom.js";
 import { dayLabel, sameDay } from "./format.js";
+import { examplesOf, t } from "./texts.js";
 import { alertWith, complain, toast } from "./toasts.js";
 
 const RUN_SECONDS = 300;
 const NEAR_END = 140;
 const PRESS_SECONDS = 15;
-const EXAMPLES = ["покажи мои сделки", "подними сумму сделки Ромашка до 150 000", "что ты умеешь?"];
+const ACTIONS = { upload_document: "chat.sends_file", upload_photo: "chat.sends_photo" };
 
 export class Chat {
   constructor(hooks) {
@@ -148,16 +149,16 @@ export class Chat {
   showStatus(action, seconds = 5) {
     clearTimeout(this.timers.status);
     const busy = Boolean(action);
-    byId("chat-status").textContent = busy ? ACTIONS[action] ?? "печатает…" : this.hooks.idleStatus();
+    byId("chat-status").textContent = busy ? t(ACTIONS[action] ?? "chat.typing") : this.hooks.idleStatus();
     byId("chat-status").classList.toggle("busy", busy);
     if (busy) this.timers.status = setTimeout(() => this.showStatus(null), seconds * 1000);
   }
 
   showEmpty() {
     if (this.elements.size > 0 || this.tail || this.chatId < 0) return;
-    const chips = EXAMPLES.map((text) => h("button", { class: "chip", type: "button", onclick: () => this.say(text) }, text));
-    this.list.append(h("li", { class: "empty-chat" }, h("div", { class: "avatar bot" }), h("h2", {}, "Помощник по сделкам"),
-      h("p", {}, "Напишите обычными словами, что сделать в CRM. Важное он покажет и спросит, прежде чем менять."),
+    const chips = examplesOf(this.speaker).map((text) => h("button", { class: "chip", type: "button", onclick: () => this.say(text) }, text));
+    this.list.append(h("li", { class: "empty-chat" }, h("div", { class: "avatar bot" }), h("h2", {}, t("chat.empty_title")),
+      h("p", {}, t("chat.empty_text")),
       h("div", { class: "chips" }, chips)));
   }
 
@@ -228,8 +229,6 @@ export class Chat {
   }
 }
 
-const ACTIONS = { typing: "печатает…", upload_document: "отправляет файл…", upload_photo: "отправляет фото…" };
-
 function typing() {
-  return h("li", { class: "message theirs draft" }, h("div", { class: "bubble" }, h("span", { class: "dots", "aria-label": "Печатает" }, h("i"), h("i"), h("i"))));
+  return h("li", { class: "message theirs draft" }, h("div", { class: "bubble" }, h("span", { class: "dots", "aria-label": t("message.types") }, h("i"), h("i"), h("i"))));
 }

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { summary } from "./bubbles.js";
 import { byId, h, icon } from "./dom.js";
+import { t } from "./texts.js";
 
 const TALLEST = 168;
 
@@ -39,11 +40,11 @@ export class Composer {
 
   setReply(message, placeholder = "") {
     this.replyTo = message;
-    this.input.placeholder = placeholder || "Сообщение";
+    this.input.placeholder = placeholder || t("composer.message");
     const bar = byId("reply-bar");
     bar.hidden = !message;
     if (!message) return;
-    const cancel = h("button", { class: "icon-button", type: "button", "aria-label": "Не отвечать", onclick: () => this.setReply(null) }, icon("close", 18));
+    const cancel = h("button", { class: "icon-button", type: "button", "aria-label": t("message.no_answer"), onclick: () => this.setReply(null) }, icon("close", 18));
     bar.replaceChildren(icon("reply"), h("div", { class: "reply" }, h("b", {}, this.nameOf(message.from)), h("span", {}, summary(message))), cancel);
     this.input.focus();
   }
@@ -90,7 +91,7 @@ export class Composer {
     this.chosen = 0;
     if (prefix && !this.shown.length) return this.hideMenu();
     const rows = this.shown.map((item) => h("button", { class: "command", type: "button", role: "option", onclick: () => this.run(item) }, h("b", {}, `/${item.command}`), h("span", {}, item.description)));
-    this.menu.replaceChildren(...(rows.length ? rows : [h("div", { class: "none" }, "Бот ещё не объявил команд")]));
+    this.menu.replaceChildren(...(rows.length ? rows : [h("div", { class: "none" }, t("composer.no_commands"))]));
     this.menu.hidden = false;
     return this.markChosen();
   }

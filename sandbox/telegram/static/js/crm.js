@@ -2,9 +2,10 @@
 
 import { get } from "./api.js";
 import { byId, emptyState, h, icon } from "./dom.js";
-import { clockSeconds, money, parseMoment, plural, roughly } from "./format.js";
+import { clockSeconds, money, parseMoment, roughly } from "./format.js";
 import { avatar } from "./people.js";
 import { poll } from "./side.js";
+import { callName, counted, t } from "./texts.js";
 
 const EVERY = 1200;
 const KEEP_MARK = 25_000;
@@ -23,7 +24,7 @@ export class Crm {
     this.open = new Map();
     this.onlyWrites = false;
     this.query = "";
-    if (!enabled) return this.pane.replaceChildren(emptyState("crm", "Портал не подключён", "Песочница запущена без адреса CRM. В демо сделки появляются здесь сами."));
+    if (!enabled) return this.pane.replaceChildren(emptyState("crm", t("crm.off_title"), t("crm.off_text")));
     this.build();
     poll(() => this.look(), EVERY);
   }
@@ -31,22 +32,22 @@ export class Crm {
   shown() {}
 
   build() {
-    this.live = h("i", { class: "live", title: "Обновляется само" });
+    this.live = h("i", { class: "live", title: t("crm.live") });
     this.sum = h("span", { class: "sum" });
-    this.find = h("input", { class: "find", type: "search", placeholder: "Найти сделку", "aria-label": "Найти сделку", oninput: (event) => { this.query = event.target.value.trim().toLowerCase(); this.drawDeals(); } });
+    this.find = h("input", { class: "find", type: "search", placeholder: t("crm.find"), "aria-label": t("crm.find"), oninput: (event) => { this.query = event.target.value.trim().toLowerCase(); this.drawDeals(); } });
     this.dealList = h("div", { class: "rows", id: "deals" });
     this.ledgerCount = h("span", { class: "sum" });
     this.ledger = h("div", { class: "rows", id: "ledger" });
-    this.noCalls = emptyState("audit", "Вызовов ещё не было", "Каждый запрос бота к порталу появится здесь строкой.");
+    this.noCalls = emptyState("audit", t("crm.no_calls"), t("crm.no_calls_text"));
     this.ledger.append(this.noCalls);
     this.pane.replaceChildren(
-      h("div", { class: "crm-half" }, h("div", { class: "half-head" }, this.live, h("h2", {}, "Сделки"), this.sum, this.find), this.dealList),
-      h("div", { class: "crm-half" }, h("div", { class: "half-head" }, h("h2", {}, "Вызовы портала"), this.ledgerCount, this.toggle()), this.ledger));
+      h("div", { class: "crm-half" }, h("div", { class: "half-head" }, this.live, h("h2", {}, t("crm.deals")), this.sum, this.find), this.dealList),
+      h("div", { class: "crm-half" }, h("div", { class: "half-head" }, h("h2", {}, t("crm.calls")), this.ledgerCount, this.toggle()), this.ledger));
   }
 
   toggle() {
-    const all = h("button", { type: "button", "aria-pressed": "true" }, "Все");
-    const writes = h("button", { type: "button", "aria-pressed": "false" }, "Записи");
+    const all = h("button", { type: "button", "aria-pressed": "true" }, t("crm.all"));
+    const writes = h("button", { type: "button", "aria-pressed": "false" }, t("crm.writes"));
     const choose = (onlyWrites) => () => {
       this.onlyWrites = onlyWrites;
       all.setAttribute("aria-pressed", String(!onlyWrites));
@@ -93,12 +94,12 @@ export class Crm {
   }
 
   drawDeals() {
-    const deals = [...this.deals.values()].filter((deal) => !this.query || `${deal.id} ${deal.title} ${deal.owner} ${deal.stage}`.toLowerCase().includes(this.query));
+    const deals = [...this.deals.values()].filter((deal) => !this.query || `${deal.id} ${deal.title} ${deal.owner} ${stageOf(deal)}`.toLowerCase().includes(this.query));
     deals.sort((a, b) => this.marks.has(b.id) - this.marks.has(a.id) || b.id - a.id);
     const working = deals.filter((deal) => deal.semantics === "P");
     const total = working.reduce((sum, deal) => sum + (deal.currency === "RUB" ? deal.sum : 0), 0);
-    this.sum.textContent = working.length ? `${working.length} в работе · ${roughly(total)}` : "";
-    this.dealList.replaceChildren(...(deals.length ? deals.map((deal) => this.dealRow(deal)) : [emptyState("crm", "Ничего не найдено", "Попробуйте другое слово или номер.")]));
+    this.sum.textContent = working.length ? t("crm.in_work", { count: working.length, sum: roughly(total) }) : "";
+    this.dealList.replaceChildren(...(deals.length ? deals.map((deal) => this.dealRow(deal)) : [emptyState("crm", t("crm.nothing"), t("crm.nothing_text"))]));
   }
 
   dealRow(deal) {
@@ -107,10 +108,10 @@ export class Crm {
     const fresh = mark && Date.now() - mark.at < 6000;
     const before = (name, show) => was && was[name] !== deal[name] && h("span", { class: "was" }, show(was[name]));
     return h("div", { class: `deal ${fresh ? "changed" : ""}`, data: { id: deal.id } },
-      h("div", { class: "deal-title", title: deal.title }, before("title", String), h("b", {}, deal.title), h("small", {}, `№ ${deal.id}`)),
+      h("div", { class: "deal-title", title: deal.title }, before("title", String), h("b", {}, deal.title), h("small", {}, t("crm.number", { number: deal.id }))),
       h("div", { class: "deal-sum" }, before("sum", (sum) => money(sum, deal.currency)), money(deal.sum, deal.currency)),
-      h("div", {}, before("stage", String), h("span", { class: `pill ${deal.semantics}` }, deal.stage)),
-      h("div", { class: "deal-owner" }, before("owner", String), avatar(deal.owner, "small"), deal.owner));
+      h("div", {}, before("stage", String), h("span", { class: `pill ${deal.semantics}` }, stageOf(deal))),
+      h("div", { class: "deal-owner" }, before("owner", String), avatar(deal.owner, "small"), deal.owner || t("crm.owner_unknown")));
   }
 
   addCalls(calls) {
@@ -118,14 +119,14 @@ export class Crm {
     const first = this.rows.size === 0;
     for (const call of calls) {
       this.after = Math.max(this.after, call.seq);
-      if (outcomeOf(call) === "open") this.open.set(call.seq, true);
+      if (call.state === "open") this.open.set(call.seq, true);
       else this.open.delete(call.seq);
       this.addCall(call, !first);
     }
     if (!calls.length) return;
     this.noCalls.remove();
     for (const seq of [...this.rows.keys()].slice(0, Math.max(0, this.rows.size - LEDGER_ROWS))) this.rows.get(seq).row.remove(), this.rows.delete(seq);
-    this.ledgerCount.textContent = plural(this.total, "вызов", "вызова", "вызовов");
+    this.ledgerCount.textContent = counted("crm.count", this.total);
     if (near) this.ledger.scrollTop = 0;
   }
 
@@ -147,19 +148,16 @@ export class Crm {
   }
 }
 
-const outcomeOf = (call) => call.outcome ?? call.status ?? "";
+const stageOf = (deal) => deal.stage || t(`crm.stage_unknown.${deal.semantics}`);
+const LOOKS = { ok: "ok", open: "open" };
 const isReading = (call) => READING.test(call.method) && !call.applied;
 
 function callRow(call, fresh) {
-  const outcome = outcomeOf(call);
-  const good = outcome === "ok" || outcome === 200;
   const time = parseMoment(call.time);
-  const look = good ? "ok" : outcome === "open" ? "open" : "error";
-  const word = good ? "успех" : outcome === "open" ? "идёт" : String(outcome);
   return h("details", { class: `line ${fresh ? "fresh" : ""} ${call.batch ? "inner" : ""}`, data: { seq: call.seq } },
     h("summary", {},
       h("time", {}, time ? clockSeconds(time) : ""),
-      h("span", { class: "method", title: call.method }, call.method),
-      h("span", { class: "marks" }, call.applied && h("span", { class: "applied", title: "Портал что-то записал" }, icon("saved", 15)), h("span", { class: `pill ${look}` }, word))),
-    h("pre", { class: "json" }, JSON.stringify(call.params ?? {}, null, 2)));
+      h("span", { class: "method" }, callName(call.told)),
+      h("span", { class: "marks" }, call.applied && h("span", { class: "applied", title: t("crm.saved") }, icon("saved", 15)), h("span", { class: `pill ${LOOKS[call.state] ?? "error"}` }, t(`crm.outcomes.${call.state}`)))),
+    h("pre", { class: "json" }, JSON.stringify({ method: call.method, outcome: call.outcome, params: call.params ?? {} }, null, 2)));
 }

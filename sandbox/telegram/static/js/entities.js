@@ -2,8 +2,11 @@
 
 import { h, icon } from "./dom.js";
 import { deepLink } from "./links.js";
+import { t } from "./texts.js";
 import { toast } from "./toasts.js";
 
+// A block stands on lines of its own: the line break beside it ends its line and is none of the text around it.
+const BLOCKS = new Set(["blockquote", "expandable_blockquote", "pre"]);
 const PLAIN = { bold: "strong", italic: "em", underline: "u", strikethrough: "s" };
 
 export function renderText(text, entities, onCommand) {
@@ -21,23 +24,25 @@ function pieces(text, entities, start, end, onCommand) {
     const to = Math.min(entity.offset + entity.length, end);
     index += 1;
     if (to <= from) continue;
-    if (from > position) nodes.push(text.slice(position, from));
+    const block = BLOCKS.has(entity.type);
+    const before = text.slice(position, from);
+    if (before) nodes.push(block ? before.replace(/\n$/, "") : before);
     const inner = [];
     while (index < entities.length && entities[index].offset < to) inner.push(entities[index++]);
     nodes.push(wrapped(entity, text.slice(from, to), pieces(text, inner, from, to, onCommand), onCommand));
-    position = to;
+    position = block && text[to] === "\n" ? Math.min(to + 1, end) : to;
   }
   if (position < end) nodes.push(text.slice(position, end));
   return nodes;
 }
 
 function wrapped(entity, raw, children, onCommand) {
-  const copy = () => navigator.clipboard?.writeText(raw).then(() => toast("Скопировано"));
+  const copy = () => navigator.clipboard?.writeText(raw).then(() => toast(t("chat.copied")));
   switch (entity.type) {
     case "code":
-      return h("code", { title: "Скопировать", onclick: copy }, children);
+      return h("code", { title: t("chat.copy"), onclick: copy }, children);
     case "pre":
-      return h("pre", { title: "Скопировать", onclick: copy, data: entity.language ? { language: entity.language } : {} }, children);
+      return h("pre", { title: t("chat.copy"), onclick: copy, data: entity.language ? { language: entity.language } : {} }, children);
     case "url":
       return anchor(raw, children, onCommand);
     case "text_link":
@@ -71,6 +76,6 @@ function expandable(raw, children) {
   if (raw.split("\n").length <= 3 && raw.length < 180) return quote;
   quote.classList.add("closed");
   const turn = () => quote.classList.toggle("closed");
-  quote.append(h("button", { class: "unfold", type: "button", "aria-label": "Развернуть или свернуть", onclick: turn }, icon("down", 18)));
+  quote.append(h("button", { class: "unfold", type: "button", "aria-label": t("chat.unfold"), onclick: turn }, icon("down", 18)));
   return quote;
 }

@@ -1,44 +1,43 @@
 // How times, sums and names are written.
 
+import { locale, t } from "./texts.js";
+
 const DAY = 86_400_000;
 const startOfDay = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
 
-export const clock = (date) => date.toLocaleTimeString("ru-RU", { hour: "2-digit", minute: "2-digit" });
-export const clockSeconds = (date) => date.toLocaleTimeString("ru-RU");
+export const clock = (date) => date.toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit" });
+export const clockSeconds = (date) => date.toLocaleTimeString(locale());
 export const sameDay = (one, other) => startOfDay(one) === startOfDay(other);
 
 export function dayLabel(date) {
   const days = Math.round((startOfDay(new Date()) - startOfDay(date)) / DAY);
-  if (days === 0) return "Сегодня";
-  if (days === 1) return "Вчера";
+  if (days === 0) return t("chat.today");
+  if (days === 1) return t("chat.yesterday");
   const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
-  return date.toLocaleDateString("ru-RU", { day: "numeric", month: "long", ...year });
+  return date.toLocaleDateString(locale(), { day: "numeric", month: "long", ...year });
 }
 
 export function shortMoment(date) {
-  return sameDay(date, new Date()) ? clock(date) : date.toLocaleDateString("ru-RU", { day: "numeric", month: "short" });
+  return sameDay(date, new Date()) ? clock(date) : date.toLocaleDateString(locale(), { day: "numeric", month: "short" });
 }
 
 const SIGNS = { RUB: "₽", USD: "$", EUR: "€" };
 
 export function money(sum, currency = "RUB") {
   const digits = Number.isInteger(sum) ? 0 : 2;
-  const number = sum.toLocaleString("ru-RU", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const number = sum.toLocaleString(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${number} ${SIGNS[currency] ?? currency}`;
 }
 
 export function roughly(sum) {
-  return `${new Intl.NumberFormat("ru-RU", { notation: "compact", maximumFractionDigits: 1 }).format(sum)} ₽`;
+  return `${new Intl.NumberFormat(locale(), { notation: "compact", maximumFractionDigits: 1 }).format(sum)} ₽`;
 }
 
 export function bytes(size) {
-  if (size < 1024) return `${size} Б`;
-  return size < 1024 * 1024 ? `${Math.round(size / 1024)} КБ` : `${(size / 1024 / 1024).toFixed(1).replace(".", ",")} МБ`;
-}
-
-export function plural(count, one, few, many) {
-  const form = new Intl.PluralRules("ru-RU").select(count);
-  return `${count.toLocaleString("ru-RU")} ${form === "one" ? one : form === "few" ? few : many}`;
+  const megabytes = size / 1024 / 1024;
+  if (size < 1024) return t("units.bytes", { n: size });
+  if (megabytes < 1) return t("units.kilobytes", { n: Math.round(size / 1024) });
+  return t("units.megabytes", { n: megabytes.toLocaleString(locale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 }) });
 }
 
 export const initials = (name) => name.split(/\s+/).slice(0, 2).map((word) => word[0] ?? "").join("").toUpperCase() || "?";

@@ -8,29 +8,30 @@ import { Composer } from "./composer.js";
 import { Crm } from "./crm.js";
 import { byId, h, icon } from "./dom.js";
 import { setBot } from "./links.js";
-import { People, ROLES, avatar } from "./people.js";
+import { People, avatar, roleName } from "./people.js";
 import { Second } from "./second.js";
 import { Side } from "./side.js";
-import { complain } from "./toasts.js";
+import { fillPage, language, loadTexts, startSwitch, t } from "./texts.js";
+import { complain, toast } from "./toasts.js";
 import { Tour } from "./tour.js";
 
 const DEFAULT_CHAT = 1007;
 const LEAD_CHAT = 1006;
 // Alone in a frame beside another chat: no columns, and the head tells whose chat it is.
 const solo = new URLSearchParams(location.search).has("solo");
-const place = { chat: 0, person: 0, anonymous: false, thread: null, bot: { first_name: "Сделка" } };
+const place = { chat: 0, person: 0, anonymous: false, thread: null };
 
-const nameOf = (who) => (who === "bot" ? place.bot.first_name : people.people.get(Number(who))?.name ?? String(who));
+const nameOf = (who) => (who === "bot" ? t("chat.bot_name") : people.people.get(Number(who))?.name ?? String(who));
 const side = new Side();
 const people = new People((chatId) => openChat(chatId).then(() => side.mark("chat")).catch(complain));
 const composer = new Composer({ send: (text, reply) => send(text, reply).catch(complain), nameOf });
-new Attach({ post: (action, body) => does(action, body), takeText: (away) => composer.takeText(away) });
+new Attach({ post: (action, body) => does(action, body), takeText: (away) => composer.takeText(away), speaker: () => place.person });
 const chat = new Chat({
   nameOf,
   send: (text) => send(text).catch(complain),
   answer: (message) => composer.setReply(message),
   forceReply: (message, placeholder) => composer.setReply(message, placeholder),
-  idleStatus: () => (place.chat > 0 ? "бот" : "группа"),
+  idleStatus: () => t(place.chat > 0 ? "chat.bot" : "chat.group"),
 });
 
 async function openChat(chatId) {
@@ -48,37 +49,37 @@ async function openChat(chatId) {
 
 function drawHead(row) {
   const group = row.chat_id < 0;
-  byId("chat-name").textContent = group ? row.title : place.bot.first_name;
+  byId("chat-name").textContent = group ? row.title : t("chat.bot_name");
   byId("chat-avatar").replaceChildren(group ? avatar(row.title) : h("div", { class: "avatar bot" }));
   const name = nameOf(place.person);
   const role = people.people.get(place.person)?.role;
-  const one = h("span", {}, h("b", {}, name), `, ${ROLES[role] ?? role}`);
+  const one = h("span", {}, h("b", {}, name), `, ${roleName(role)}`);
   const speaker = group ? [speakerSwitch(row), row.topics?.length > 0 && topicSwitch(row)].filter(Boolean) : [solo ? chatSwitch() : one];
   byId("chat-me").replaceChildren(avatar(name), ...speaker);
 }
 
 function chatSwitch() {
   const options = people.chats.map((row) => h("option", { value: row.chat_id, selected: row.chat_id === place.chat }, row.title));
-  return h("select", { "aria-label": "Чей чат", onchange: (event) => openChat(Number(event.target.value)).catch(complain) }, options);
+  return h("select", { "aria-label": t("chat.whose"), onchange: (event) => openChat(Number(event.target.value)).catch(complain) }, options);
 }
 
 function topicSwitch(row) {
-  const topics = [{ thread_id: null, name: "Общее" }, ...row.topics];
+  const topics = [{ thread_id: null, name: t("chat.general") }, ...row.topics];
   const options = topics.map((topic) => h("option", { value: topic.thread_id ?? 0, selected: topic.thread_id === place.thread }, `# ${topic.name}`));
   const choose = (event) => { place.thread = Number(event.target.value) || null; openChat(row.chat_id).catch(complain); };
-  return h("select", { "aria-label": "Тема", onchange: choose }, options);
+  return h("select", { "aria-label": t("chat.topic"), onchange: choose }, options);
 }
 
 function speakerSwitch(row) {
   const options = row.members.flatMap((id) => [false, true].map((anonymous) => h("option",
     { value: `${id} ${anonymous ? 1 : 0}`, selected: id === place.person && anonymous === place.anonymous },
-    anonymous ? `${nameOf(id)} — анонимно` : nameOf(id))));
+    anonymous ? t("chat.anonymously", { name: nameOf(id) }) : nameOf(id))));
   const choose = (event) => {
     const [id, anonymous] = event.target.value.split(" ").map(Number);
     Object.assign(place, { person: id, anonymous: anonymous === 1 });
     openChat(row.chat_id).catch(complain);
   };
-  return h("select", { "aria-label": "Кто пишет", onchange: choose }, options);
+  return h("select", { "aria-label": t("chat.writer"), onchange: choose }, options);
 }
 
 async function send(text, reply) {
@@ -96,6 +97,7 @@ function listen() {
   let lost = false;
   stream.onmessage = ({ data }) => {
     const event = JSON.parse(data);
+    if (event.kind === "reset") return void location.reload();
     people.note(event);
     chat.handle(event);
     if (event.kind === "commands") composer.loadCommands(place.chat).catch(complain);
@@ -129,21 +131,40 @@ function startTheme() {
   });
 }
 
+// The whole demo goes back to its beginning; every open page is told by the stream and loads anew.
+function startRestart() {
+  const button = byId("restart");
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    toast(t("page.restarting"));
+    await post("/demo/restart").then(() => location.reload(), complain);
+    button.disabled = false;
+  });
+}
+
 async function start() {
   startTheme();
+  await loadTexts();
+  fillPage();
   const [config] = await Promise.all([get("/demo/config"), people.load()]);
-  place.bot = config.bot;
   setBot(config.bot.username);
   byId("app").toggleAttribute("data-solo", solo);
   await openChat(Number(location.hash.slice(1)) || DEFAULT_CHAT);
   listen();
+  startSwitch((next) => (config.supervisor ? post("/demo/language", { language: next }) : Promise.resolve()));
+  if (config.supervisor && !solo) {
+    startRestart();
+    post("/demo/language", { language: language() }).catch(complain);
+  }
   if (solo) return void (document.documentElement.dataset.ready = "yes");
   const tour = new Tour(side, {
     become: (person) => (place.chat === person ? undefined : openChat(person)),
     send,
+    speak: (words) => does("voice", { words }),
     lastMessage: () => Math.max(0, ...chat.messages.keys()),
     where: () => ({ person: place.person, chat: place.chat }),
-  });
+  }, config.supervisor);
   await tour.load();
   side.panes = { crm: new Crm(side, config.portal), audit: new Audit(side, config.audit, nameOf), tour, second: new Second(LEAD_CHAT) };
   side.open(config.portal ? "crm" : "tour");

@@ -4,10 +4,9 @@ import { get } from "./api.js";
 import { summary } from "./bubbles.js";
 import { byId, h } from "./dom.js";
 import { hue, initials, shortMoment } from "./format.js";
+import { t } from "./texts.js";
 
-export const ROLES = { admin: "администратор", lead: "руководитель", manager: "менеджер", stranger: "без доступа", bot: "бот" };
-const KINDS = { group: "малая группа", forum: "группа с темами" };
-const STATES = { blocked: "заблокировал бота", unstarted: "не начинал чат", deactivated: "удалён", kicked: "бот исключён", left: "бота нет", migrated: "переехала" };
+export const roleName = (role) => t(`people.roles.${role}`);
 
 export function avatar(name, size = "") {
   return h("div", { class: `avatar ${hue(name)} ${size}`, "aria-hidden": "true" }, initials(name));
@@ -64,18 +63,18 @@ export class People {
     const person = this.people.get(chat.chat_id);
     const typing = (this.busy.get(chat.chat_id) ?? 0) > Date.now();
     const count = this.unread.get(chat.chat_id);
-    const role = STATES[chat.state] ?? (person ? ROLES[person.role] ?? person.role : KINDS[chat.kind] ?? "группа");
+    const role = chat.state ? t(`people.states.${chat.state}`) : person ? roleName(person.role) : t(`people.kinds.${chat.kind}`);
     return h("button", { class: "person", type: "button", title: `${chat.title} — ${role}`, "aria-current": String(chat.chat_id === this.current), onclick: () => this.onOpen(chat.chat_id) },
       avatar(chat.title),
       h("span", { class: "person-name" }, chat.title, h("span", { class: "person-role" }, role)),
       h("time", { class: "person-time" }, chat.last ? shortMoment(new Date(chat.last.date * 1000)) : ""),
-      typing ? h("span", { class: "person-last typing" }, "бот печатает…") : h("span", { class: "person-last" }, lastLine(chat.last, person ? chat.title : this.people.get(chat.last?.from)?.name ?? "кто-то")),
-      count ? h("span", { class: "badge", "aria-label": `Непрочитанных: ${count}` }, String(count)) : h("span"));
+      typing ? h("span", { class: "person-last typing" }, t("people.typing")) : h("span", { class: "person-last" }, lastLine(chat.last, person ? chat.title : this.people.get(chat.last?.from)?.name ?? t("people.somebody"))),
+      count ? h("span", { class: "badge", "aria-label": t("people.unread", { count }) }, String(count)) : h("span"));
   }
 }
 
 function lastLine(message, title) {
-  if (!message) return "сообщений пока нет";
+  if (!message) return t("people.no_messages");
   if (message.from === "bot" || message.service) return summary(message);
   return [h("b", {}, `${title}: `), summary(message)];
 }

@@ -127,6 +127,23 @@ async def test_taken_twice_or_by_somebody_else_it_is_taken_once_by_whoever_asked
     assert world.portal.ledger == []
 
 
+async def test_nobody_answers_a_question_of_which_it_is_not_known_who_was_asked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a group whose journal went on for long since, a press by anybody writes nothing."""
+    group = "tg:-100500"
+    _known(world, CONTACT=[43])
+    world.model.will(reply(ADD))
+    await world.work(message(f"создай контакт Иван {PHONE}", key=group))
+    (row,) = world.outbox()
+
+    async def read_nothing(*_args: Any, **_more: Any) -> list[Any]:
+        return []
+
+    monkeypatch.setattr(world.tools.store, "read_events", read_nothing)
+    await world.work(_choice(row, 0, actor=BORIS, key=group, callback_id="b1"))
+    assert [out.body["notice"]["code"] for out in world.outbox() if out.kind == "toast"] == ["choice-not-yours"]
+    assert world.portal.ledger == []
+
+
 async def test_a_record_that_went_to_somebody_else_meanwhile_is_not_changed_by_taking_it(world: World) -> None:
     """[Взять] names the record and writes nothing; what comes of it passes the gate, which asks whose it is now."""
     _known(world, CONTACT=[43])

@@ -42,6 +42,16 @@ def test_a_yes_that_answers_something_elsewhere_decides_nothing(more: dict[str, 
     assert [row.kind for row in routed.rows] == ["message"]
 
 
+@pytest.mark.parametrize("word", ["да", "нет", "отмена", "yes"])
+@pytest.mark.parametrize("prompt", ["Новое значение: Закрыта\nСейчас на карточке: Да", "⚠️ Не понял\n\nNew value: Closed"])
+def test_a_word_that_answers_the_question_for_a_value_decides_no_card(word: str, prompt: str) -> None:
+    """Two cards wait: «да» to the question for a new value is that value, and not a reason to ask which card is meant."""
+    other = OpenCard(confirmation_id="1a1b2c3d4e", nonce="12345678", message_id="98", call_class="W", taps=1)
+    reply = raw_message(prompt, via=BOT_USER, message_id=97)
+    routed = parse_update(message(word, reply_to_message=reply), access(), ME, (CARD, other), NOW)
+    assert [row.kind for row in routed.rows] == ["message"]
+
+
 def _to_lead_card(text: str) -> Any:
     data = pack(CardClick(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=True, home="tg:1007"))
     keyboard = {"inline_keyboard": [[{"text": "✅", "callback_data": data}]]}

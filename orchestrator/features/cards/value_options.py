@@ -1,0 +1,120 @@
+"""Lists the values that can be chosen by a button when a field of a card is edited: stages, funnels, people, list values. Reads only."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from bitrix.errors import BitrixError
+from orchestrator.directory.answers import Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.reference import is_employed
+from orchestrator.directory.reference_data import Field, parse_funnel
+from orchestrator.directory.rows import User
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.message_views import EditableField
+from orchestrator.domain.outputs import Notice
+from orchestrator.features.cards.field_input import FieldContext, build_flag_value
+from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.ports import Reference
+from orchestrator.gate.decide.field_checks import find_list_name
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import fold
+
+_MOST: Final = 12
+"""The most buttons under a question; what is not among them is typed."""
+_ANSWERS: Final = load_lexicon("card_fields")
+_WORDS: Final = {locale: _ANSWERS.read_table("flags", locale) for locale in ("ru", "en")}
+
+
+async def list_options(field: EditableField, place: FieldContext, actor: Actor, reference: Reference) -> Sequence[Option]:
+    """Return the values to choose from, without the one on the card; none for fields whose value is typed, and if the portal fails."""
+    present = critical_fields.extract_written_fields(place.call)[field.code]
+    try:
+        match field.kind:
+            case "flag":
+                return _list_flags(present, actor)
+            case "stage":
+                found = [
+                    Option(value=row.id, label=row.name)
+                    for row in await reference.load_stages(place.call.entity, parse_funnel(str(present)))
+                ]
+            case "category":
+                entity = place.call.entity if place.call.entity.startswith("item:") else "deal"
+                found = [Option(value=row.id, label=row.name) for row in await reference.load_categories(entity)]
+            case "choice":
+                found = await _load_choices(field.code, place, reference)
+            case "user":
+                found = _list_people(await reference.load_users(), _list_previous(field, place), actor)
+            case _:
+                return ()
+    except BitrixError:
+        return ()
+    return [option for option in found if str(option.value) != str(present)][:_MOST]
+
+
+async def read_choice(words: str, field: EditableField, place: FieldContext, reference: Reference) -> Resolution:
+    """Return the value of the field's list whose name the person wrote, whole or only its beginning. May raise BitrixError."""
+    known = await _load_choices(field.code, place, reference)
+    said = fold(words).strip(' .!«»"')
+    exact = [option for option in known if fold(option.label) == said]
+    found = exact or [option for option in known if said and fold(option.label).startswith(said)]
+    if len(found) != 1:
+        listed = ", ".join(option.label for option in known[:_MOST])
+        return Unresolved(notice=Notice(code="edit-choose", args={"known": listed}), detail="no single value of the list")
+    return Resolved(value=found[0].value, label=found[0].label, named_by_person=True)
+
+
+async def _load_choices(code: str, place: FieldContext, reference: Reference) -> list[Option]:
+    field = (await load_call_fields(place.call, reference)).get(code)
+    if field is None:
+        return []
+    if field.status_entity_id:
+        return [Option(value=row.id, label=row.name) for row in await reference.load_status_entries(field.status_entity_id)]
+    return [Option(value=value, label=name) for value, name in field.choices.items()]
+
+
+async def load_call_fields(call: Call, reference: Reference) -> Mapping[str, Field]:
+    """Return the portal's fields by the codes that the call uses; empty if the kind of record has none or they cannot be read."""
+    kind = find_list_name(call) or call.entity
+    try:
+        return await reference.load_fields(kind) if kind else {}
+    except BitrixError:
+        return {}
+
+
+def _list_flags(present: object, actor: Actor) -> list[Option]:
+    if not isinstance(present, str | int | float):
+        return []
+    words = _WORDS[actor.locale]
+    return [Option(value=build_flag_value(present, is_yes=yes), label=words["set" if yes else "unset"]) for yes in (True, False)]
+
+
+def _list_previous(field: EditableField, place: FieldContext) -> frozenset[str]:
+    """Return the ids of the people who stand in the field before the call."""
+    code = place.call.spec.stands_for.get(field.code, field.code)
+    return frozenset(
+        number for record in place.before.values() for number in fields.parse_ids(fields.find_value(record or {}, code, place.call.entity))
+    )
+
+
+def _list_people(users: Mapping[int, User], previous: frozenset[str], actor: Actor) -> list[Option]:
+    """Return the employees: the speaker, who was there before, colleagues of the speaker's departments, then all others, by name."""
+    me = users.get(actor.bitrix_user_id or 0)
+    near = _to_set(me.departments) if me is not None else frozenset()
+
+    def rank(user: User) -> tuple[int, str]:
+        group = 0 if user.id == actor.bitrix_user_id else 1 if str(user.id) in previous else 2 if near & _to_set(user.departments) else 3
+        return group, user.full_name
+
+    working = sorted((user for user in users.values() if is_employed(user) and user.full_name), key=rank)
+    names = [user.full_name for user in working]
+    return [
+        Option(value=user.id, label=user.full_name if names.count(user.full_name) == 1 else _describe_namesake(user)) for user in working
+    ]
+
+
+def _describe_namesake(user: User) -> str:
+    return f"{user.full_name} · {user.work_position or f'№{user.id}'}"
+
+
+def _to_set(value: object) -> frozenset[str]:
+    return frozenset(str(item) for item in value) if isinstance(value, Iterable) and not isinstance(value, str) else frozenset()

@@ -1,0 +1,91 @@
+"""Tells which changes of a record are the result of list writes that a person approved as steps of the same plan. Pure.
+
+The steps are applied one after the other to the list on the card. Only if the record has exactly the list that comes out, and the sum and
+primary contact that follow from it, was nobody else at work.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Final
+
+from bitrix.catalogue.catalogue import ListKind
+from orchestrator.gate.call import fields, replaced_lists
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.replaced_lists import Rows
+from state.stored import JsonObject
+
+_NAMES: Final[Mapping[ListKind, frozenset[str]]] = {
+    "products": frozenset({"rows", "productrows"}),
+    "contacts": frozenset({"items"}),
+    "companies": frozenset({"items"}),
+    "people": frozenset(),
+}
+"""The names under which a before-image holds a list, by their keys; methods of both families may write the same list."""
+_FOLLOWING: Final[Mapping[ListKind, tuple[str, str]]] = {
+    "contacts": ("CONTACT_ID", "CONTACT_IDS"),
+    "companies": ("COMPANY_ID", "COMPANY_IDS"),
+}
+"""The fields of a record that follow from its links: the primary one and all of them."""
+
+
+def select_list_values(leaves: Sequence[Call], old: JsonObject, now: JsonObject) -> dict[str, object]:
+    """Return the fields of the present record `now` that have the values which the list writes `leaves` lead to from `old`.
+
+    `leaves` are writes of lists of this record that the portal carried out, in their order.
+    """
+    found: dict[str, object] = {}
+    for kind in dict.fromkeys(kind for leaf in leaves for kind in leaf.spec.replaces.values()):
+        own = [leaf for leaf in leaves if kind in leaf.spec.replaces.values()]
+        found.update(_select_of_kind(own, kind, old, now))
+    return found
+
+
+def _select_of_kind(leaves: Sequence[Call], kind: ListKind, old: JsonObject, now: JsonObject) -> Iterator[tuple[str, object]]:
+    name = next((name for name in old if fields.to_field_key(name) in _NAMES[kind] and isinstance(now.get(name), list)), "")
+    expected = _apply(leaves, old.get(name) if name else None)
+    if name and (expected is None or not replaced_lists.is_same_list(expected, now[name], kind)):
+        return
+    if name:
+        yield name, now[name]
+    if kind == "products":
+        yield from _select_sum(leaves, expected, old, now)
+    elif expected is not None:
+        yield from _select_links(expected, kind, now)
+
+
+def _apply(leaves: Sequence[Call], held: object) -> Rows | None:
+    """Return the list after all writes; None if it cannot be told, because one adds to a list that was not read."""
+    rows: Rows | None = [row for row in held if isinstance(row, Mapping)] if isinstance(held, list) else None
+    for leaf in leaves:
+        name = next(iter(leaf.spec.replaces))
+        change = replaced_lists.find_list_change(leaf, {} if rows is None else {name: list(rows)})
+        rows = None if change is None or (change.is_partial and rows is None) else change.new
+    return rows
+
+
+def _select_sum(leaves: Sequence[Call], expected: Rows | None, old: JsonObject, now: JsonObject) -> Iterator[tuple[str, object]]:
+    """Yield the sum of the record if it is the total of the rows, or for added rows the former sum and theirs."""
+    name = next((name for name in now if fields.to_field_key(name) == "opportunity" and name in old), "")
+    total = replaced_lists.sum_rows(expected) if expected is not None else _add_to_sum(leaves, old.get(name))
+    if name and total is not None and fields.parse_number(now[name]) == total:
+        yield name, now[name]
+
+
+def _add_to_sum(leaves: Sequence[Call], sum_before: object) -> Decimal | None:
+    total = fields.parse_number(sum_before)
+    for leaf in leaves:
+        change = replaced_lists.find_list_change(leaf, {})
+        added = replaced_lists.sum_rows(change.new) if change is not None else None
+        total = None if total is None or added is None else total + added
+    return total
+
+
+def _select_links(expected: Rows, kind: ListKind, now: JsonObject) -> Iterator[tuple[str, object]]:
+    primary, every = _FOLLOWING[kind]
+    numbers = [str(replaced_lists.find_link(row, kind)) for row in expected]
+    first = next((number for row, number in zip(expected, numbers, strict=True) if replaced_lists.is_primary(row)), "0")
+    for name, value in now.items():
+        key = fields.to_field_key(name)
+        one = key == fields.to_field_key(primary) and str(value or 0) == first
+        if one or (key == fields.to_field_key(every) and fields.parse_ids(value) == frozenset(numbers)):
+            yield name, value

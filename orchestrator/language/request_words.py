@@ -1,0 +1,46 @@
+"""Recognizes by its first words that a sentence is a request or a question to the bot, and not a value that was asked for."""
+
+import re
+from typing import Final
+
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import fold
+
+_WORDS: Final = load_lexicon("requests")
+_OPENING: Final = re.compile(rf"(?:(?:{_WORDS.join_patterns('before_request')})[,.!]? )*(?:{_WORDS.join_patterns('request_opens')})(?!\w)")
+_GREETING: Final = re.compile(rf"(?:{_WORDS.join_patterns('greetings')})(?!\w)")
+_SUBJECT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('request_subjects')})")
+_SPEAKER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('speaker')})(?!\w)")
+_QUOTED: Final = re.compile(r"«[^«»]+»|\"[^\"]+\"|“[^“”]+”")
+
+
+def may_be_request(text: str) -> bool:
+    """Return whether the text begins like a request or a question, or ends like one. A value such as «1,3 млн» or a name never does."""
+    said = fold(text).strip()
+    if is_quoted(text) or not said:
+        return False
+    return said.endswith("?") or _OPENING.match(said) is not None or _GREETING.match(said) is not None
+
+
+def is_clear_request(text: str) -> bool:
+    """Return whether the text begins like a request and speaks of records of the CRM, as hardly a name or a comment does.
+
+    «Пришли мне счёт» may be a message to a colleague; «сколько у меня сделок?» is a question to the bot.
+    """
+    said = fold(text).strip()
+    return not is_quoted(text) and _OPENING.match(said) is not None and _SUBJECT.search(said) is not None
+
+
+def is_no_value(text: str) -> bool:
+    """Return whether the text cannot be a day, a sum or a name, even if one stands in it: «напомни мне завтра», «что там завтра?»."""
+    said = fold(text).strip()
+    if is_quoted(text):
+        return False
+    if _GREETING.match(said) is not None or is_clear_request(text):
+        return True
+    return _OPENING.match(said) is not None and (said.endswith("?") or _SPEAKER.search(said) is not None)
+
+
+def is_quoted(text: str) -> bool:
+    """Return whether the whole text stands in one pair of quotation marks, so that it is meant as it is written."""
+    return _QUOTED.fullmatch(text.strip()) is not None

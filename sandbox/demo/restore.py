@@ -1,0 +1,149 @@
+"""What the demo restores: for one scene the records, cards and mode that it needs, or everything («start over»)."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import httpx
+
+from sandbox.demo.installation import Installation, Language, Mode
+from sandbox.demo.processes import Child
+
+Found = TypeVar("Found")
+_PATIENCE = 120.0
+"""Seconds that even a busy machine needs for a start of the bot."""
+
+
+class SceneFailed(RuntimeError):
+    """A scene could not be prepared or completed; the message is a code of the page's texts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """The running demo: the bot's process, its installation, and the mode in which the visitor started it."""
+
+    bot: Child
+    installation: Installation
+    mode: Mode
+
+    def locate(self, server: str) -> str:
+        """Return the address of a server: "portal", "telegram" or "model"."""
+        return self.installation.addresses[server]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needs:
+    """What a scene needs before it begins: whose scene it is, which deals as seeded, and why open cards are closed."""
+
+    person: int
+    deals: Sequence[int] = ()
+    reason: str = ""
+
+
+async def prepare_scene(client: httpx.AsyncClient, stage: Stage, needs: Needs) -> None:
+    """Restore what a scene needs: a bot that writes, no open card of the person or about the deals, the deals as seeded."""
+    await _set_mode(client, stage, "full")
+    await _call_api(client, stage, "POST", "/freeze", {"frozen": False})
+    await _close_cards(client, stage, needs)
+    await client.delete(f"{stage.locate('portal')}/sandbox/faults")
+    if needs.deals:
+        wanted = {"entity": "deal", "ids": list(needs.deals)}
+        (await client.post(f"{stage.locate('portal')}/sandbox/restore", json=wanted)).raise_for_status()
+
+
+async def start_over(client: httpx.AsyncClient, stage: Stage) -> None:
+    """Return to the first minute of the demo: empty chats, journal and audit log, the seeded portal, the bot in its first mode."""
+    await stage.bot.stop()
+    for address in (stage.locate("portal"), stage.locate("telegram")):
+        (await client.post(f"{address}/sandbox/reset")).raise_for_status()
+    installation = stage.installation
+    installation.forget_everything()
+    installation.mode = stage.mode
+    await installation.authorize(client)
+    await _set_telegram_language(client, stage)
+    await start_bot(client, stage)
+
+
+async def set_language(client: httpx.AsyncClient, stage: Stage, language: Language) -> None:
+    """Set the language in which the bot speaks to everybody who chose none.
+
+    The bot is restarted: a running one would tell its administrators that the list of people has changed.
+    """
+    if stage.installation.language == language:
+        return
+    await stage.bot.stop()
+    stage.installation.language = language
+    await _set_telegram_language(client, stage)
+    await start_bot(client, stage)
+
+
+async def start_bot(client: httpx.AsyncClient, stage: Stage) -> None:
+    """Start the bot with its installation and wait until it asks for updates. Raises SceneFailed if that takes too long."""
+    requests = f"{stage.locate('telegram')}/sandbox/requests"
+    seen = (await client.get(requests)).json()["requests"]
+    after = seen[-1]["seq"] if seen else 0
+    stage.installation.write_files()
+    stage.bot.start(stage.installation.build_environment())
+
+    async def polls() -> bool:
+        fresh = (await client.get(requests, params={"after": after})).json()["requests"]
+        return any(item.get("method", "").lower() == "getupdates" for item in fresh)
+
+    await wait_for(polls, "no-restart", seconds=_PATIENCE)
+
+
+async def wait_for(look: Callable[[], Awaitable[Found | None]], failure: str, *, seconds: float = 40.0) -> Found:
+    """Return the first true result of `look`. Raises SceneFailed with the code `failure` if there is none in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not (found := await look()):  # noqa: ASYNC110 - what is awaited lives in other processes
+                await asyncio.sleep(0.1)
+            return found
+    except TimeoutError:
+        raise SceneFailed(failure) from None
+
+
+async def _set_mode(client: httpx.AsyncClient, stage: Stage, mode: Mode) -> None:
+    if stage.installation.mode != mode:
+        await stage.bot.stop()
+        stage.installation.mode = mode
+        await start_bot(client, stage)
+
+
+async def _close_cards(client: httpx.AsyncClient, stage: Stage, needs: Needs) -> None:
+    """Deny the open cards of the person and those about the deals, over the bot's own API."""
+    about = {f'"deal:{number}"' for number in needs.deals}
+    cursor = ""
+    while True:
+        query = f"?state=requested&limit=100{f'&cursor={cursor}' if cursor else ''}"
+        page = await _call_api(client, stage, "GET", f"/confirmations{query}")
+        for card in page["confirmations"]:
+            if card["session"] == f"tg:{needs.person}" or any(name in json.dumps(card) for name in about):
+                decision = {"decision": "deny", "fingerprint": card["fingerprint"], "reason": needs.reason}
+                await _call_api(client, stage, "POST", f"/confirmations/{card['id']}", decision)
+        cursor = page["next"] or ""
+        if not cursor:
+            return
+
+
+async def _call_api(client: httpx.AsyncClient, stage: Stage, method: str, path: str, body: Any = None) -> Any:
+    """Call the bot's HTTP API, which may start a moment after the chat. Raises SceneFailed if it stays silent."""
+    headers = {"X-API-Key": stage.installation.tokens["tour"]}
+
+    async def answered() -> httpx.Response | None:
+        try:
+            return await client.request(method, f"{stage.installation.api}{path}", headers=headers, json=body)
+        except httpx.TransportError:
+            return None
+
+    answer = await wait_for(answered, "no-api")
+    if answer.status_code >= 500:
+        raise SceneFailed("no-api")
+    return answer.json()
+
+
+async def _set_telegram_language(client: httpx.AsyncClient, stage: Stage) -> None:
+    body = {"language_code": stage.installation.language}
+    (await client.post(f"{stage.locate('telegram')}/sandbox/language", json=body)).raise_for_status()
