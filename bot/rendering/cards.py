@@ -87,12 +87,16 @@ def _render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
         yield format_bold(tr.translate("card-sure" if "D" in card.call_class else "card-sure-twice"))
 
 
+_REACHES_PEOPLE = frozenset({"gate-notifies", "gate-hidden-link"})
+"""Reasons to ask because of what colleagues will get or follow."""
+
+
 def _evaluate_risk(view: CardView) -> str:
     card, classes = view.card, set(view.card.call_class)
     if "D" in classes or card.taps > 1:
         return "high"
     fields = {_find_field(reason) for reason in view.reasons}
-    touched = classes & {"C", "M", "N"} or fields & _MONEY_AND_PEOPLE
+    touched = classes & {"C", "M", "N"} or fields & _MONEY_AND_PEOPLE or any(reason.code in _REACHES_PEOPLE for reason in view.reasons)
     return "mid" if touched or card.four_eyes or card.lead else "low"
 
 

@@ -262,6 +262,8 @@ gate-class-unlink = This unlinks everything at once
 gate-class-config = This changes the portal's settings
 gate-class-money = This changes money
 gate-class-outward = Other people will see this
+gate-notifies = The people named here will be notified
+gate-hidden-link = A link is hidden behind words of the text
 gate-binding = This changes where the portal's events go
 gate-reference-field = The value comes from another command's answer: { gate-field }
 gate-reference-id = Another command's answer decides which record changes
@@ -301,6 +303,8 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
+    [gate-hidden-link] { gate-hidden-link }
+    [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }
     [gate-policy-method] { gate-policy-method }
     [gate-reference-field] { gate-reference-field }

@@ -271,6 +271,8 @@ gate-class-unlink = Это отвяжет всё сразу
 gate-class-config = Это меняет настройки портала
 gate-class-money = Это меняет деньги
 gate-class-outward = Это увидят другие люди
+gate-notifies = Названные здесь люди получат уведомление
+gate-hidden-link = За словами в тексте спрятана ссылка
 gate-binding = Это меняет, куда уходят события портала
 gate-reference-field = Значение возьмётся из ответа другой команды: { gate-field }
 gate-reference-id = Какую запись менять, решит ответ другой команды
@@ -318,6 +320,8 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
+    [gate-hidden-link] { gate-hidden-link }
+    [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }
     [gate-policy-method] { gate-policy-method }
     [gate-reference-field] { gate-reference-field }

@@ -27,6 +27,7 @@ ANSWERS: dict[str, Any] = {
     "comment": RECORD,
     "productrow": {"productRow": {"id": 8, "productName": "Запись"}},
     "requisite": RECORD,
+    "guests": {"ID": "8", "NAME": "Встреча"},
     "user": [user(8, "Борис", "Седов")],
 }
 """The documented result of the method that reads one record of a kind."""
