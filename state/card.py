@@ -94,7 +94,9 @@ class Card(Stored):
     """The record that the call created: "deal:512"."""
 
     undo_until: str = ""
-    """Until when the call can be undone. This and the next two fields are only set on a card that is about to be shown, never stored."""
+    """Until when the call can be undone. This and the next three fields are only set on a card that is about to be shown, never stored."""
+    undo_by_lead: bool = False
+    """Whether only a lead (head of sales) can undo it, because the requester has handed the record away."""
     undone_at: str = ""
     undone_by: str = ""
 

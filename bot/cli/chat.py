@@ -109,7 +109,8 @@ class Terminal:
         self._choices = [choice.token for choice in reply.choices]
         text = to_plain_text(render_message(row.kind, row.body, self._tr))
         lines = [f"  {number}. {choice.label}" for number, choice in enumerate(reply.choices, start=1)]
-        self._show("\n".join([text, *lines]) if text else "\n".join(lines))
+        if text or lines:  # a card that says everything comes without a text before it
+            self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 
     async def _ask(self, view: CardView, orchestrator: Orchestrator) -> None:
         """Ask the person to decide about the card: y approves it, n denies it, anything else leaves it open (/pending lists open cards)."""

@@ -252,7 +252,8 @@ def _render_undo(view: CardView, tr: Translator) -> Spans:
     if card.undone_at:
         return format_bold(tr.translate("card-undone", at=card.undone_at, who=card.undone_by))
     offered = card.undo_until and not view.home  # a lead's copy has no undo button
-    return build_spans(tr.translate("card-undo-until", until=tr.format_time(card.undo_until))) if offered else ()
+    code = "card-undo-ask-until" if card.undo_by_lead else "card-undo-until"
+    return build_spans(tr.translate(code, until=tr.format_time(card.undo_until))) if offered else ()
 
 
 def _format_duration(card: Card, tr: Translator) -> str:

@@ -49,7 +49,7 @@ def render_waiting_cards(body: JsonObject, tr: Translator) -> Spans:
 
 def _render_waiting_card(card: CallLine, chat: str, tr: Translator) -> Spans:
     words = "".join(span.text for span in render_heading(card.preview or Preview(), card.method, tr))
-    told = tr.translate("card-asked-by", who=card.who, until=tr.format_time(card.until))
+    told = tr.translate("pending-asked-by", who=card.who, until=tr.format_time(card.until))
     return build_spans("• ", Span(words, url=build_message_link(chat, card.ref)), f" · {told}")
 
 

@@ -3,13 +3,15 @@
 Only texts of the model are read as Markdown.
 """
 
+from itertools import groupby
+
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_items
 from bot.rendering.headings import format_change, render_heading
 from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outputs import Notice, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, Notice, Reply, Table, Text
 
 MAX_ROWS = 30
 _PLAIN = frozenset(
@@ -32,7 +34,9 @@ _PLAIN = frozenset(
         "duplicates-found",
         "duplicate-elsewhere",
         "duplicate-taken",
+        "done-already",
         "made-more",
+        "made-unshown",
         "only-own",
         "mode",
         "status",
@@ -42,6 +46,8 @@ _PLAIN = frozenset(
     }
 )
 """Codes of notices that are not warnings, so that no warning sign is put before them."""
+_MADE = MADE_CODES | {"made-more"}
+"""Codes of the lines about changes made without a card, which stand together like a list."""
 _SIGNS = ("⚠️", "⛔")
 """A notice whose text begins with one of these has its warning sign already."""
 
@@ -59,7 +65,9 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
         for title, table in reply.sections
     )
-    blocks.extend(_render_notice(notice, reply, tr) for notice in reply.notices)
+    for is_made, group in groupby(reply.notices, lambda notice: notice.code in _MADE):
+        said = [_render_notice(notice, reply, tr) for notice in group]
+        blocks.extend([join_blocks(said, "\n")] if is_made else said)
     return join_blocks(blocks, "\n\n")
 
 
@@ -86,7 +94,7 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
         lines = [build_spans("• ", render_planned_call(preview, method, tr)) for preview, method in calls]
         return build_spans(format_bold(tr.translate("shadow-plan")), "\n", join_blocks(lines, "\n"))
     if notice.code == "made":
-        before, name, after = tr.translate_notice(notice).rpartition(str(notice.args.get("name") or "\0"))
+        before, name, after = tr.translate_notice(notice).partition(str(notice.args.get("name") or "\0"))
         return build_spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
     if notice.code in _PLAIN:
         return build_spans(tr.translate_notice(notice))

@@ -1,7 +1,7 @@
 """What a turn says to a person: notices, texts, tables, buttons. The rendering code in `bot` turns them into messages."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -85,6 +85,10 @@ class Reply(Frozen):
     def text(self) -> str:
         """The texts of the language model in this reply, joined; lists and notices are not included."""
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+MADE_CODES: Final = frozenset({"made", "made-not", "made-unshown"})
+"""The codes of the notices that each tell one change made without a card, or one command of a batch that failed; `effect_id` names it."""
 
 
 def build_reply(*notices: Notice, text: str = "") -> Reply:

@@ -1,7 +1,7 @@
 """Adds lines and buttons to a reply by code; the text that the model wrote stays as it is.
 
-The additions are: one line for each change made without a card (so that nobody was asked to confirm it), the number of repeated changes
-that were not sent, a note that a list contains only the person's own records, example requests, and buttons under a forwarded text.
+The additions are how many repeats of changes were not sent, a note that a list holds only the person's own records, example requests, and
+buttons under a forwarded text. What was changed without a card is told by `made_changes`.
 """
 
 from collections.abc import Mapping
@@ -9,82 +9,16 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Mode
-from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.engines.base import TurnInput
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.ports import Names
-from orchestrator.gate.call.serialization import StoredCall, StoredOrder, build_doubt_args
-from orchestrator.replies.turn_outcome import MAX_NAMED
 from orchestrator.runtime.turn_context import Context
-from state.journal.store import EffectRow
-from state.stored import JsonObject
 
-_TITLE = 80
 _OPERATORS = "!=<>@%*?~"
 """The characters that may stand before a field's name in a filter."""
 _SINGLE_RECORD_KEYS = ("ID", "TITLE", "NAME", "LAST_NAME")
 """A filter by one of these fields looks for particular records, so a person does not take the answer for a list of all."""
-
-
-async def add_made_lines(reply: Reply, context: Context, names: Names) -> Reply:
-    """Return the reply with one line for each change made without a confirmation card. Raises StoreError.
-
-    A reply that lists the changes already is returned unchanged.
-    """
-    if any(notice.code == "done-before" for notice in reply.notices):
-        return reply
-    lines = []
-    for slot in context.proposed_steps:
-        row = await context.find_effect(slot)
-        if row is not None and _is_made_without_card(row):
-            lines.append(_build_made_line(row, names, user=context.actor.bitrix_user_id or 0))
-    more = [Notice(code="made-more", args={"count": len(lines) - MAX_NAMED})] if len(lines) > MAX_NAMED else []
-    return reply.model_copy(update={"notices": (*lines[:MAX_NAMED], *more, *reply.notices)}) if lines else reply
-
-
-def _is_made_without_card(row: EffectRow) -> bool:
-    order = StoredOrder.from_data(row.call)
-    return row.status == "succeeded" and not order.confirmation_id and order.call.kind == "bitrix"
-
-
-def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
-    """Return a line such as «Создана сделка «Ромашка» №484», with the link to the record."""
-    name, call = build_doubt_args(row.effect_id, row.call), StoredOrder.from_data(row.call).call
-    target, number = _find_record(EffectOutcome.model_validate(row.outcome or {}).created, call)
-    title = _format_title(name, call.params) if name["verb"] == "add" else ""  # an existing title is in `call-named`
-    shown = " ".join(part for part in (f"«{title}»" if title else "", f"№{number}" if number else "") if part)
-    args = {
-        **name,
-        "effect_id": row.effect_id,
-        "target": target,
-        "name": shown,
-        "named": bool(shown),
-        "url": names.build_card_url(target, number, user=user) if number else "",
-    }
-    return Notice(code="made", args=args)
-
-
-def _format_title(name: JsonObject, params: JsonObject) -> str:
-    """Return the title of the record that was created; for a contact, its first and last name. Return "" if there is none."""
-    person = params.get("fields")
-    if name["entity"] != "contact" or not isinstance(person, Mapping):
-        return "" if str(name["title"]).startswith("№") else str(name["title"])
-    return escape_text(" ".join(str(person[key]) for key in ("NAME", "LAST_NAME") if person.get(key)), limit=_TITLE)
-
-
-def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
-    """Return (kind, id) of the record that the call created, or else of the one that it changed.
-
-    Return ("", 0) if the call concerns no record or several.
-    """
-    kind, _, number = created.rpartition(":")
-    if number.isdigit() and kind and (kind != "comment"):
-        return kind, int(number)
-    places = {(str(entity), int(place)) for entity, place in (*call.targets, *call.ties)}
-    return places.pop() if len(places) == 1 else ("", 0)
 
 
 def add_repeat_notice(reply: Reply, context: Context) -> Reply:

@@ -20,6 +20,8 @@ from state.stored import JsonObject
 NOT_BEGUN = Notice(code="not-begun")
 PLANNED = Notice(code="shadow-now")
 UNKNOWN_REASON = Notice(code="no-reason-known")
+ALREADY_DONE = frozenset({"done-before", "done-already"})
+"""The codes of the sentences that nothing of what was changed needs to be repeated."""
 MAX_NAMED = 10
 """The most changes that one sentence names, or that get a line of their own; further ones are only counted."""
 
@@ -38,13 +40,18 @@ class _Changes:
     """
 
     made: list[Name] = field(default_factory=list)
+    """Those made with a card, or without a stored effect: no other line of the reply names them."""
+    has_lines: bool = False
+    """Whether others were made without a card: `made_changes` adds a line for each of them."""
     unknown: list[Notice] = field(default_factory=list)
     not_made: list[tuple[Name, Notice]] = field(default_factory=list)
 
     @property
     def made_notices(self) -> list[Notice]:
-        """A list with one notice that names all changes made; an empty list if there are none."""
-        return [Notice(code="done-before", args={"calls": _format_names(self.made)})] if self.made else []
+        """One sentence that nothing of what was made needs to be repeated, with the changes that no line names; [] if nothing was made."""
+        if self.made:
+            return [Notice(code="done-before", args={"calls": _format_names(self.made)})]
+        return [Notice(code="done-already")] if self.has_lines else []
 
     @property
     def not_made_notices(self) -> list[tuple[Notice, Notice]]:
@@ -61,7 +68,7 @@ async def build_early_end(reason: EndReason, context: Context, notice: Notice, *
     the cards that the turn created.
     """
     changes = await _collect_changes(context)
-    opening = partly if partly is not None and changes.made else notice
+    opening = partly if partly is not None and changes.made_notices else notice
     notices = [opening, *changes.made_notices, *changes.unknown, *(told for _, told in changes.not_made_notices)]
     made = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
     entries = context.state.cards.values()  # those too that a process before this one made
@@ -82,7 +89,7 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
         return end
     changes = await _collect_changes(context)
     sentences = [next((told for why, told in changes.not_made_notices if why == notice), notice) for notice in reply.notices]
-    done = changes.made_notices if not reply.parts else []
+    done = changes.made_notices if not reply.parts and (sentences or changes.made) else []
     notices = (*sentences[:1], *done, *sentences[1:])
     return replace(end, reply=reply.model_copy(update={"notices": notices}))
 
@@ -100,7 +107,9 @@ async def _collect_changes(context: Context) -> _Changes:
     for slot, step in proposed.items():
         row = await context.find_effect(slot)
         standing, sentence = _find_row_fate(row, context.outcomes.get(slot)) if row is not None else _find_rowless_fate(slot, context)
-        if standing == "unknown" and sentence is not None:
+        if row is not None and is_made_without_card(row):
+            found.has_lines = True
+        elif standing == "unknown" and sentence is not None:
             found.unknown.append(sentence)
         elif standing == "made" and (name := await _describe_change(slot, row, context)) is not None:
             found.made.append(name)
@@ -111,6 +120,12 @@ async def _collect_changes(context: Context) -> _Changes:
             if name is not None:
                 found.not_made.append((name, sentence or UNKNOWN_REASON))
     return found
+
+
+def is_made_without_card(row: EffectRow) -> bool:
+    """Return whether the stored effect is a call of the portal that was carried out and had no card."""
+    order = StoredOrder.from_data(row.call)
+    return row.status == "succeeded" and not order.is_erased and not order.confirmation_id and order.call.kind == "bitrix"
 
 
 def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate:

@@ -64,6 +64,8 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
     refused = _build_refusals(decided, press, session, row)
     rows = [*_build_closing_rows(decided, press, session, tools), *_build_lead_news(decided, press, session)]
+    if not _is_void(decided):
+        rows.extend(await build_undo_news(decision.confirmation_id, session))
     await session.commit(*refused, actor=actor.key, outbox=rows, inbox_done=[row.id])
     await _record_audit(decided, decision, session, tools)
 
@@ -155,7 +157,7 @@ async def finish_approved(effect_id: str, confirmation_id: str, session: Session
         rows.append(_build_lead_approved_row(entry, entry.approved_by_name, decided.outcome, session))
     if successor := _find_successor(confirmation_id, session):
         rows.append(_build_card(successor, session))
-    await session.commit(actor="system", outbox=rows)
+    await session.commit(actor="system", outbox=[*rows, *await build_undo_news(confirmation_id, session)])
 
 
 def _is_void(decided: DecisionResult) -> bool:
@@ -274,6 +276,22 @@ def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Sess
     return []
 
 
+async def build_undo_news(confirmation_id: str, session: Session) -> list[OutboxRow]:
+    """Return the message for the chat of an undone call if this card, in another chat, has undone it, or the undo was declined there.
+
+    A lead (head of sales) undoes in their own chat what somebody asked them to; for any other card the list is empty. Raises StoreError.
+    """
+    entry = session.state.cards.get(confirmation_id) or NO_CARD
+    code = {"executed": "undo-returned", "denied": "undo-not-returned"}.get(entry.status)
+    undone = undo_policy.parse_undo_slot(entry.slot)
+    row = await session.find_effect(undone) if code and undone else None
+    if row is None or code is None or row.stream == session.stream:
+        return []
+    about = {"who": entry.approved_by_name or entry.denied_by_name, "what": find_title(entry)}
+    told = build_reply(Notice(code=code, args=about))
+    return [outbox.build_reply_row(row.stream.removeprefix("session:"), told, session.now, key=f"undo-news:{confirmation_id}")]
+
+
 def _build_lead_approved_row(entry: Card, who: str, outcome: Outcome, session: Session) -> OutboxRow:
     code = "lead-approved" if outcome.status == "succeeded" else "lead-approved-but"
     return outbox.build_reply_row(session.key, build_reply(Notice(code=code, args={"who": who, "what": find_title(entry)})), session.now)
@@ -305,7 +323,7 @@ def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, a
     deps = tools.gate.deps
     rows = []
     for entry in shown:
-        shown_card = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
+        shown_card = undo_policy.add_undo_status(entry, entries, now=session.now, deps=deps)
         row = outbox.build_card_row(session.key, shown_card, session.now)
         rows.append(replace(row, body={**row.body, "at": at}) if at and entry.told else row)
     return rows

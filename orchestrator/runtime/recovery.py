@@ -89,7 +89,7 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
         entries = {**session.state.cards, entry.confirmation_id: as_it_will_be}
         taken_back = undo_policy.find_original(as_it_will_be, entries)
         changed = [as_it_will_be, *([taken_back] if taken_back is not None and taken_back.is_known else [])]
-        shown = [undo_policy.add_undo_status(one, entries, now=now, policy=deps.policy, catalogue=deps.catalogue) for one in changed]
+        shown = [undo_policy.add_undo_status(one, entries, now=now, deps=deps) for one in changed]
         return [outbox.build_reply_row(session.key, told, now), *(outbox.build_card_row(session.key, body, now) for body in shown)]
 
     return rows

@@ -213,6 +213,8 @@ def _of_reply(line: Mapping[str, Any], change: Change, effect: Mapping[str, Any]
         match notice["code"]:
             case "outcome-unknown" if own:
                 told.add("unknown")
+            case "made" if own and named == effect["effect_id"]:
+                told.add("done")
             case "done-before" if own and _names(notice, effect["effect_id"]):
                 told.add("done")
             case "not-made" if own and _names(notice, effect["effect_id"]):

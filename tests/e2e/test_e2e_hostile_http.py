@@ -122,7 +122,7 @@ async def test_the_bot_answers_in_telegram_whatever_comes_over_http(world: World
         streamed = b'{"user_id": "left", "message": "/mode"}'
         head = b"POST /chat HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nX-API-Key: %s\r\nContent-Length: %d\r\n\r\n"
         await crowd.many(50, head % (SITE.encode(), len(streamed)) + streamed)
-        seen = await world.boris.answered(await world.boris.say("подними сумму сделки Ромашка до 150 000"), 2)
+        seen = await world.boris.answered(await world.boris.say("подними сумму сделки Ромашка до 150 000"))
         card = next(message for message in seen if message.is_card)
         await world.boris.decide(card, "Выполнить")
         await world.boris.sees(card.number, "Выполнено")

@@ -43,7 +43,7 @@ async def test_a_name_that_fits_several_records_is_asked_about_and_the_choice_is
         ]
         prompts = len(await world.prompts())
         await world.boris.press(asked.number, asked.data("№412"))
-        card = (await world.boris.answered(asked.number, 2))[-1]
+        card = (await world.boris.answered(asked.number))[-1]
         assert card.is_card
         assert "Стадия: Подготовка документов → В работе" in card.text
         assert await world.writes() == []

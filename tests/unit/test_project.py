@@ -51,7 +51,7 @@ async def test_a_whole_turn_of_a_test_meets_a_scripted_model_and_portal_only(wor
     await world.work(message("создай задачу позвонить"))
     assert len(world.model.prompts) == 2
     assert len(world.portal.written("tasks.task.add")) == 1
-    assert [row.body["parts"][0]["text"] for row in world.outbox()] == ["Создано."]
+    assert [row.body["notices"][0]["code"] for row in world.outbox()] == ["made"]
     assert connected == []
 
 

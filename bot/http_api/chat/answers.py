@@ -13,7 +13,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.outputs import File, Notice, Reply
+from orchestrator.domain.outputs import MADE_CODES, File, Notice, Reply
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
@@ -190,15 +190,17 @@ def _select_changes(happened: Sequence[Event]) -> list[CallSucceeded]:
 
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
-    """Return effect id (id of a change) → (sentence about the change, address of its record in the portal or "").
-
-    The sentences are the reply's notices (sentences by code) that report a change.
-    """
-    made = [notice for notice in reply.notices if notice.code == "made"]
+    """Return effect id (id of a change) → (sentences about it, address of its record in the portal or ""), from the reply's notices."""
+    made = [notice for notice in reply.notices if notice.code in MADE_CODES]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
     made += [Notice.model_validate(call) for call in calls]
-    named = ((notice.args, tr.translate_notice(notice)) for notice in made)
-    return {str(args["effect_id"]): (words, str(args.get("url") or "")) for args, words in named if args.get("effect_id")}
+    found: dict[str, tuple[str, str]] = {}
+    for notice in made:
+        effect_id = str(notice.args.get("effect_id") or "")
+        words, url = found.get(effect_id, ("", ""))
+        said = tr.translate_notice(notice)
+        found[effect_id] = (f"{words}; {said}" if words else said, url or str(notice.args.get("url") or ""))
+    return {effect_id: told for effect_id, told in found.items() if effect_id}
 
 
 def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:

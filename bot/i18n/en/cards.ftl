@@ -14,8 +14,10 @@ card-group-rest = { $kinds } other { $kinds ->
   } ({ $count })
 details-why = Why I ask
 details-asked = Asked by { $who }
-card-asked-by = Asked by { $who } · until { $until }
-card-waits-for-lead = Waiting for the lead ({ $who }) until { $until }
+card-asked-by = Asked by { $who } · answer by { $until }, then the card closes
+# In the list of open cards.
+pending-asked-by = Asked by { $who } · answer by { $until }
+card-waits-for-lead = Waiting for the lead ({ $who }) until { $until }, then the card closes
 card-risk = { $level ->
     [high] 🔴 Dangerous.
     [mid] 🟠 Careful.
@@ -29,6 +31,7 @@ card-sum = In total { $sum }
 card-took = {" "}in { $seconds } s
 card-number = Record #{ $number }
 card-undo-until = Can be taken back until { $until }
+card-undo-ask-until = Only a lead can take it back, until { $until }
 card-failed-one = ⚠️ { $what }: { $text }
 card-moved = ↓ This card is below now
 card-file = What will change
@@ -198,7 +201,7 @@ recovered-partly = Checked: { call-named }: { $done } of { $commands } done in B
    *[other] , { $unknown } unknown
   }. I do not repeat it by myself.
 recovered-unclear = The answer never came, the outcome is unknown for now: { call-named }. Please look at the record in Bitrix24, I will not repeat it myself.
-# What was done without a card: “Deal created: «Romashka» №484”.
+# What was done without a card: “Deal created: «Romashka» №484 — Responsible: you”.
 made-more = { $count ->
     [one] and { $count } more change
    *[other] and { $count } more changes
@@ -236,13 +239,30 @@ made-new = { $entity ->
     [message] Message sent
    *[other] Done: { call-named }
 }
+# $values: “Deadline: Mon, 23 November, 15:00; Assignee: you”.
 made = { $verb ->
     [add] { made-new }
    *[other] Done: { call-named }
 }{ $named ->
     [yes] {" "}{ $name }
    *[no] {""}
+}{ $valued ->
+    [yes] {" "}— { $values }
+   *[no] {""}
 }
+# A command of a batch that was not carried out.
+made-not = ⚠️ { $state ->
+    [unknown] Outcome unknown
+   *[other] Not done
+}: { call-named }{ $named ->
+    [yes] {" "}{ $name }
+   *[no] {""}
+}{ $state ->
+    [error] {" "}— { $error }
+    [not_run] {" "}— it was not reached
+   *[other] {""}
+}
+made-unshown = Done: { call-named }
 # How a call is named inside a sentence: “changing the deal «Romashka» (Amount: $1 → $2)”.
 call-of = { $entity ->
     [activity] the activity

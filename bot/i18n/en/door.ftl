@@ -59,6 +59,7 @@ unknown-command = No such command. There are: { $commands }
 degraded = Automatic actions are temporarily unavailable. Nothing was done. Please try again later; if that does not help, tell your administrator.
 degraded-partly = Automatic actions are temporarily unavailable, and the request was only done in part. Please ask for the rest later; if that does not help, tell your administrator.
 done-before = Done before that: { $calls }. No need to ask for it again.
+done-already = This is done already, no need to ask for it again.
 not-made = Not done: { $calls }. { $why }
 not-begun = The request broke off before I got to it
 no-reason-known = No reason was recorded
@@ -157,8 +158,8 @@ date-past = That date is over: { $when }. Please name another.
 ask = { $question }
 chosen = ✓ { $label }
 waiting-on-card = { $count ->
-    [one] I will do it once the card below is approved
-   *[other] I will do it once the cards below are approved
+    [one] What is on the card below is not done yet
+   *[other] What is on the cards below is not done yet
 }
 rest-not-begun = { $count ->
     [one] The plan stopped: { $count } further step was not begun. To come back to it, write “go on”

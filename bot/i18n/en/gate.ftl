@@ -256,6 +256,18 @@ gate-critical = This changes { gate-field }
 gate-critical-action = A person always confirms this action
 gate-add-sum = It sets { gate-field }
 gate-add-person = It goes to another person ({ gate-field })
+gate-hands-away = { $who } will not see { $many ->
+    [yes] these records
+   *[no] { $entity ->
+        [deal] this deal
+        [lead] this lead
+        [contact] this contact
+        [company] this company
+        [task] this task
+        [activity] this activity
+       *[other] this record
+    }
+  } any more: only a lead can take it back
 gate-add-stage = The record would not start at the first stage
 gate-class-delete = This cannot be undone
 gate-class-unlink = This unlinks everything at once
@@ -303,6 +315,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
+    [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

@@ -1,5 +1,15 @@
 # Undo and history.
 button-undo = ↩ Undo
+# Under an answer that tells of several changes.
+button-undo-of = ↩ Undo: { $name }
+button-undo-several = all changes of the batch ({ $count })
+button-undo-ask = ↩ Ask a lead to take it back
+undo-asked = Asked to take it back: { $who }
+undo-no-lead = Only a lead who sees this record can take it back, and there is none. Please ask the administrator
+undo-request = ↩ { $who } asks to take this back: { call-named }. Somebody else owns the record now
+button-undo-return = ↩ Take it back
+undo-returned = ↩ Taken back as you asked: “{ $what }” ({ $who })
+undo-not-returned = ✖ Not taken back: “{ $what }” ({ $who })
 card-undo = ↩ Put back as it was
 card-undone = ↩ Undone { $on } · { $who }
 undo-shown = Check the card: what will be put back

@@ -16,8 +16,10 @@ card-group-rest = ещё { $kinds } { $kinds ->
   } ({ $count })
 details-why = Почему спрашиваю
 details-asked = Просит { $who }
-card-asked-by = Просит { $who } · до { $until }
-card-waits-for-lead = Ждёт руководителя ({ $who }) до { $until }
+card-asked-by = Просит { $who } · ответ до { $until }, потом карточка закроется
+# В списке открытых карточек.
+pending-asked-by = Просит { $who } · ответ до { $until }
+card-waits-for-lead = Ждёт руководителя ({ $who }) до { $until }, потом карточка закроется
 card-risk = { $level ->
     [high] 🔴 Опасно.
     [mid] 🟠 Внимание.
@@ -31,6 +33,7 @@ card-sum = На сумму { $sum }
 card-took = {" "}за { $seconds } с
 card-number = Запись №{ $number }
 card-undo-until = Отменить можно до { $until }
+card-undo-ask-until = Вернуть может только руководитель, до { $until }
 card-failed-one = ⚠️ { $what }: { $text }
 card-moved = ↓ Эта карточка теперь ниже
 card-file = Что изменится
@@ -201,7 +204,7 @@ recovered-partly = Проверил: { call-named } — в Битрикс24 вы
    *[other] , неизвестно { $unknown }
   }. Сам повторять не буду.
 recovered-unclear = Ответ не пришёл, исход пока неизвестен: { call-named }. Посмотрите запись в Битрикс24, сам повторять не буду.
-# Что сделано без карточки: «Создана сделка «Ромашка» №484».
+# Что сделано без карточки: «Создана сделка «Ромашка» №484 — Ответственный: вы».
 made-more = { $count ->
     [one] и ещё { $count } изменение
     [few] и ещё { $count } изменения
@@ -241,13 +244,30 @@ made-new = { $entity ->
     [message] Отправлено сообщение
    *[other] Выполнено: { call-named }
 }
+# $values: «Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы».
 made = { $verb ->
     [add] { made-new }
    *[other] Выполнено: { call-named }
 }{ $named ->
     [yes] {" "}{ $name }
    *[no] {""}
+}{ $valued ->
+    [yes] {" "}— { $values }
+   *[no] {""}
 }
+# Команда пакета, которая не выполнена.
+made-not = ⚠️ { $state ->
+    [unknown] Исход неизвестен
+   *[other] Не выполнено
+}: { call-named }{ $named ->
+    [yes] {" "}{ $name }
+   *[no] {""}
+}{ $state ->
+    [error] {" "}— { $error }
+    [not_run] {" "}— до этого не дошло
+   *[other] {""}
+}
+made-unshown = Выполнено: { call-named }
 # Как назвать вызов внутри фразы: «изменение сделки «Ромашка» (Сумма: 1 ₽ → 2 ₽)».
 call-of = { $entity ->
     [activity] дела

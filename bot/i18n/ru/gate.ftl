@@ -265,6 +265,18 @@ gate-critical = { $field ->
 gate-critical-action = Это действие всегда подтверждает человек
 gate-add-sum = Указана { gate-field }
 gate-add-person = Назначается другой сотрудник ({ gate-field })
+gate-hands-away = { $who } больше не увидит { $many ->
+    [yes] эти записи
+   *[no] { $entity ->
+        [deal] эту сделку
+        [lead] этот лид
+        [contact] этот контакт
+        [company] эту компанию
+        [task] эту задачу
+        [activity] это дело
+       *[other] эту запись
+    }
+  }: вернуть сможет только руководитель
 gate-add-stage = Запись сразу встанет не на первую стадию
 gate-class-delete = Это нельзя отменить
 gate-class-unlink = Это отвяжет всё сразу
@@ -320,6 +332,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-outward] { gate-class-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
+    [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

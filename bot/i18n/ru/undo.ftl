@@ -1,5 +1,15 @@
 # Undo and history.
 button-undo = ↩ Отменить
+# Under an answer that tells of several changes.
+button-undo-of = ↩ Отменить: { $name }
+button-undo-several = все изменения пакета ({ $count })
+button-undo-ask = ↩ Попросить руководителя вернуть
+undo-asked = Просьба вернуть отправлена: { $who }
+undo-no-lead = Вернуть может только руководитель, который видит эту запись, а его нет. Попросите администратора
+undo-request = ↩ { $who } просит вернуть, как было: { call-named }. Запись сейчас ведёт другой сотрудник
+button-undo-return = ↩ Вернуть, как было
+undo-returned = ↩ По вашей просьбе возвращено: «{ $what }» ({ $who })
+undo-not-returned = ✖ Вернуть не согласились: «{ $what }» ({ $who })
 card-undo = ↩ Вернуть, как было
 card-undone = ↩ Отменено { $on } · { $who }
 undo-shown = Проверьте карточку: что вернётся

@@ -27,7 +27,7 @@ from bot.telegram.intake.people import build_people_keyboard
 from bot.telegram.view.entities import is_blank, trim_text
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.message_views import EditBody
-from orchestrator.domain.outputs import Reply
+from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from state.stored import JsonObject
@@ -62,13 +62,33 @@ def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup |
         if notice.code in _UNKNOWN_OUTCOMES and effect_id:
             rows.append([_build_button(tr.translate("button-check"), CheckClick(confirmation_id=str(effect_id)))])
     rows.extend([_build_button(tr.translate_notice(action.label), ActionClick(words=action.words))] for action in reply.actions)
-    several = len(reply.undo) > 1
-    for number, effect_id in enumerate(reply.undo, start=1):
-        text = tr.translate("button-undo")
-        rows.append([_build_button(f"{text} {number}" if several else text, ActionClick(words=("undo", effect_id)))])
+    rows.extend(_build_undo_rows(reply, tr))
     for example in reply.examples:
         rows.append([_build_button(tr.translate_notice(example), ExampleClick(code=example.code))])
     return _build_markup(rows)
+
+
+def _build_undo_rows(reply: Reply, tr: Translator) -> Buttons:
+    """Return an undo button for each change made without a card that can be undone; of several changes each button names its own."""
+    names: dict[str, list[str]] = {}
+    for notice in reply.notices:
+        if notice.code == "made":
+            names.setdefault(str(notice.args["effect_id"]), []).append(_find_change_name(notice))
+    several = sum(map(len, names.values())) > 1 or len(reply.undo) > 1
+    rows: Buttons = []
+    for number, effect_id in enumerate(reply.undo, start=1):
+        own = names.get(effect_id, [])
+        name = own[0] if len(own) == 1 else tr.translate("button-undo-several", count=len(own)) if own else ""
+        text = tr.translate("button-undo-of", name=name) if several and name else tr.translate("button-undo")
+        text = f"{text} {number}" if several and not name else text
+        rows.append([_build_button(_trim_label(text), ActionClick(words=("undo", effect_id)))])
+    return rows
+
+
+def _find_change_name(notice: Notice) -> str:
+    """Return the title of the changed record, else its number, of a line about a change made without a card."""
+    title = str(notice.args.get("title") or "")
+    return f"«{title}»" if title else str(notice.args.get("name") or "")
 
 
 def build_stop_keyboard(tr: Translator) -> InlineKeyboardMarkup:
@@ -147,7 +167,8 @@ def _build_settled_rows(view: CardView, tr: Translator) -> Buttons:
     if card.status == "unknown":
         return [[_build_button(tr.translate("button-check"), CheckClick(confirmation_id=card.confirmation_id))]]
     if card.status == "executed" and card.undo_until:
-        return [[_build_button(tr.translate("button-undo"), ActionClick(words=("undo", card.effect_id)))]]
+        code = "button-undo-ask" if card.undo_by_lead else "button-undo"
+        return [[_build_button(tr.translate(code), ActionClick(words=("undo", card.effect_id)))]]
     if may_repeat(card):
         code = "button-ask-again" if card.status == "expired" else "button-repeat"
         return [[_build_button(tr.translate(code), ActionClick(words=("again", card.confirmation_id)))]]

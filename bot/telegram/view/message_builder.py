@@ -58,7 +58,9 @@ def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
         case "card":
             pieces = _split_text(render_message(row.kind, safe, tr))
             view = replace(CardView.from_body(row.body), topic=_find_topic(row))
-            return RenderedMessage(pieces=pieces, markup=build_card_keyboard(view, tr), files=_attach_batch_sheet(view, tr))
+            return RenderedMessage(
+                pieces=pieces, markup=build_card_keyboard(view, tr), files=() if view.opened else _attach_batch_sheet(view, tr)
+            )
         case "file":
             return RenderedMessage(pieces=(), files=(_build_file(File.model_validate(row.body), tr),))
         case "reply":

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from orchestrator.engines.crm_agent.grammar import BLANKS, ZERO_WIDTH, build_format_error
+from orchestrator.language.lexicon import load_lexicon
 
 MAX_DEPTH = 32
 MAX_TOKENS = 10_000
@@ -47,10 +48,7 @@ _LONGEST_PROSE = 500
 _OPENING_FENCE = re.compile(r"(?P<fence>`{1,3}|~{3})[A-Za-z0-9]{0,20}[ \t\r]{0,8}\n?\s{0,20}\Z")
 _EMPTY_FENCE = re.compile(r"(?P<fence>`{3}|~{3})[A-Za-z0-9]{0,20}\s{0,20}(?P=fence)?")
 _SHORTEST_BLOCK_FENCE = 3
-_DENIES = re.compile(
-    r"(?i)\b(?:не|нет|ни|без|если|вместо|отмен\w*|отказ\w*|наприм\w*|пример\w*|пиш\w*|написа\w*|"
-    r"no|not|never|none|without|instead|unless|if|cancel\w*|refuse\w*|example|e\.g|writes|wrote)\b|n['’]t\b"
-)
+_DENIES = re.compile(rf"(?i)\b(?:{load_lexicon('plan_words').join_patterns('denying')})\b|n['’]t\b")
 """Prose before an array that may mean the opposite of "run this", or that somebody else said it."""
 
 _NAMES_METHOD = re.compile(r"(?i)[a-z]\.[a-z]|\b(?:method|batch)\b")

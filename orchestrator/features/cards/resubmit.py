@@ -118,7 +118,7 @@ def _find_objection(entry: Card | None, actor: Actor) -> Notice | None:
 def build_current_card(entry: Card, session: Session, tools: Tools) -> OutboxRow:
     """Return the outbox row that draws the card in its present state, with the undo button if undo is still possible."""
     deps, entries = tools.gate.deps, session.state.cards
-    body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
+    body = undo_policy.add_undo_status(entry, entries, now=session.now, deps=deps)
     return outbox.build_card_row(session.key, body, session.now)
 
 

@@ -1,9 +1,11 @@
 """Handles the button «↩ Отменить»: checks the records and proposes the undo to the gate, which shows a card. Writes nothing itself.
 
-The click is handled in the session that made the call, with the person's present rights; several clicks show the same card. If undo is
-refused, the person is told which field has changed, its present value, and who last edited the record.
+A click is handled in the session of the call with the person's present rights, and shows one card however often it comes. If undo is
+refused, the person reads which field changed, its value now, and who last edited the record. Who has handed the record away asks the leads
+(heads of sales) who see it: each gets a button in their own chat, whose click proposes the undo as a request of the lead.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +14,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.outputs import Action, Notice, build_reply
 from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, plan_restore
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.format_values import Reader, shorten_value
@@ -26,6 +28,7 @@ from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.permissions import may_touch
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
+from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.decide.fetch_facts import load_lists
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -37,8 +40,9 @@ from state.journal.store import EffectRow, InboxRow, OutboxRow
 PRESS: Final = "undo"
 _ATTEMPTS: Final = 20
 """How often the undo of one call may be proposed; a card that was declined or expired allows the next attempt."""
+_ON_REQUEST: Final = "asked"
+"""The last word of the button that a lead gets: ("undo", effect id, "asked")."""
 _GIVEN_UP: Final = frozenset({"denied", "expired", "superseded", "refused"})
-_LEADING: Final = frozenset({"lead", "admin"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,10 @@ class _Answer:
 
     notice: Notice
     card: str = ""
+    requests: Sequence[OutboxRow] = ()
+    """The messages that ask the leads to undo the call."""
+    undone_by: str = ""
+    """Who has undone the call already, for `undo-done`."""
 
 
 async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -56,26 +64,39 @@ async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     words = FeatureClick.model_validate(row.body).words
     effect_id = words[1] if len(words) > 1 else ""
-    answer = await _undo(effect_id, actor, row, session=session, tools=tools)
-    rows = [*_build_answer_rows(answer, actor, row, session), *_build_card_rows(answer, effect_id, session, tools.gate.deps)]
+    is_requested = words[2:] == (_ON_REQUEST,) and session.key == actor.key and actor.role in undo_policy.LEADING
+    answer = await _undo(effect_id, actor, row, is_requested=is_requested, session=session, tools=tools)
+    rows = [
+        *_build_answer_rows(answer, actor, row, session),
+        *_build_card_rows(answer, effect_id, session, tools.gate.deps),
+        *answer.requests,
+    ]
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
-async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, session: Session, tools: Tools) -> _Answer:
+async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, is_requested: bool, session: Session, tools: Tools) -> _Answer:
+    """Propose the undo and return the answer to the click; `is_requested` says that a lead was asked for it from another chat."""
     deps = tools.gate.deps
     effect = await session.find_effect(effect_id)
-    if effect is None or effect.stream != session.stream:
+    if effect is None or (effect.stream != session.stream and not is_requested):
         return _Answer(notice=Notice(code="undo-elsewhere"))
     if not _is_entitled(effect, actor):
         return _Answer(notice=Notice(code="undo-not-yours", args={"who": _find_name(str(effect.call["requested_by"]), tools)}))
-    slot = await _find_free_slot(effect_id, session)
+    slot = await _find_free_slot(effect_id, session, tools)
     if isinstance(slot, _Answer):
         return slot
     found = _find_parts(effect, session, deps)
     if isinstance(found, Notice):
         return _Answer(notice=found)
     try:
-        plan = await _plan_undo(found, actor, deps)
+        records = await deps.records.load_records([part.target for part in found])
+        foreign = _find_foreign_record(found, records, actor)
+        if foreign is not None:
+            is_own = actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")}
+            return _ask_leads(effect, found, records, actor, session, deps) if is_own else foreign
+        for part in found:
+            records = await load_lists(part.call, records, deps.records, deps.catalogue)
+        plan = await _plan_undo(found, records, actor, deps)
     except BitrixError as error:
         return _Answer(notice=build_read_refusal(error).reason)
     if isinstance(plan, Notice):
@@ -118,34 +139,43 @@ def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[Un
     return parts if all(part.target[1] for part in parts) else Notice(code="undo-none")
 
 
-async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, deps: GateDeps) -> RestoreCall | Notice:
-    """Return the call that restores the old values, or a message that says why they cannot be restored. May raise BitrixError.
-
-    A person without rights to the records is told nothing about their values.
-    """
-    records = await deps.records.load_records([part.target for part in parts])
-    for part in parts:
-        records = await load_lists(part.call, records, deps.records, deps.catalogue)
+def _find_foreign_record(parts: Sequence[UndoPart], records: Records, actor: Actor) -> _Answer | None:
+    """Return the refusal if the person may not touch a record any more, None if they may touch all; it says nothing of the values."""
     for part in parts:
         record = records.get(part.target)
         if record is not None and not may_touch(actor, part.call.entities.get(part.call.entity), record):
-            return Notice(code="gate-not-yours", args={"entity": part.target[0], "id": part.target[1]})
+            return _Answer(notice=Notice(code="gate-not-yours", args={"entity": part.target[0], "id": part.target[1]}))
+    return None
+
+
+def _ask_leads(effect: EffectRow, parts: Sequence[UndoPart], records: Records, actor: Actor, session: Session, deps: GateDeps) -> _Answer:
+    """Return the answer that asks the leads who may touch the records, one message each however often the button is clicked."""
+    leads = undo_policy.find_restoring_leads(parts, records, actor, deps.approvers)
+    if not leads:
+        return _Answer(notice=Notice(code="undo-no-lead"))
+    asked = Notice(code="undo-request", args={**build_doubt_args(effect.effect_id, effect.call), "who": actor.name})
+    button = Action(words=(PRESS, effect.effect_id, _ON_REQUEST), label=Notice(code="button-undo-return"))
+    reply = build_reply(asked).model_copy(update={"actions": (button,)})
+    key = f"undo-request:{effect.effect_id}"
+    rows = [outbox.build_reply_row(lead.key, reply, session.now, key=key) for lead in leads]
+    return _Answer(notice=Notice(code="undo-asked", args={"who": ", ".join(lead.name for lead in leads)}), requests=rows)
+
+
+async def _plan_undo(parts: tuple[UndoPart, ...], records: Records, actor: Actor, deps: GateDeps) -> RestoreCall | Notice:
+    """Return the call that restores the old values, or the message why there is none. May raise BitrixError."""
     found = plan_restore(parts, records, deps.catalogue)
     return await describe_conflict(found, records, actor, deps.names) if isinstance(found, Conflict) else found
 
 
-async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
-    """Return the slot (the key from which the effect id is computed) of the next attempt to undo the call.
-
-    If an undo already waits, runs or is done, return the answer that says so. After a declined or expired card, another attempt is allowed.
-    """
+async def _find_free_slot(effect_id: str, ledger: Ledger, tools: Tools) -> str | _Answer:
+    """Return the slot (place in a plan) for the undo, or an answer if an undo exists already. A declined card frees its slot."""
     for attempt in range(1, _ATTEMPTS + 1):
         slot = undo_policy.build_undo_slot(effect_id, attempt)
         last = await _find_latest(undo_policy.build_undo_effect_id(effect_id, attempt), ledger)
         if last is None:
             return slot
         if last.status not in _GIVEN_UP:
-            return _explain_taken(last)
+            return _explain_taken(last, tools)
     return _Answer(notice=Notice(code="undo-too-often"))
 
 
@@ -164,10 +194,11 @@ async def _find_latest(effect_id: str, ledger: Ledger) -> EffectRow | None:
     return row
 
 
-def _explain_taken(row: EffectRow) -> _Answer:
+def _explain_taken(row: EffectRow, tools: Tools) -> _Answer:
     match row.status:
         case "succeeded":
-            return _Answer(notice=Notice(code="undo-done", args={"at": format_iso(row.updated_at)}))
+            by = _find_name(str(row.call.get("approved_by") or ""), tools)
+            return _Answer(notice=Notice(code="undo-done", args={"at": format_iso(row.updated_at)}), undone_by=by)
         case "requested":
             return _Answer(notice=Notice(code="undo-open"), card=str(row.call.get("confirmation_id") or ""))
         case "approved" | "started":
@@ -181,7 +212,7 @@ def _is_entitled(effect: EffectRow, actor: Actor) -> bool:
 
     Whether they may see the records is checked separately.
     """
-    return actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")} or actor.role in _LEADING
+    return actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")} or actor.role in undo_policy.LEADING
 
 
 def _find_name(key: str, tools: Tools) -> str:
@@ -195,7 +226,7 @@ def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Se
     If there is a card to show, or if others could read the message because the chat is a group, only the toast is sent.
     """
     toasts = build_click_toasts(row, session, answer.notice)
-    if answer.card or (toasts and actor.key != session.key):
+    if answer.card or (toasts and (answer.requests or actor.key != session.key)):
         return toasts
     refused = build_click_toasts(row, session, Notice(code="undo-refused"))
     return [*refused, outbox.build_reply_row(session.key, build_reply(answer.notice), session.now)]
@@ -212,7 +243,9 @@ def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: Ga
         return rows
     old = next((entry for entry in entries.values() if entry.effect_id == effect_id and entry.status == "executed"), None)
     if old is not None:
-        body = undo_policy.add_undo_status(old, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
+        body = undo_policy.add_undo_status(old, entries, now=session.now, deps=deps)
+        if answer.undone_by and not body.undone_at:  # the undo ran in the chat of a lead
+            body = old.with_values(undone_at=str(answer.notice.args["at"]), undone_by=answer.undone_by)
         rows.append(outbox.build_card_row(session.key, body, session.now))
     return rows
 

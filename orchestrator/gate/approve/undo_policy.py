@@ -12,14 +12,19 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import BatchError, parse_commands
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields, targets
 from orchestrator.gate.call.critical_fields import extract_written_fields, to_field_code
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.handover import apply_owners
 from orchestrator.gate.call.multifields import is_multifield
+from orchestrator.gate.call.permissions import Approvers, may_touch
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.reasons import HANDS_AWAY
 from orchestrator.gate.call.replaced_lists import find_list, is_restorable, sets_sum, sum_rows
 from orchestrator.gate.call.serialization import StoredOrder, build_effect_id
 from orchestrator.gate.normalize.merge_multifields import find_steps
@@ -29,6 +34,8 @@ from state.journal.store import EffectRow
 from state.stored import JsonObject
 
 SLOT: Final = "undo:"
+LEADING: Final = frozenset({"lead", "admin"})
+"""The roles of those who may undo the calls of others."""
 _ONE_WAY: Final = {("lead", "statusid"): "CONVERTED"}
 """States that a record in the portal can never leave."""
 STATES: Final = ("REAL_STATUS", "STATUS")
@@ -114,11 +121,13 @@ def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
     return build_effect_id(build_undo_slot(effect_id, attempt))
 
 
-def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, policy: Policy, catalogue: Catalogue) -> Card:
+def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, deps: GateDeps) -> Card:
     """Return a copy of the card `entry` with its undo status: `undo_until`, or after an undo `undone_at` and `undone_by`.
 
-    `entries` are all cards of the session.
+    `entries` are all cards of the session. Where the requester has handed the record away, only a lead (head of sales) can undo the call;
+    nothing is offered then if no lead may see the record.
     """
+    policy, catalogue = deps.policy, deps.catalogue
     back = next(
         (one for one in entries.values() if one.status == "executed" and parse_undo_slot(str(one.slot)) == entry.effect_id),
         None,
@@ -126,7 +135,29 @@ def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, 
     if back is not None:
         return entry.with_values(undone_at=back.executed_at, undone_by=back.approved_by_name)
     until = find_undo_deadline(entry, now=now, policy=policy, catalogue=catalogue)
-    return entry.with_values(undo_until=until) if until else entry
+    if not until:
+        return entry
+    if not any(reason.get("code") == HANDS_AWAY for reason in entry.reasons):
+        return entry.with_values(undo_until=until)
+    parts = build_undo_parts(_from_entry(entry), policy=policy, catalogue=catalogue)
+    requester = Actor(key=entry.requested_by, name=entry.requested_by_name, bitrix_user_id=entry.requested_by_user)
+    after = {part.target: apply_owners(part.call, part.old) for part in parts if isinstance(part, UndoPart)}
+    leads = find_restoring_leads([part for part in parts if isinstance(part, UndoPart)], after, requester, deps.approvers)
+    return entry.with_values(undo_until=until, undo_by_lead=True) if leads else entry
+
+
+def find_restoring_leads(
+    parts: Sequence[UndoPart], records: Mapping[Target, JsonObject | None], requester: Actor, approvers: Approvers
+) -> Sequence[Actor]:
+    """Return the leads (heads of sales) who can undo a call for its requester: those who may touch all of its present `records`.
+
+    Rights that somebody has only as a deputy do not count: they decide about requests of others, and an undo is a request of their own.
+    """
+
+    def may_touch_all(lead: Actor) -> bool:
+        return all(may_touch(lead, part.call.entities.get(part.call.entity), records.get(part.target)) for part in parts)
+
+    return [lead for lead in approvers.find_leads(requester, may_touch_all) if lead.role in LEADING and may_touch_all(lead)]
 
 
 def find_original(entry: Card, entries: Mapping[str, Card]) -> Card | None:

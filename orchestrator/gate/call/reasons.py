@@ -4,7 +4,7 @@ The texts that people read for the same codes are in `bot/i18n`.
 """
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from bitrix.errors import BitrixError, Refused
 from orchestrator.domain.outputs import Notice
@@ -73,12 +73,15 @@ BATCH_REFUSALS: dict[str, str] = {
     "gate-batch-delete": "the batch holds a deletion: {key} ({method}).",
     "gate-batch-refused": "command {key} ({method}) of the batch: {text}",
 }
+HANDS_AWAY: Final = "gate-hands-away"
+"""The code of the sentence on a card that the requester hands a record away, and so cannot take the change back."""
 ASKS: dict[str, str] = {
     "gate-critical": "{field} of an existing record changes.",
     "gate-critical-action": "{method} always needs a person's word.",
     "gate-add-sum": "the new record sets a sum ({field}).",
     "gate-add-person": "the new record names another person ({field}).",
     "gate-add-stage": "the new record does not start at the first stage ({field}).",
+    "gate-hands-away": "{who} hands {entity} {id} (and more: {many}) to somebody else and cannot see it afterwards.",
     "gate-class-delete": "{method} cannot be undone.",
     "gate-class-unlink": "{method} unlinks everything at once.",
     "gate-class-config": "{method} changes the configuration of the portal.",

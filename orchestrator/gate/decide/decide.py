@@ -13,11 +13,12 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits, modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.handover import find_lost_records
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import Rule
-from orchestrator.gate.call.reasons import ask, refuse, wrap_in_batch
+from orchestrator.gate.call.reasons import HANDS_AWAY, ask, refuse, wrap_in_batch
 from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint, value_checks
 from orchestrator.gate.decide.foreign_request import reword_refusal
 from orchestrator.gate.normalize import sums
@@ -49,6 +50,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     found.extend(_add_command_label(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
     if not found:
         return Allow()
+    found.extend(_collect_loss_reasons(call, actor, facts))
     reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
     demanded = {rule.then for _, rule in ruled}
     twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
@@ -152,6 +154,15 @@ def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[
     for leaf in call.leaves:
         for jump in [] if leaf.reads_only else evaluate_rules.find_jumps(leaf, facts, policy.sum_jump, money=policy.money):
             yield _add_command_label(call, leaf, _build_jump_reason(jump), facts)
+
+
+def _collect_loss_reasons(call: Call, actor: Actor, facts: Facts) -> Iterator[Notice]:
+    """Yield what the person loses by the call: sight of the records that it hands to others. It is said on the card, and asks for none."""
+    lost = find_lost_records(call, facts.records, actor)
+    if lost:
+        kinds = {target[0].partition(":")[0] for target in lost}
+        entity = kinds.pop() if len(kinds) == 1 else ""
+        yield ask(HANDS_AWAY, who=actor.name, entity=entity, id=lost[0][1], many="yes" if len(lost) > 1 else "no")
 
 
 def _build_jump_reason(jump: evaluate_rules.Jump) -> Notice:

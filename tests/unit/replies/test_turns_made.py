@@ -1,4 +1,4 @@
-"""What was made without a card is named and linked by the program: the model's «Готово» tells nobody what to look at."""
+"""What was made without a card is told by the program, with its values: the model's «Готово» tells nobody what to look at."""
 
 from typing import Any
 
@@ -7,9 +7,14 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
+from bot.telegram.view.keyboards import build_reply_keyboard
 from orchestrator.domain.outputs import Reply
+from orchestrator.replies import made_changes
+from orchestrator.replies.made_changes import MAX_VALUE
 from orchestrator.replies.turn_outcome import MAX_NAMED
+from state.journal.store import OutboxRow
 from tests.unit.spine_kit import World, message, raise_sum, reply, step
+from tests.unit.spine_portal import PortalError
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 DEAL = step("crm.deal.add", {"fields": {"TITLE": "Ромашка-2"}})
@@ -17,12 +22,17 @@ COMMENT = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY
 CONTACT = step("crm.contact.add", {"fields": {"NAME": "Пётр", "LAST_NAME": "Смирнов"}})
 
 
-async def told(world: World, *steps: Any, locale: Locale = "ru") -> str:
-    """What the person reads when the model says «Готово.» and no more."""
+async def answered(world: World, *steps: Any) -> OutboxRow:
+    """The answer to a turn in which the model says «Готово.» and no more."""
     session = await world.session()
     world.model.will(reply(*steps), reply(text="Готово."))
     await world.turn(session, message("создай дело, или добавь к сделке 481 комментарий: Звонил"))
-    row = next(row for row in world.outbox() if row.body.get("turn_id"))
+    return next(row for row in world.outbox() if row.body.get("turn_id"))
+
+
+async def told(world: World, *steps: Any, locale: Locale = "ru") -> str:
+    """What the person reads of it."""
+    row = await answered(world, *steps)
     return to_plain_text(render_reply(Reply.model_validate(row.body), Translator(locale)))
 
 
@@ -37,14 +47,114 @@ async def told(world: World, *steps: Any, locale: Locale = "ru") -> str:
     ids=["deal", "task", "contact", "comment"],
 )
 @pytest.mark.parametrize("locale", ["ru", "en"])
-async def test_a_bare_done_is_followed_by_what_was_done(
+async def test_code_says_what_was_done_in_place_of_a_bare_done(
     world: World, wish: dict[str, Any], ru: str, en: str, card: str, locale: Locale
 ) -> None:
-    """In both languages, with the address of the record's card, and no warning sign."""
+    """In both languages, with the address of the record's card, no warning sign, and no «Готово» before it."""
     said = await told(world, wish, locale=locale)
-    assert said.startswith(f"Готово.\n\n{ru if locale == 'ru' else en}")
+    assert said.startswith(ru if locale == "ru" else en)
     assert card in said
     assert "⚠️" not in said
+
+
+CALL = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "DEADLINE": "2026-11-23T15:00:00+03:00", "DESCRIPTION": "о счёте"}})
+
+
+@pytest.mark.parametrize(
+    ("wish", "values"),
+    [
+        (CALL, " — Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы; Описание: о счёте"),
+        (COMMENT, " — «Звонил»"),
+        (step("crm.deal.update", {"id": 481, "fields": {"TITLE": "Лютик"}}), " — Название: Ромашка → Лютик"),
+        (step("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "звонил"}}), " — Комментарий: звонил"),
+        (
+            step("crm.contact.add", {"fields": {"NAME": "Пётр", "PHONE": [{"VALUE": "+79990000001"}], "POST": "директор"}}),
+            " — Ответственный: вы; Телефон: +7 999 000-00-01; Должность: директор",
+        ),
+        (
+            step("crm.lead.add", {"fields": {"TITLE": "Заявка", "NAME": "Иван", "EMAIL": [{"VALUE": "a@b.example"}]}}),
+            " — Ответственный: вы; Почта: a@b.example; Имя: Иван",
+        ),
+        (DEAL, " — Ответственный: вы"),
+    ],
+    ids=["task", "comment", "new title", "first comment of a deal", "phone", "e-mail", "only the person"],
+)
+async def test_the_line_says_the_values_that_were_written(world: World, wish: dict[str, Any], values: str) -> None:
+    """Each value as cards show it, the reader as «вы»; the title and the record that is named already are not repeated."""
+    assert (await told(world, wish)).endswith(values)
+
+
+async def test_a_long_text_is_cut_in_the_line(world: World) -> None:
+    """The line links to the record, where all of it stands."""
+    long = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "слово " * 500}})
+    assert len(await told(world, long)) < MAX_VALUE + 200
+
+
+async def test_a_batch_is_named_command_by_command(world: World) -> None:
+    """«Пакет команд (3)» tells nobody what to look at."""
+    commands = {
+        "a": "crm.timeline.comment.add?fields[ENTITY_ID]=481&fields[ENTITY_TYPE]=deal&fields[COMMENT]=Раз",
+        "b": "crm.deal.list?filter[CLOSED]=N",
+        "c": "tasks.task.add?fields[TITLE]=Счёт&fields[RESPONSIBLE_ID]=7",
+        "d": "crm.deal.update?id=481&fields[TITLE]=Лютик",
+    }
+    lines = (await told(world, step("batch", {"cmd": commands}))).split("\n")
+    address = "(https://portal.example/crm/deal/details/481/)"
+    assert lines == [
+        f"Добавлен комментарий к сделке «Ромашка» №481 {address} — «Раз»",
+        "Создана задача «Счёт» — Исполнитель: вы",
+        f"Выполнено: изменение сделки «Ромашка» №481 {address} — Название: Ромашка → Лютик",
+    ]
+
+
+async def test_a_command_of_a_batch_that_failed_is_not_told_as_done(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The portal's reason stands beside it, and a command after it says that it was not reached."""
+    commands = {
+        "a": "crm.deal.update?id=481&fields[TITLE]=Лютик",
+        "b": "tasks.task.add?fields[RESPONSIBLE_ID]=7&fields[TITLE]=Счёт",
+        "c": "tasks.task.add?fields[RESPONSIBLE_ID]=7&fields[TITLE]=Договор",
+    }
+    healthy = world.portal.perform
+
+    def perform(method: str, params: dict[str, Any]) -> Any:
+        if method == "tasks.task.add" and "Счёт" in str(params):
+            raise PortalError("ERROR_CORE", "Нет прав")
+        return healthy(method, params)
+
+    monkeypatch.setattr(world.portal, "perform", perform)
+    said = await told(world, step("batch", {"halt": 1, "cmd": commands}))
+    assert "изменение сделки «Ромашка»" in said
+    assert "⚠️ Не выполнено: создание задачи «Счёт» — " in said
+    assert "⚠️ Не выполнено: создание задачи «Договор» — до этого не дошло" in said
+    assert "Создана задача" not in said
+
+
+async def test_a_name_that_cannot_be_shown_does_not_hide_the_change(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The label that was stored with the call takes the place of the line."""
+
+    async def broken(*_: Any, **__: Any) -> Any:
+        msg = "no"
+        raise ValueError(msg)
+
+    monkeypatch.setattr(made_changes, "preview_for", broken)
+    assert (await told(world, step("crm.deal.update", {"id": 481, "fields": {"TITLE": "Лютик"}}))) == (
+        "Выполнено: изменение сделки «Ромашка» (Название: Ромашка → Лютик)"
+    )
+
+
+async def test_each_undo_button_names_its_change(world: World) -> None:
+    """A number counted only what can be undone, while the lines count all that was made."""
+    row = await answered(world, TASK, step("crm.deal.update", {"id": 481, "fields": {"TITLE": "Лютик"}}))
+    keyboard = build_reply_keyboard(Reply.model_validate(row.body), Translator("ru"))
+    assert keyboard is not None
+    assert [button.text for line in keyboard.inline_keyboard for button in line] == ["↩ Отменить: «Ромашка»"]
+
+
+async def test_a_single_change_needs_no_name_on_its_button(world: World) -> None:
+    row = await answered(world, step("crm.deal.update", {"id": 481, "fields": {"TITLE": "Лютик"}}))
+    keyboard = build_reply_keyboard(Reply.model_validate(row.body), Translator("ru"))
+    assert keyboard is not None
+    assert [button.text for line in keyboard.inline_keyboard for button in line] == ["↩ Отменить"]
 
 
 async def test_each_change_has_its_line_and_many_are_counted(world: World) -> None:

@@ -146,8 +146,10 @@ async def test_what_was_made_is_told_apart_from_what_was_not(end: Any, world: Wo
     """Two calls of one method: the method alone would say of both that they were made."""
     world.portal.will("tasks.task.add", NO, holding="B2")
     row = await end(world, TASK, SECOND)
+    address = "https://portal.example/company/personal/user/7/tasks/task/view/9001/"
     assert said(row)[1:] == [
-        "До этого выполнено: создание задачи «Позвонить». Повторять не нужно.",
+        f"Создана задача «Позвонить» №9001 ({address}) — Исполнитель: вы",
+        "Это уже сделано, повторять не нужно.",
         "Не сделано: создание задачи «B2». Битрикс24 отказал: ERROR_CORE: Нет прав (HTTP 400)",
     ]
 
@@ -163,10 +165,10 @@ async def test_what_was_not_begun_is_named_once_and_a_long_rest_is_counted(world
     """In one sentence with one reason; the same change twice is said once."""
     others = [step("tasks.task.add", {"fields": {"TITLE": f"Дело {number}"}}) for number in range(1, MAX_NAMED + 3)]
     row = await stopped_at(world, "tasks.task.add", TASK, *others, others[0])
-    assert codes(row) == ["stopped", "done-before", "not-made"]
+    assert codes(row) == ["stopped", "made", "done-already", "not-made"]
     named = "; ".join(f"создание задачи «Дело {number}»" for number in range(1, MAX_NAMED + 1))
-    assert said(row)[2] == f"Не сделано: {named}; и ещё 2 изменения. Запрос прервался раньше, до этого дело не дошло"
-    assert said(row, "en")[2].endswith("; and 2 more changes. The request broke off before I got to it")
+    assert said(row)[3] == f"Не сделано: {named}; и ещё 2 изменения. Запрос прервался раньше, до этого дело не дошло"
+    assert said(row, "en")[3].endswith("; and 2 more changes. The request broke off before I got to it")
 
 
 async def test_reads_are_no_changes(world: World) -> None:
@@ -188,7 +190,7 @@ async def test_what_was_proposed_again_is_told_as_it_stands_then(world: World) -
     world.portal.will("tasks.task.add", *[unreachable] * 9)
     world.model.will(reply(TASK), again, ModelClientError("unreachable"))
     await world.turn(await world.session(), message("создай задачу"))
-    assert codes(answer(world)) == ["degraded-partly", "done-before"]
+    assert codes(answer(world)) == ["degraded-partly", "made", "done-already"]
 
 
 async def test_what_waits_on_its_card_is_not_called_left_out(world: World) -> None:
@@ -245,7 +247,7 @@ async def test_a_stop_that_was_worked_before_the_process_died_holds(actor: Actor
         await world.turn(session, message("создай две задачи и покажи сделки"))
     world.orchestrator.tools.running.clear()
     await world.work()
-    assert codes(answer(world)) == ["stopped", "done-before", "not-made"]
+    assert codes(answer(world)) == ["stopped", "made", "done-already", "not-made"]
     world.model.will(reply(text="Вот."))
     await world.work(message("а теперь покажи сделки"))
     assert said(answer(world)) == ["Вот."]

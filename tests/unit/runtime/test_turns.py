@@ -53,7 +53,7 @@ async def resumed(world: World, row: InboxRow) -> None:
 async def test_one_turn_from_message_to_answer(world: World) -> None:
     """Input, answers, plan, call, end are journalled in this order; the answer goes out with the end; THOUGHT never does."""
     session = await world.session()
-    world.model.will(reply(TASK, text="Создаю."), reply(text="Задача создана."))
+    world.model.will(reply(TASK, text="Создаю."), reply(text="У вас ещё три просроченные."))
     await world.turn(session, message("создай задачу"))
     assert world.types() == [
         "MessageReceived",
@@ -65,15 +65,15 @@ async def test_one_turn_from_message_to_answer(world: World) -> None:
         "TurnFinished",
     ]
     rows = world.outbox()
-    assert [row.body["parts"][0]["text"] for row in rows] == ["Задача создана."]
+    assert [row.body["parts"][0]["text"] for row in rows] == ["У вас ещё три просроченные."]
     assert "думаю" not in str([row.body for row in rows])
     assert "думаю" not in str(world.partials)
-    assert [text for text in world.partials if isinstance(text, str)][-1] == "Задача создана."
+    assert [text for text in world.partials if isinstance(text, str)][-1] == "У вас ещё три просроченные."
     steps = [(text.code, text.args.get("state")) for text in world.partials if isinstance(text, Notice)]
     assert steps == [("turn-begun", None), ("step", "running"), ("step", "done"), ("turn-over", None)]
     assert await world.store.take_inbox(CHAT, "turn") is None
     assert session.state.turn is None
-    assert [item.text for item in session.state.history] == ["создай задачу", "Задача создана."]
+    assert [item.text for item in session.state.history] == ["создай задачу", "У вас ещё три просроченные."]
     assert world.model.prompts[0][-1]["content"] == "создай задачу"
 
 
@@ -166,7 +166,7 @@ async def test_a_waiting_step_brings_its_card_with_the_answer(world: World) -> N
     session = await world.session()
     world.model.will(reply(raise_sum(), TASK, text="Жду вашего решения."))
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000 и поставь задачу"))
-    assert world.codes() == ["made", "waiting-on-card", "card:requested"]
+    assert world.codes() == ["made", "card:requested"]
     assert world.events("TurnFinished")[0].data["reason"] == "waiting"
     assert [item["method"] for item in session.state.agent.next_planned_actions] == ["crm.deal.update"]
     assert len(world.portal.written("tasks.task.add")) == 1
@@ -223,7 +223,7 @@ async def test_a_question_is_answered_by_its_own_options_only(world: World) -> N
         await world.turn(session, message("", answers=answers, option=option, origin="choice"))
     await world.turn(session, message("", answers=question.question_id, option=other, origin="choice"))
     await world.turn(session, message("", answers=question.question_id, option=0, origin="choice"))
-    assert world.codes() == ["which-user", "chosen", *["choice-outdated"] * 3, "waiting-on-card", "card:requested", "choice-outdated"]
+    assert world.codes() == ["which-user", "chosen", *["choice-outdated"] * 3, "reply", "card:requested", "choice-outdated"]
     assert session.state.question is None
     cards = world.events("ConfirmationRequested")
     assert [event.data["params"]["fields"] for event in cards] == [{"ASSIGNED_BY_ID": 9}]

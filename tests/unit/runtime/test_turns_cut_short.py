@@ -16,9 +16,9 @@ async def test_trouble_after_a_write_does_not_say_that_nothing_was_done(world: W
     world.model.will(reply(TASK, text="Создаю."), ModelClientError("unreachable"))
     await world.turn(session, message("создай задачу"))
     row = world.outbox()[0]
-    assert [notice["code"] for notice in row.body["notices"]] == ["degraded-partly", "done-before"]
-    (call,) = row.body["notices"][1]["args"]["calls"]
-    assert (call["code"], call["args"]["title"]) == ("call-named", "Позвонить")
+    assert [notice["code"] for notice in row.body["notices"]] == ["degraded-partly", "made", "done-already"]
+    made = row.body["notices"][1]["args"]
+    assert (made["name"], made["values"]) == ("«Позвонить» №9001", "Исполнитель: вы")
 
 
 async def test_a_stop_after_a_lost_answer_says_that_too(world: World) -> None:
@@ -54,7 +54,7 @@ async def test_stop_ends_the_turn_and_tells_what_was_done(world: World) -> None:
     assert [name for name in world.types() if name != "StopAsked"][-3:] == ["CallStarted", "CallSucceeded", "TurnFinished"]
     rows = world.outbox()
     last = next(row for row in rows if row.body.get("turn_id"))
-    assert [notice["code"] for notice in last.body["notices"]] == ["stopped", "done-before", "not-made"]
+    assert [notice["code"] for notice in last.body["notices"]] == ["stopped", "made", "done-already", "not-made"]
     assert {notice["code"] for row in rows for notice in row.body["notices"]} >= {"stopping"}
 
 

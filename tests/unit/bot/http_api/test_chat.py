@@ -139,9 +139,10 @@ async def test_what_was_done_at_once_is_told_with_its_record(door: Door) -> None
     body = (await door.chat("добавь к сделке 481 комментарий ок")).json()
     assert [item["method"] for item in body["done"]] == ["crm.timeline.comment.add"], body
     (made,) = body["done"]
-    assert made["text"] == "Добавлен комментарий к сделке «Ромашка» №481"
+    assert made["text"] == "Добавлен комментарий к сделке «Ромашка» №481 — «ок»"
     assert made["url"].endswith("/crm/deal/details/481/")
-    assert made["text"] in body["assistant"]
+    assert body["assistant"].startswith("Добавлен комментарий к сделке «Ромашка» №481")
+    assert body["assistant"].endswith("«ок»")
     assert body["state"] == "answered"
 
 

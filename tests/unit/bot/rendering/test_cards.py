@@ -108,9 +108,19 @@ def test_a_badge_says_how_much_care_it_needs(more: dict[str, Any], badge: str) -
     assert badge in shown(a_card(**more))
 
 
+@pytest.mark.parametrize(
+    ("tr", "footer"),
+    [(RU, "Просит Анна · ответ до {at}, потом карточка закроется"), (EN, "Asked by Анна · answer by {at}, then the card closes")],
+    ids=["ru", "en"],
+)
+def test_an_open_card_says_what_ends_with_its_time(tr: Any, footer: str) -> None:
+    """«до 23.11 23:28» alone could be the time of the meeting, the deal or the offer."""
+    assert footer.format(at=tr.format_time(AT)) in shown(a_card(), tr)
+
+
 def test_the_requester_of_a_call_for_a_lead_sees_who_decides_and_may_only_withdraw() -> None:
     body = a_card(lead=True, told=["tg:1006"], told_names=["Вера", "Глеб"])
-    assert f"Ждёт руководителя (Вера, Глеб) до {RU.format_time(AT)}" in shown(body)
+    assert f"Ждёт руководителя (Вера, Глеб) до {RU.format_time(AT)}, потом карточка закроется" in shown(body)
     no = CardClick(confirmation_id="0a1b2c3d4e", nonce="12345678", approve=False)
     assert pressable(body) == [[no, DetailsClick(confirmation_id="0a1b2c3d4e")]]
 

@@ -63,13 +63,13 @@ async def test_what_is_known_of_a_card_is_said_beside_it() -> None:
 
 @pytest.mark.req("S004-15", "S004-31")
 async def test_the_next_prompt_knows_that_the_claim_was_none(world: World) -> None:
-    """Through gate and journal: the portal is untouched, the reply says so, and the model reads it of its own words."""
+    """Through gate and journal: the portal is untouched, only the card is shown, and the model reads it of its own words."""
     session = await world.session()
     world.model.will(spine_kit.reply(raise_sum(), text=CLAIM), spine_kit.reply(text="Ждёт решения."))
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
     assert world.portal.written("crm.deal.update") == []
     row = world.outbox()[0]
-    assert [notice["code"] for notice in row.body["notices"]] == ["waiting-on-card"]
+    assert (row.body["parts"], row.body["notices"]) == ([], [])
     await world.turn(session, message("ну что там?"))
     assert {"role": "assistant", "content": f"{CLAIM}\n{NOT_DONE}"} in world.model.prompts[1]
 
@@ -133,7 +133,7 @@ async def test_go_on_has_something_to_go_on_with(tmp_path: Path) -> None:
         world.model.will(spine_kit.reply(raise_sum(), task, text="Меняю."), spine_kit.reply(text="Продолжаю."))
         await world.work(message("подними сумму сделки 481 до 1 200 000 и поставь задачу"))
         rows = world.outbox()
-        assert [notice["code"] for notice in rows[0].body["notices"]] == ["waiting-on-card", "rest-not-begun"]
+        assert [notice["code"] for notice in rows[0].body["notices"]] == ["rest-not-begun"]
         await world.work(spine_kit.press(rows[-1].body))
         assert len(world.portal.written("crm.deal.update")) == 1
         await world.work(message("продолжи"))

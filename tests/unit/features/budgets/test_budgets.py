@@ -128,7 +128,7 @@ class TestTurns:
         """Its next question to the model is not asked; one final message tells, with the change that was made."""
         async with a_world(tmp_path, policy={"budget": {"tokens_per_month": 15}}) as world:
             world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"TITLE": "Ромашка-2"}})))
-            assert await ask_to(world, "переименуй сделку 481 в Ромашка-2") == ["budget-over", "done-before"]
+            assert await ask_to(world, "переименуй сделку 481 в Ромашка-2") == ["budget-over", "made", "done-already"]
             assert len(world.portal.written("crm.deal.update")) == 1
 
     async def test_two_accounts_share_one_budget_and_tokens_have_their_own(self, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ async def test_it_is_what_the_bot_did_today(home: Home) -> None:
     ]
     assert lines[4:6] == ["Борис — 1 изменение", "• создание задачи «Звонок»"]
     assert lines[6] == "Ждёт решения: 1"
-    assert lines[7].startswith("• Анна: Изменить сделку «Ромашка» (https://portal.example/crm/deal/details/481/) · до ")
+    assert lines[7].startswith("• Анна: Изменить сделку «Ромашка» (https://portal.example/crm/deal/details/481/) · ответ до ")
     assert lines[8:10] == ["Исход неизвестен, проверьте: 1", "• Анна: изменение сделки «Вектор» (Сумма: 50 000 ₽ → 60 000 ₽)"]
     assert lines[10:] == ["Отключить: /settings"]
     assert "тайное" not in str(body)

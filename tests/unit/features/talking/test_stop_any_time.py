@@ -124,7 +124,7 @@ async def test_a_stop_sent_while_the_bot_was_down_holds_for_the_turn_it_goes_on_
     assert len(world.model.prompts) == 2
     assert [params["fields"]["TITLE"] for _, params in world.portal.ledger] == ["Позвонить"]
     last = next(row for row in world.outbox() if row.body.get("turn_id"))
-    assert [notice["code"] for notice in last.body["notices"]] == ["stopped", "done-before"]
+    assert [notice["code"] for notice in last.body["notices"]] == ["stopped", "made", "done-already"]
     assert world.events("TurnFinished")[-1].data["reason"] == "stopped"
 
 

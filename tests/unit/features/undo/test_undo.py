@@ -193,7 +193,7 @@ async def test_only_who_asked_or_leads_may_undo_and_only_with_todays_rights(offi
     assert codes(await pressed(office, effect_id, actor=BORIS, key=BORIS.key)) == ["undo-refused", "undo-elsewhere"]
     office.portal.records[DEAL]["ASSIGNED_BY_ID"] = "8"  # handed over meanwhile: Anna may not see it any more
     office.portal.records[DEAL]["OPPORTUNITY"] = "7.00"  # and what stands there now is not hers to read
-    assert codes(await pressed(office, effect_id)) == ["undo-refused", "gate-not-yours"]
+    assert codes(await pressed(office, effect_id)) == ["undo-refused", "undo-no-lead"]
     office.portal.records[DEAL]["OPPORTUNITY"] = "1500000.00"
     assert len(cards(await pressed(office, effect_id, actor=VERA))) == 1
 
@@ -295,7 +295,7 @@ async def test_an_undone_call_is_drawn_as_such_and_an_undo_offers_none(office: W
     entries = session.state.agent.confirmations
     undone = undo_policy.find_original(entries[back["confirmation_id"]], entries)
     assert undone is not None
-    drawn = undo_policy.add_undo_status(undone, entries, now=now, policy=deps.policy, catalogue=deps.catalogue)
+    drawn = undo_policy.add_undo_status(undone, entries, now=now, deps=deps)
     assert (drawn.effect_id, drawn.undone_by, drawn.has("undo_until")) == (effect_id, ANNA.name, False)
     assert not undo_policy.is_undo_offered(entries[back["confirmation_id"]], now=now, policy=deps.policy, catalogue=deps.catalogue)
     await session.close()

@@ -1,0 +1,43 @@
+"""Finds the records that a person hands away: those they may touch before a call, and no more after it. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from orchestrator.domain.actor import Actor
+from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.permissions import may_touch
+from state.stored import JsonObject
+
+
+def find_lost_records(call: Call, records: Mapping[Target, JsonObject | None], actor: Actor) -> Sequence[Target]:
+    """Return the existing records that `actor` may touch now and may not touch after the call, each once; empty for most calls.
+
+    `records` holds the present records. Of several commands of a batch about one record, the last one counts.
+    """
+    after: dict[Target, JsonObject] = {}
+    lost: dict[Target, bool] = {}
+    for leaf in call.leaves:
+        target = next(iter(leaf.targets), None)
+        record = records.get(target) if target is not None else None
+        if target is None or record is None or target[0] != leaf.entity or leaf.reads_only:
+            continue
+        entity = leaf.entities.get(target[0])
+        after[target] = apply_owners(leaf, after.get(target, record))
+        lost[target] = may_touch(actor, entity, record) and not may_touch(actor, entity, after[target])
+    return [target for target, is_lost in lost.items() if is_lost]
+
+
+def apply_owners(call: Call, record: JsonObject) -> JsonObject:
+    """Return the record with the owners that the call writes, under the names of the catalogue; unchanged if it writes none."""
+    entity = call.entities.get(call.entity)
+    if entity is None:
+        return record
+    written = {call.spec.stands_for.get(name, name): value for name, value in critical_fields.extract_written_fields(call).items()}
+    owners = {
+        name: fields.find_value(written, name, entity.name)
+        for name in (entity.owner_field, *entity.also_owned_by)
+        if fields.has_field(written, name, entity.name)
+    }
+    keys = {fields.to_field_key(name, entity.name) for name in owners}
+    kept = {name: value for name, value in record.items() if fields.to_field_key(name, entity.name) not in keys}
+    return {**kept, **owners}

@@ -1,0 +1,191 @@
+"""Tells by code what a turn changed without a card: a line for each change, with its record and the values that were written.
+
+The model's own sentence about a change is never relied on. The lines are built from the stored calls, so they are the same after a restart.
+"""
+
+import logging
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import parse_target
+from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.domain.effect_record import EffectOutcome
+from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.gate.approve.call_labels import build_call_label
+from orchestrator.gate.approve.format_values import EMPTY, UNKNOWN, format_multifield
+from orchestrator.gate.approve.preview import preview_for
+from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call.effect import Call, Facts, Target
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.multifields import Step
+from orchestrator.gate.call.ports import Names
+from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args, decode_call
+from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import Locale, trim_text
+from orchestrator.replies.turn_outcome import ALREADY_DONE, MAX_NAMED, is_made_without_card
+from orchestrator.runtime.turn_context import Context
+from state.journal.store import EffectRow
+from state.stored import JsonObject
+
+log = logging.getLogger(__name__)
+
+MAX_VALUE: Final = 600
+"""The length in characters to which a value is cut in a line: the whole of it stands in the record that the line links to."""
+_MAX_ERROR: Final = 200
+_WORDS: Final = load_lexicon("card_fields")
+_YOU: Final = _WORDS.read_titles("you")
+_WAS_ADDED: Final = _WORDS.read_titles("was_added")
+_WAS_REMOVED: Final = _WORDS.read_titles("was_removed")
+_PERSON_NAME: Final = frozenset({"NAME", "LAST_NAME"})
+"""The fields that together are the title of a new contact."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Change:
+    """One write of a call that ran: the call itself, or one command of a batch, and how cards show it."""
+
+    call: Call
+    part: PreviewPart
+    before: JsonObject | None = None
+    """The record before the change, as far as it was stored; None for a new record."""
+    report: CommandReport | None = None
+    """The result of the command; None for a call that is no batch."""
+
+
+async def add_made_lines(reply: Reply, context: Context, deps: GateDeps) -> Reply:
+    """Return the reply with lines about the changes that ran without a card. Raises StoreError.
+
+    They stand before the sentence that nothing of it needs to be repeated, if the reply has one, else before all notices.
+    """
+    lines = [line for row in await _list_made(context) for line in await _build_lines(row, context, deps)]
+    if not lines:
+        return reply
+    more = [Notice(code="made-more", args={"count": len(lines) - MAX_NAMED})] if len(lines) > MAX_NAMED else []
+    place = next((number for number, notice in enumerate(reply.notices) if notice.code in ALREADY_DONE), 0)
+    notices = (*reply.notices[:place], *lines[:MAX_NAMED], *more, *reply.notices[place:])
+    return reply.model_copy(update={"notices": notices})
+
+
+async def _list_made(context: Context) -> list[EffectRow]:
+    found = [await context.find_effect(slot) for slot in context.proposed_steps]
+    return [row for row in found if row is not None and is_made_without_card(row)]
+
+
+async def _build_lines(row: EffectRow, context: Context, deps: GateDeps) -> list[Notice]:
+    """Return a line for each write of the call; if it cannot be shown as on a card, one line with the label that it was stored with."""
+    order, outcome = StoredOrder.from_data(row.call), EffectOutcome.model_validate(row.outcome or {})
+    try:
+        changes = await _show_changes(order, outcome, context, deps)
+    except Exception:  # the change is made: the person must learn of it, whatever of it cannot be read
+        log.exception("a change cannot be shown", extra={"action": "made_line_failed", "effect_id": row.effect_id})
+        bare = {"name": "", "named": False, "valued": False, "target": "", "url": ""}
+        return [Notice(code="made-unshown", args={**build_doubt_args(row.effect_id, row.call), **bare})]
+    return [_build_line(change, row.effect_id, outcome.created, context.actor, deps.names) for change in changes]
+
+
+async def _show_changes(order: StoredOrder, outcome: EffectOutcome, context: Context, deps: GateDeps) -> list[_Change]:
+    """Return the writes of the call as a card would show them; raises BitrixError if the portal must be read for it and does not answer."""
+    call = decode_call(order.call, deps.catalogue)
+    facts = Facts(records={parse_target(name): record for name, record in order.before.items()})
+    shown = await preview_for(context.actor, call, facts, deps.names, now=context.now)
+    if not call.commands:
+        return [_Change(call=call, part=shown, before=critical_fields.find_current_record(call, facts))]
+    reports = {report.key: report for report in map(CommandReport.model_validate, outcome.commands)}
+    return [
+        _Change(call=leaf, part=part, before=critical_fields.find_current_record(leaf, then), report=reports.get(leaf.key))
+        for (leaf, then), part in zip(walk_commands(call, facts), shown.items, strict=True)
+        if not leaf.reads_only
+    ]
+
+
+def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, names: Names) -> Notice:
+    """Return a line such as «Создана задача «Позвонить» №9001 — Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы»."""
+    call, part = change.call, change.part
+    is_new = part.verb == "add"
+    target, number = _find_record("" if change.report is not None else created, call, is_new=is_new)
+    title = part.title if is_new and not part.title.startswith("№") else ""  # an existing title stands in `call-named`
+    name = " ".join(text for text in (f"«{title}»" if title else "", f"№{number}" if number else "") if text)
+    label = build_call_label(call, Preview.model_validate(part.to_json()).model_copy(update={"lines": []}))
+    values = _format_values(change, actor)
+    args = {
+        **label,
+        **({"title": "", "parts": "none"} if is_new else {}),
+        "effect_id": effect_id,
+        "target": target,
+        "name": name,
+        "named": bool(name),
+        "values": values,
+        "valued": bool(values),
+        "url": names.build_card_url(target, number, user=actor.bitrix_user_id or 0) if number else "",
+    }
+    if change.report is None or change.report.status == "success":
+        return Notice(code="made", args=args)
+    error = escape_text(change.report.error, locale=actor.locale, limit=_MAX_ERROR)
+    return Notice(code="made-not", args={**args, "state": change.report.status, "error": error})
+
+
+def _find_record(created: str, call: Call, *, is_new: bool) -> Target | tuple[str, int]:
+    """Return (kind, number) of the record that was created, else of the one that was changed; ("", 0) if there is not exactly one.
+
+    The records to which something new is only attached, such as the deal of a new task, are not counted.
+    """
+    kind, _, number = created.rpartition(":")
+    if number.isdigit() and kind and kind != "comment":
+        return kind, int(number)
+    places = set(call.targets) if is_new else {*call.targets, *call.ties}
+    return places.pop() if len(places) == 1 else ("", 0)
+
+
+def _format_values(change: _Change, actor: Actor) -> str:
+    """Return the written values that the rest of the line does not say, such as «Исполнитель: вы; Важность: 2»; "" if there are none."""
+    call, part = change.call, change.part
+    lines = [line for line in part.lines if not _is_said_already(line, part, call)]
+    if len(lines) == 1 and part.verb == "add" and _find_kind(lines[0], call) == "prose":
+        return f"«{_format_text(lines[0].after)}»"
+    return "; ".join(_format_line(line, change, actor) for line in lines)
+
+
+def _is_said_already(line: PreviewLine, part: PreviewPart, call: Call) -> bool:
+    """Return whether the line adds nothing to the name of the record: it repeats its title or its number, or is empty."""
+    places = {path.rpartition(".")[2] for path in (*call.spec.target, call.spec.target_entity.removeprefix("@"))}
+    if line.field in places:
+        return True
+    if part.verb != "add":
+        return False
+    is_name = part.entity == "contact" and line.field.upper() in _PERSON_NAME
+    return is_name or line.after in {part.title, EMPTY}
+
+
+def _format_line(line: PreviewLine, change: _Change, actor: Actor) -> str:
+    call, kind = change.call, _find_kind(line, change.call)
+    if kind == "multifield" and (steps := find_steps(call, change.before).get(line.field)):
+        return f"{line.name}: {', '.join(_format_step(step, actor.locale, is_new=change.part.verb == 'add') for step in steps)}"
+    written = critical_fields.extract_written_fields(call).get(line.field)
+    own = actor.bitrix_user_id is not None and fields.parse_ids(written) == {str(actor.bitrix_user_id)}
+    after = _YOU[actor.locale] if own and kind == "user" else _format_text(line.after)
+    before = "" if line.before in {UNKNOWN[actor.locale], EMPTY} else _format_text(line.before)
+    return f"{line.name}: {before} → {after}" if before else f"{line.name}: {after}"
+
+
+def _format_step(step: Step, locale: Locale, *, is_new: bool) -> str:
+    """Return what was done with one phone or address: added (of a new record only the value is named), edited or removed."""
+    value, was = format_multifield(step.kind, step.value), format_multifield(step.kind, step.old.value if step.old is not None else "")
+    if step.verb == "edit":
+        return f"{was} → {value}"
+    shown = _format_text(escape_text(was if step.verb == "remove" else value, locale=locale))
+    if is_new:
+        return shown
+    return (_WAS_REMOVED if step.verb == "remove" else _WAS_ADDED)[locale].format(value=shown)
+
+
+def _find_kind(line: PreviewLine, call: Call) -> str:
+    found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(line.field, line.field))
+    return found.kind if found is not None else ""
+
+
+def _format_text(value: str) -> str:
+    return trim_text(", ".join(value.split("\n")), limit=MAX_VALUE)

@@ -1,0 +1,62 @@
+"""Leaves out of a reply what its own lines or the card below say already, so that a person reads one message and not two.
+
+Only the model's sentences without news and the sentence that announces a card are left out; a reply of which nothing remains is not sent.
+"""
+
+from collections.abc import Iterator
+
+from orchestrator.domain.address import Address
+from orchestrator.domain.card_view import Preview, PreviewPart
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import MADE_CODES, Notice, Reply, Table, Text
+from orchestrator.gate.call import reminders
+from orchestrator.language.restatement import drop_restatements
+from orchestrator.runtime.turn_context import Context
+
+WAITING = "waiting-on-card"
+"""The code of the sentence beside a text that the model wrote before it knew that a person would be asked."""
+
+
+def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:
+    """Return the reply without the sentences of the model that its lines, its cards or a reminder's own message say too.
+
+    Replies with lists stay whole, and so do replies with cards in a channel whose clients fetch the cards apart from the text.
+    """
+    reminders_told = [] if session != context.actor.key else [str(item.call.get("text") or "") for item in _list_reminders(context)]
+    made = [notice for notice in reply.notices if notice.code in MADE_CODES]
+    has_table = any(isinstance(part, Table) for part in reply.parts)
+    is_apart = bool(reply.confirmations) and Address.parse(session).is_pulled
+    if has_table or is_apart or not (made or reply.confirmations or reminders_told):
+        return reply
+    known = [context.turn.text, *reminders_told, *_list_made_words(made), *_list_card_words(reply, context)]
+    kept = [drop_restatements(part.text, known) for part in reply.parts if isinstance(part, Text)]
+    parts = tuple(Text(text=text) for text in kept if text)
+    notices = reply.notices if parts else tuple(notice for notice in reply.notices if notice.code != WAITING)
+    return reply.model_copy(update={"parts": parts, "notices": notices})
+
+
+def _list_reminders(context: Context) -> list[Outcome]:
+    """Return the reminders that this turn set: a message of its own, in the person's private chat, tells each of them."""
+    outcomes = (item for item in context.results if isinstance(item, Outcome))
+    return [item for item in outcomes if item.status == "succeeded" and item.method == reminders.ADD]
+
+
+def _list_made_words(made: list[Notice]) -> Iterator[str]:
+    for notice in made:
+        yield from (str(notice.args.get(name) or "") for name in ("name", "title", "values", "changes", "error"))
+
+
+def _list_card_words(reply: Reply, context: Context) -> Iterator[str]:
+    """Yield the titles, numbers, names of fields and values that the cards of the reply show."""
+    entries = context.state.cards
+    for confirmation_id in reply.confirmations:
+        if confirmation_id in entries:
+            preview = Preview.model_validate(entries[confirmation_id].preview or {})
+            for part in (preview, *preview.items):
+                yield from _list_part_words(part)
+
+
+def _list_part_words(part: PreviewPart) -> Iterator[str]:
+    yield f"{part.title} {part.id or ''}"
+    for line in part.lines:
+        yield from (line.name, line.before, line.after)

@@ -1,0 +1,71 @@
+"""A sentence of the model is left out only if code says all of it; one that tells, asks or warns of anything more stays."""
+
+import pytest
+
+from orchestrator.language.restatement import drop_restatements
+
+REQUEST = "поставь задачу Позвонить Смирнову на понедельник 15:00 и подними сумму сделки Ромашка до 150 000"
+LINES = ("«Позвонить Смирнову» №9001", "Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы", "Сумма", "120 000 ₽", "150 000 ₽", "Ромашка")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Готово.",
+        "Готово!",
+        "✅ Готово, задача создана.",
+        "Сделано: поставил задачу «Позвонить Смирнову» на понедельник, 15:00.",
+        "Поднимаю сумму сделки «Ромашка» до 150 000 ₽. Подтвердите, пожалуйста.",
+        "Подготовил изменение суммы сделки «Ромашка»: 120 000 → 150 000 ₽.\nПодтвердите на карточке ниже.",
+        "**Готово.** Задача «Позвонить Смирнову» создана, срок — 23 ноября, 15:00, исполнитель вы.",
+        "Хорошо, меняю сумму.",
+        "Прошу подтвердить изменение.",
+        "Ждёт решения.",
+        "Done. I've created the task.",
+        "I have prepared the change, please confirm it on the card below.",
+        "Задачу поставил, сумму подниму, когда вы одобрите карточку.",
+        "",
+    ],
+)
+def test_a_sentence_that_code_says_too_is_left_out(text: str) -> None:
+    assert drop_restatements(text, (REQUEST, *LINES)) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Задачу поставил, но сумму не поднял.",
+        "Не удалось поднять сумму.",
+        "Готово? Или нужно ещё что-то?",
+        "Сумма сделки сейчас 110 000 ₽.",
+        "У клиента просрочен счёт.",
+        "Создал задачу для Бориса.",
+        "Поставил задачу на вторник.",
+        "Сделано без изменения суммы.",
+        "Поднял сумму только до 150 000.",
+        "Подробности: https://portal.example/crm/deal/481",
+        "Done, but not the amount.",
+        "Сумма: 1,5 млн.",
+        "Скидка 10 %.",
+        "Спросите у @boris.",
+    ],
+)
+def test_a_sentence_that_says_anything_more_stays(text: str) -> None:
+    assert drop_restatements(text, (REQUEST, *LINES)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Готово. Кстати, у Смирнова завтра день рождения.", "Кстати, у Смирнова завтра день рождения."),
+        ("У клиента просрочен счёт. Меняю сумму. Проверьте карточку.", "У клиента просрочен счёт."),
+        ("Просрочен счёт.\n\nМеняю сумму.\n\nАдрес устарел.", "Просрочен счёт.\n\nМеняю сумму.\n\nАдрес устарел."),
+    ],
+)
+def test_only_the_beginning_and_the_end_are_shortened(text: str, left: str) -> None:
+    assert drop_restatements(text, (REQUEST, *LINES)) == left
+
+
+def test_a_denial_in_the_request_makes_no_denial_known() -> None:
+    """«Не» always says something, whoever wrote it first."""
+    assert drop_restatements("Не поднял сумму.", ("не забудь поднять сумму",)) == "Не поднял сумму."
