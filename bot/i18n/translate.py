@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from fluent.runtime import FluentBundle, FluentResource
 
 from orchestrator.domain.outputs import Notice
+from orchestrator.language.date_format import format_short_day
 from state.clock import parse_iso
 from state.stored import JsonObject
 
@@ -78,15 +79,15 @@ class Translator:
         return self.find_act(method) or (self.translate(code) if self.has_message(code) else "")
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
-        """Return a time as "18:30", or as "22.11 18:30" if it is on another day than `now` (default: the present)."""
+        """Return a time as "18:30", or as «22.11 18:30», "22 Nov 18:30", if it is on another day than `now` (default: the present)."""
         here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
         today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
-        return here.strftime("%H:%M" if here.date() == today else "%d.%m %H:%M")
+        return f"{here:%H:%M}" if here.date() == today else f"{format_short_day(here.date(), self.locale)} {here:%H:%M}"
 
     def _format_event_time(self, moment: str) -> str:
         """Return the time of an event in words, such as "в 18:30", or "22.11 в 18:30" if it is not today."""
-        *day, hour = self.format_time(moment).split(" ")
-        return self.translate("event-on-day", day=day[0], hour=hour) if day else self.translate("event-at-hour", hour=hour)
+        day, _, hour = self.format_time(moment).rpartition(" ")
+        return self.translate("event-on-day", day=day, hour=hour) if day else self.translate("event-at-hour", hour=hour)
 
     def _format_value(self, key: str, value: object) -> object:
         if key in _IDENTIFYING and isinstance(value, int):

@@ -13,6 +13,7 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice
+from orchestrator.language.text import format_number
 from state.card import Card
 from state.clock import parse_iso
 
@@ -303,7 +304,7 @@ def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
 def render_details(view: CardView, tr: Translator) -> Spans:
     """Return the details view («Подробнее»): the record, every value, and each reason in a line of its own."""
     preview, card = view.preview, view.card
-    number = f" №{preview.id}" if preview.id else ""
+    number = f" {format_number(preview.id, tr.locale)}" if preview.id else ""
     head = format_bold(build_spans(render_heading(preview, card.method, tr), number))
     lines = [_render_line(line, "block") for line in preview.lines]
     values = join_blocks(lines or list_commands(view, tr), "\n")

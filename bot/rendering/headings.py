@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Span, Spans, build_spans, format_title
+from bot.rendering.spans import Span, Spans, build_spans
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.language.text import quote
 
 MAX_KINDS: Final = 3
 """Maximum number of different acts that a heading names; of more it says only how many changes there are."""
@@ -27,7 +28,7 @@ def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
     words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
     if not preview.title:
         return build_spans(words)
-    return build_spans(words, " ", Span(format_title(preview.title), url=preview.url))
+    return build_spans(words, " ", Span(quote(preview.title, tr.locale), url=preview.url))
 
 
 def render_batch_heading(items: Sequence[PreviewPart], tr: Translator) -> str:

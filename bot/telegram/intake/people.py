@@ -54,10 +54,6 @@ class ChatPeople:
         actor = self.access.find_actor(number) or self.access.find_listed_actor(number)
         return Translator(actor.locale, actor.time_zone) if actor else Translator("ru")
 
-    def list_admins(self) -> list[int]:
-        """Return the Telegram ids of the administrators."""
-        return [int(actor.key.partition(":")[2]) for actor in self.access.list_admins()]
-
     def throttle_strangers(self, rows: Sequence[InboxRow], now: datetime) -> tuple[InboxRow, ...]:
         """Return the inbox rows `rows` of one message, limited so that a stranger (person without access) cannot flood the bot.
 

@@ -42,7 +42,7 @@ from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
-from orchestrator.language.text import Locale, format_phone
+from orchestrator.language.text import Locale, format_number, format_phone
 from state.stored import JsonObject
 
 __all__ = ["Names", "find_verb", "preview"]
@@ -192,10 +192,10 @@ async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:
     name, number = call.targets[0]
     record = facts.records.get((name, number))
     if record is None:
-        return escape_text(f"№{number}")
+        return escape_text(format_number(number, reader.locale))
     parts = [fields.find_value(record, field, name) for field in ("TITLE", "SUBJECT", "NAME", "LAST_NAME")]
     person = " ".join(str(part) for part in parts[2:] if part)
-    return escape_text(str(parts[0] or parts[1] or person or f"№{number}"), locale=reader.locale, limit=_TITLE)
+    return escape_text(str(parts[0] or parts[1] or person or format_number(number, reader.locale)), locale=reader.locale, limit=_TITLE)
 
 
 def _describe_by_command(call: Call, locale: Locale) -> str:
