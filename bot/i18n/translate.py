@@ -27,6 +27,8 @@ _NOTICE_KEYS = {"code", "args"}
 """The keys by which an argument is recognized as a notice, which is translated and inserted into the sentence."""
 _IDENTIFYING = frozenset({"id", "number", "employee", "record"})
 """Arguments whose number identifies something; it is printed as 999999, never grouped as 999 999."""
+_BETWEEN_TITLES: Mapping[Locale, str] = {"ru": "», «", "en": "”, “"}
+"""What stands between the titles of a batch, which come as one argument in Russian quotation marks."""
 _MARK = re.compile("\ue000(\\w+)\ue001")
 
 
@@ -94,6 +96,8 @@ class Translator:
             return str(value)
         if key == "at" and isinstance(value, str) and value:
             return self.format_time(value)
+        if key == "title" and isinstance(value, str) and self.locale == "en":
+            return value.replace(_BETWEEN_TITLES["ru"], _BETWEEN_TITLES["en"])
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, Mapping) and value.keys() == _NOTICE_KEYS:
