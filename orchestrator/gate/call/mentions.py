@@ -42,8 +42,8 @@ class Mentions:
 
 
 def find_mentions(call: Call) -> Mentions:
-    """Return whom the texts that a write sends address; nobody for a call that only reads."""
-    if call.reads_only or call.spec.verb == "delete":
+    """Return whom the texts that a write sends to the portal address; nobody for a call that only reads, deletes, or stays in the bot."""
+    if call.kind != "bitrix" or call.reads_only or call.spec.verb == "delete":
         return Mentions()
     texts = [text for text in _list_texts(call.params) if "[" in text or "@" in text]
     found = {kind: _list_ids(pattern, texts) for kind, pattern in _PLACES.items()}

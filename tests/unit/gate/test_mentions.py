@@ -1,5 +1,6 @@
 """A text that notifies colleagues, or hides where a link leads, asks first, with a card that names them."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import CardView
-from orchestrator.gate.call.effect import Allow, Ask
+from orchestrator.domain.effect import Effect
+from orchestrator.gate.call.effect import Allow, Ask, Call
 from orchestrator.gate.call.mentions import find_mentions
 from orchestrator.runtime.outbox import build_card_row
-from tests.unit.gate.gate_kit import ANNA, call, effect, judged
+from tests.unit.gate.gate_kit import ANNA, NAMED, call, effect, judged, made
 from tests.unit.spine_kit import VERA, World, a_world
 from tests.unit.spine_kit import effect as wish
 
@@ -87,6 +89,22 @@ def test_whom_a_text_addresses(text: str, users: tuple[str, ...], departments: t
 def test_a_text_that_reaches_nobody_else_is_written_without_a_card(text: str) -> None:
     """Notes to oneself, addresses, bold words and links that show where they lead are no news to anybody."""
     assert _codes(*_comment(text)) == []
+
+
+def test_a_text_full_of_open_marks_is_searched_in_no_time() -> None:
+    """Text of others may be made to be slow to search: unclosed links, one behind the other."""
+    begun = time.perf_counter()
+    assert find_mentions(call(*_comment("[URL=a]" * 9000))).links == ()
+    assert time.perf_counter() - begun < 2
+
+
+def test_a_reminder_to_oneself_reaches_nobody_in_the_portal() -> None:
+    note = Effect(
+        kind="schedule", method="reminder.add", params={"text": "позвонить @Борис", "at": "2026-11-24T10:00:00+03:00"}, provenance=NAMED
+    )
+    found = made(note, actor=ANNA)
+    assert isinstance(found, Call)
+    assert find_mentions(found).is_only_about(None)
 
 
 def test_a_link_behind_words_asks_and_reading_never_does() -> None:
