@@ -248,9 +248,10 @@ def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
 
 
 def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:
-    """Build the rate limiter of portal calls; it counts the calls of all processes together, in a counter that is kept in `store`.
+    """Build the rate limiter of calls to `portal`; it counts the calls of all processes together, in a counter that is kept in `store`.
 
-    All clients of a process must use the same limiter, because the portal counts their calls together.
+    All clients of a process must use the same limiter, because the portal counts their calls together. `ears` records how long each call
+    waits.
     """
     plan = parse_plan(settings.bitrix_plan)
     return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=read_boottime, waited=ears.record_wait)
@@ -276,7 +277,7 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Calla
 
 
 def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """Return a mapping of name → read-only function, with which an engine looks up records, people, links and the time.
+    """Return a mapping of name → read-only function, with which an engine looks up records, people, records' addresses and the time.
 
     An engine plans the answer to a message.
     """

@@ -270,7 +270,10 @@ async def _run_until_second_stop(wind_down: Work, stop: asyncio.Event) -> None:
 
 
 def _explain(error: BaseException | None) -> None:
-    """Raise the error with which the process ended; return if there is none. A known error of Telegram is raised as a SettingsError."""
+    """Raise the error with which the process ended; return if there is none.
+
+    A wrong bot token, and another program that polls with the same token, are raised as a SettingsError.
+    """
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if error is not None and "aiogram" in sys.modules:

@@ -107,7 +107,7 @@ class Card(Stored):
 
     @property
     def is_known(self) -> bool:
-        """Whether the card can be shown: it has its preview, which comes with the request of the card."""
+        """Whether the card can be shown: it has its preview, which comes with the event that requested the card."""
         return self.has("preview")
 
     @property

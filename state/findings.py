@@ -1,4 +1,4 @@
-"""The result type of all checks of journal, logs and archives, so that operators get one table."""
+"""The result type of all checks of journal, logs and archives: operators see the results of different checks in one list."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -24,7 +24,7 @@ class Stored:
 
     @classmethod
     def create(cls, **values: Any) -> Self:
-        """Return a new value with these fields, all of which will be stored."""
+        """Return a new value with these fields. `to_stored` writes all of them, also those that equal their default."""
         return cls(stored_keys=tuple(values), **values)
 
     @classmethod

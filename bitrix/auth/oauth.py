@@ -143,7 +143,10 @@ class Application:
         return f"<Application {self.portal}>"
 
     async def _join_renewal(self) -> Grant:
-        """Wait for the running renewal, or start one, and return its token. If the caller is cancelled, the renewal goes on."""
+        """Wait for the running renewal of the tokens, or start one, and return the new access token.
+
+        If the caller is cancelled, the renewal goes on.
+        """
         if self._flight is None or self._flight.done():
             self._flight = asyncio.create_task(self._obtain(self._grant))
         got = await asyncio.shield(self._flight)

@@ -51,7 +51,7 @@ async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -
 
 
 class _Reader:
-    """Reads pages of one list in batches, and repeats pages that a limit of the portal refused."""
+    """Reads pages of one list in batches, and repeats pages that a limit of the portal refused or the answer did not mention."""
 
     def __init__(self, sender: Sender, method: str, params: Mapping[str, Any]) -> None:
         self._sender = sender
@@ -59,7 +59,7 @@ class _Reader:
         self._params = params
 
     async def generate_batches(self, starts: range) -> AsyncGenerator[Coroutine[Any, Any, Sequence[CommandOutcome]], None]:
-        """Yield one coroutine per 50 pages, which reads them and returns one outcome per page."""
+        """Yield one coroutine per 50 pages, which reads them and returns one outcome per page; `starts` are the offsets of the pages."""
         for place in range(0, len(starts), MAX_COMMANDS):
             yield self._read_batch(starts[place : place + MAX_COMMANDS])
 

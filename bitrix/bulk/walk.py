@@ -29,7 +29,7 @@ _PROBES = 3
 
 @dataclass(slots=True)
 class _WindowRows:
-    """The rows of one window in order. `rest` is the part of the window that was not read, None if it was read to its end."""
+    """The rows of one window (a range of ids) in order. `rest` is the part of the window not read, None if all of it was read."""
 
     rows: Rows
     rest: Gap | None
@@ -88,7 +88,8 @@ class _WindowQueue:
     def fill(self) -> None:
         """Start reading the lowest gaps, as long as not too many windows are being read or wait to be yielded.
 
-        If the first range is a gap, its reading is always started, since all later rows have to wait for it.
+        A gap is a range of ids that nobody reads yet, a window one that is being read or was read. If the first range is a gap, its reading
+        is always started, since all later rows have to wait for it.
         """
         allowed = self._in_flight if self._density.is_reliable else 1
         place = 0
@@ -109,7 +110,8 @@ class _WindowQueue:
     def split(self) -> None:
         """Evaluate the windows that were read since the last call: update the density (rows per id), and queue the ids still to be read.
 
-        Behind a window that had more rows than one batch can hold, the rest of its ids is inserted as a gap.
+        A window is a range of ids read with one batch. Behind a window that had more rows than one batch can hold, the rest of its ids is
+        inserted as a gap (a range to be read).
         """
         parts: deque[Gap | _Window] = deque()
         for part in self.parts:
@@ -152,9 +154,9 @@ class _Reader:
         raise build_inconsistency_error("ends before its greatest id")
 
     async def _probe_ends(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density] | None:
-        """Return the same as `begin`; None if the pages read upwards ended the list although the page read downwards has higher ids.
+        """Return the same as `begin`; None if the two ends contradict each other: upwards nothing follows, yet there are higher ids.
 
-        This happens if rows are deleted meanwhile, so the caller tries again.
+        Rows that are deleted meanwhile can cause this, so the caller tries again.
         """
         query = self._query
         cmd = {"top": query.build_last_page()} | query.build_pages(query.floor, query.ceiling, pages)

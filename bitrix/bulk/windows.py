@@ -55,7 +55,7 @@ class Density:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether the density is known well enough to cut several windows at once."""
+        """Whether the density (rows per id) is known well enough to cut off several windows (ranges of ids to read) at once."""
         return self.measured or self.value >= _DENSE
 
     def split_window(self, gap: Gap) -> Gap:

@@ -145,7 +145,7 @@ class Entity(BaseModel):
 
     @cached_property
     def by_key(self) -> dict[str, str]:
-        """The names in `fields`, each by the key that is equal for all its spellings (`to_field_key`).
+        """The field names in `fields` by their comparison key, which is the same for all spellings of a name (see `to_field_key`).
 
         If several names have the same key, the first one is kept.
         """

@@ -67,7 +67,10 @@ def to_universal(name: str, entity: str = "") -> str:
 
 
 def to_classic(name: str, entity: str = "") -> str:
-    """Return the classic name (UPPER_CASE) of a field with a universal name. A classic name is returned unchanged."""
+    """Return the classic name (UPPER_CASE) of a field with a universal name (camelCase, as in crm.item.*).
+
+    `entity` is the kind of record. A classic name is returned unchanged.
+    """
     if is_classic(name):
         return name
     own = _custom_to_classic(name)

@@ -46,7 +46,7 @@ class ReadOnlyTokens:
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
         """Raise OSError instead of storing a token.
 
-        The client calls this method before it requests a new token from the authorization server, so no token is requested.
+        The portal client calls this method before it asks the authorization server for a new token, so this error keeps it from asking.
         """
         del name, expected, text
         self.was_swap_wanted = True

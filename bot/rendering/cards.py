@@ -13,9 +13,10 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice
-from orchestrator.language.text import format_number
+from orchestrator.language.text import format_number, quote
 from state.card import Card
 from state.clock import parse_iso
+from state.stored import JsonObject
 
 OPEN_LINES = 10
 """Number of changes that are shown in full; further ones stand in a folded block."""
@@ -29,6 +30,10 @@ _MONEY_AND_PEOPLE = frozenset({
     "ASSIGNED_BY_ID", "RESPONSIBLE_ID", "CREATED_BY", "ACCOMPLICES", "AUDITORS", "OBSERVERS",
 })  # fmt: skip
 """Fields of money and of responsible people; if a reason of the card is about one of them, its risk is at least "mid"."""
+_TITLES = frozenset({"TITLE", "NAME"})
+"""Fields whose value the heading shows when the call creates a record."""
+_UNNAMED, _RECORD_NAMED = "gate-taint-target", "reason-record-unnamed"
+"""The code of the reason that the request does not name a record, and that of its sentence if the record's title is known."""
 _UNDO = "undo:"
 _UNDO_CODES = "undo-"
 """Prefix of the codes of refusals that explain why nothing was undone."""
@@ -106,6 +111,17 @@ def _find_field(reason: Notice) -> str:
     return str(reason.args.get("field") or "")
 
 
+def _name_reason(reason: Notice, preview: Preview, tr: Translator) -> JsonObject:
+    """Return the arguments of a reason, with the name that the card gives to a field for which the sentences have no word."""
+    field = _find_field(reason)
+    if not field or tr.translate("gate-field", field=field) != tr.translate("gate-field", field="\0").replace("\0", field):
+        return reason.args
+    wanted = field.replace("_", "").lower()
+    lines = (line for part in (preview, *preview.items) for line in part.lines)
+    name = next((line.name for line in lines if line.field.replace("_", "").lower() == wanted), "")
+    return {**reason.args, "field": quote(name, tr.locale)} if name else reason.args
+
+
 def _render_reasons(view: CardView, tr: Translator) -> list[str]:
     """Return the reasons why a confirmation is needed, one text per kind of reason.
 
@@ -120,7 +136,9 @@ def _render_reasons(view: CardView, tr: Translator) -> list[str]:
         if reason.code == "gate-critical" and _find_field(reason) in sharp:
             continue
         code = str(reason.args.get("reason") or reason.code) if reason.code == "gate-batch-asks" else reason.code
-        text = tr.translate(code, **reason.args)
+        args = _name_reason(reason, view.preview, tr)
+        code = _RECORD_NAMED if code == _UNNAMED and "title" in args else code
+        text = tr.translate(code, **args)
         if text not in found.setdefault(code, []):
             found[code].append(text)
     return [texts[0] if len(texts) == 1 else tr.translate("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
@@ -139,7 +157,7 @@ def _render_lines(view: CardView) -> Spans:
 
 def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
     """Return whether the card's heading already shows this value: it is the title of the record that the call creates."""
-    return preview.verb == "add" and line.field.upper() == "TITLE" and line.after == preview.title
+    return preview.verb == "add" and line.field.upper() in _TITLES and line.after == preview.title
 
 
 def _render_line(line: PreviewLine, block: Style) -> Spans:

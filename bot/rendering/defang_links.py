@@ -81,9 +81,9 @@ class _Findings:
 def disarm_spans(text: Spans) -> Spans:
     """Return the spans so that nothing in them is clickable except their own links (`Span.url`).
 
-    A contact (phone number, e-mail or bank card number) becomes code, which a tap only copies. Addresses, mentions and commands get an
-    invisible `JOINER`, but only in text that others wrote. The joined text of all spans is searched, since formatting may divide an
-    address.
+    A contact (phone number, e-mail or bank card number) gets the style "code", in which a tap only copies it. Addresses, mentions and
+    commands get an invisible `JOINER`, but only in text that others wrote. The joined text of all spans is searched, since formatting may
+    divide an address.
     """
     joined = "".join(span.text for span in text)
     contacts = tuple(found.span() for found in _CONTACT.finditer(joined))
@@ -101,10 +101,10 @@ def disarm_spans(text: Spans) -> Spans:
 
 
 def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
-    """Yield the span in pieces: each contact (phone, e-mail or bank card number) in it as code, and the text between the contacts.
+    """Yield the span in pieces: each contact (phone, e-mail or bank card number) in the style "code", and the text between the contacts.
 
-    The text between them gets the invisible `JOINER` where something in it would be clickable. `start` is the span's offset in the joined
-    text of all spans.
+    The text between them gets the invisible `JOINER` where something in it would be clickable. `found` has the joined text of all spans and
+    the places of the contacts in it; `start` is the span's offset in that text.
     """
     place, end = start, start + len(span.text)
     for first, last in found.contacts:
@@ -117,9 +117,9 @@ def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
 
 
 def _add_joiners(span: Span, start: int, end: int, found: _Findings) -> str:
-    """Return the joined text from `start` to `end`, with the invisible `JOINER` inside each address, mention, command and hashtag.
+    """Return the joined text of all spans from `start` to `end`, with the invisible `JOINER` inside each address, mention, command and tag.
 
-    The text of a span that the program itself wrote is returned unchanged.
+    `found` has the joined text and the places for the joiners. If the program itself wrote the text of `span`, no joiner is added.
     """
     if not span.is_foreign:
         return found.text[start:end]
@@ -134,10 +134,10 @@ def _disable_reply_links(name: str, value: object, hosts: AbstractSet[str], loca
 
 
 def _disable_nested_links(name: str, value: object, hosts: AbstractSet[str], *, locale: str) -> object:
-    """Return `value`, a field `name` of a message body, with links disabled in all texts inside it.
+    """Return `value`, which stands under the key `name` in a message body, with links disabled in all texts inside it.
 
-    If `locale` is not "", addresses are replaced by a word in that language; otherwise they stay readable. Addresses of `hosts` stay
-    clickable.
+    If `locale` is not "", addresses are replaced by a word in that language; otherwise they stay readable. Addresses of the servers `hosts`
+    stay clickable.
     """
     if isinstance(value, str):
         if name in _CODE_FIELDS:
@@ -151,7 +151,10 @@ def _disable_nested_links(name: str, value: object, hosts: AbstractSet[str], *, 
 
 
 def _find_own_addresses(value: object, name: str = "") -> Iterator[str]:
-    """Yield the addresses inside `value`, a field `name` of a message body, that the bot itself built, such as those of records' pages."""
+    """Yield the addresses inside `value` that the bot itself built, such as those of records' pages.
+
+    `value` stands under the key `name` in a message body; such addresses are recognized by their keys.
+    """
     if isinstance(value, str) and name in _URL_FIELDS:
         yield value
     elif isinstance(value, Mapping):

@@ -1,13 +1,19 @@
-"""Renders what a call does: the heading of a card, for a batch with how many records of which kind, and one change of a field. Pure."""
+"""Renders in words what a call does: the heading of its card, and the change of one field. Pure.
 
+The heading of a batch says how many records of which kind it changes.
+"""
+
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from bot.i18n.translate import Translator
 from bot.rendering.spans import Span, Spans, build_spans
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
-from orchestrator.language.text import quote
+from orchestrator.language.text import format_number, quote
 
+_NUMBER: Final = re.compile(r"№([0-9]+)", re.ASCII)
+"""What stands in place of a title that is not known; it gets no quotes."""
 MAX_KINDS: Final = 3
 """Maximum number of different acts that a heading names; of more it says only how many changes there are."""
 MAX_FIELDS: Final = 3
@@ -15,7 +21,7 @@ MAX_FIELDS: Final = 3
 
 
 def format_change(line: PreviewLine, *, named: bool = False) -> str:
-    """Return "old → new" in one line, or only the new value if there was none before; with `named` after the field's name."""
+    """Return "old → new" in one line, or only the new value if there was none before; if `named`, "field: " stands in front."""
     before, after = (", ".join(value.split("\n")) for value in (line.before, line.after))
     change = f"{before} → {after}" if before else after
     return f"{line.name}: {change}" if named else change
@@ -28,7 +34,9 @@ def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
     words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
     if not preview.title:
         return build_spans(words)
-    return build_spans(words, " ", Span(quote(preview.title, tr.locale), url=preview.url))
+    number = _NUMBER.fullmatch(preview.title)
+    title = format_number(number[1], tr.locale) if number else quote(preview.title, tr.locale)
+    return build_spans(words, " ", Span(title, url=preview.url))
 
 
 def render_batch_heading(items: Sequence[PreviewPart], tr: Translator) -> str:
@@ -57,7 +65,10 @@ def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
 
 
 def _name_fields(changes: Sequence[PreviewPart]) -> str:
-    """Return the fields that all changes of existing records write, after a colon; "" if there are too many to name."""
+    """Return the names of the fields that the updates of a batch write, such as ": ответственный, сумма".
+
+    Returns "" if they write more than `MAX_FIELDS` fields, or if a change is not an update.
+    """
     names = list(dict.fromkeys(line.name for item in changes for line in item.lines))
     if not names or len(names) > MAX_FIELDS or any(item.verb != "update" for item in changes):
         return ""

@@ -47,8 +47,8 @@ _SCHEMES: Final = ("mailto:", "tel:")
 def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = None) -> Spans:
     """Return a model's Markdown text as spans.
 
-    Only the addresses in `links` become links. If it is None, all complete addresses of the text do: the caller must have removed unknown
-    links.
+    Only the addresses in `links` become links. If `links` is None, every address in the text that contains a slash becomes one: the caller
+    must have removed unknown links.
     """
     if links is None:
         links = [found.address for found in find_addresses(text) if "/" in found.address]

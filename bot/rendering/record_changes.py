@@ -20,7 +20,7 @@ _VALUE: Final = 120
 
 
 class HistoryButton(NamedTuple):
-    """A button that shows another page of a history: its label, and the words of its callback data."""
+    """A button that shows another page of a history: its label, and the `words` (handler, then its arguments) that a click sends back."""
 
     text: str
     words: tuple[str, ...]
@@ -86,7 +86,7 @@ def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
 def _render_deed(entry: HistoryEntry, tr: Translator) -> list[Spans]:
     """Return what the call did, such as «Создать сделку», as a list with one line.
 
-    The list is empty for an update with known fields, because these are listed instead.
+    The list is empty for an update whose changed fields are known, because the history lists these fields instead.
     """
     if entry.verb == "update" and entry.lines:
         return []

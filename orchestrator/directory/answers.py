@@ -62,9 +62,10 @@ Resolution = Resolved | Ambiguous | Unresolved
 class OutcomeView:
     """The outcome of a call, prepared for the language model and for the person.
 
-    The model reads `rows`, and the person sees `table`. `labels` holds the names and titles that stand in `rows`. `prose` is True if `rows`
-    or `text` contain free text written by other people. `titles` maps the key of each record ("deal:481") to its title, so that code can
-    find out which of the records the person's message names.
+    The model reads `rows` and `text`, and the person sees `table`. `text` holds what is no row: an answer that is no list, or the details
+    of an error. `labels` holds the names and titles that stand in `rows`. `prose` is True if `rows` or `text` contain free text written by
+    other people. `titles` maps the key of each record ("deal:481") to its title, so that code can find out which of the records the
+    person's message names.
     """
 
     rows: tuple[JsonObject, ...] = ()

@@ -170,8 +170,8 @@ class Lookup:
     def _resolve_current(self, place: ReferenceContext, field: str) -> Resolution:
         """Resolve "@current": return the record that the conversation is about at present.
 
-        `field`, which holds the reference, tells the kind of record (CONTACT_ID: a contact); otherwise it is the kind that the call is
-        about.
+        There may be one current record of each kind. `field` is the name of the field that holds the reference. If this name tells a kind
+        (CONTACT_ID: a contact), the current record of that kind is returned, otherwise that of the kind that the call is about.
         """
         entity = _find_held_kind(field) or self._naming.find_entity(place.method, place.params)
         number = place.state.agent.objects.get(_CURRENT.get(entity, ""))
@@ -291,7 +291,11 @@ class Lookup:
         )
 
     async def _resolve_sum(self, words: str, reference: str, place: ReferenceContext) -> Resolution:
-        """Resolve a sum of money to a number, or to "5000|USD" if the portal could otherwise read the number in another currency."""
+        """Resolve a sum of money to a number, or to "5000|USD" if the portal could otherwise read the number in another currency.
+
+        `reference` is the whole reference ("@sum:5 тыс"), `words` the part of it that names the sum. The call's parameters (in `place`)
+        tell which field holds the reference.
+        """
         method = self._reads.catalogue.find(place.method)
         currency = find_currency(words, place.actor)
         if not currency or method is None or method.reads_only:

@@ -19,6 +19,7 @@ from orchestrator.directory.labels import (
     parse_amount,
 )
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.read_names import read_name
 from orchestrator.directory.reference_data import INVOICE, QUOTE, Field, to_own_kind, to_type_number
 from orchestrator.directory.rows import RecordRow, User, to_number
 from orchestrator.domain.actor import Actor
@@ -105,6 +106,13 @@ class Naming:
             record = records.get((to_own_kind(entity), number))
             found[entity, number] = (self.extract_title(to_own_kind(entity), record) if record else "") or f"№{number}"
         return found
+
+    async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
+        """Return the name that the reading `method` gives for the thing with the id `number`, such as a requisite; "" if it has none.
+
+        Of `params` only those are sent that the method knows. May raise BitrixError.
+        """
+        return await read_name(method, params, number, client=self._reads.client, catalogue=self._reads.catalogue, locale=locale)
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         """Return the address of a record's page on the portal; "" for kinds of records without a page.

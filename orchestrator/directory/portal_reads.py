@@ -51,9 +51,9 @@ class PortalReader:
     async def load_each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
         """Return for each record in `targets` its data, None if it does not exist, or the error that prevented reading it.
 
-        The records are read together, fifty at a time; one whose read failed is read once more, on its own. A refusal that concerns only
-        this record is returned as its error. Any other failure of the second read raises BitrixError: a missing answer, or a refusal for
-        lack of access or because of the method. So does a request that could not be sent.
+        The records are read together, fifty at a time; one whose read failed is read once more, on its own. If the portal then refuses only
+        this record, the refusal is returned as its error. Any other failure of the second read raises BitrixError: no answer, or a refusal
+        because the bot lacks access or may not call the method. A request that could not be sent raises it too.
         """
         wanted = list(dict.fromkeys(targets))
         found: dict[Target, RecordOrError] = {}
@@ -218,7 +218,7 @@ def _unwrap(result: object, kind: Entity, number: int) -> JsonObject | None:
 
 
 def _is_of_one_record(error: Refused) -> bool:
-    """Return whether the refusal is about this record, and not about access or the method."""
+    """Return whether the portal refused only this record, and not the bot's access or the method that reads it."""
     return error.status in {400, 404} and error.code.upper() not in ACCESS_OR_METHOD_CODES
 
 

@@ -1,8 +1,8 @@
 """Caches the portal's reference data: employees, departments, funnels, stages, currencies, fields, smart processes.
 
-Data for display is at most as old as `KINDS` allows; while the portal fails, older data is used. A check of a write uses `fresh=True`,
-which reads from the portal now or raises its error. Events of the portal and the bot's own calls mark the data that they change as
-outdated. For statuses and funnels Bitrix24 documents no events, so they are cached only for a short time.
+Data for display is at most as old as the table `KINDS` below allows for data of its kind; while the portal fails, older data is used. A
+check of a write uses `fresh=True`, which reads from the portal now or raises its error. Events of the portal and the bot's own calls mark
+the data that they change as outdated. For statuses and funnels Bitrix24 documents no events, so they are cached only for a short time.
 """
 
 import re

@@ -38,7 +38,7 @@ _Settings = Annotated[JsonObject, BeforeValidator(lambda value: value if isinsta
 class ReferenceRow(View):
     """Base class of one parsed row of reference data.
 
-    A row from the portal has the portal's field names (STATUS_ID); code may also use the names of the class (id).
+    A row can be built from the portal's field names (STATUS_ID), or by code from the field names of the class (`id`).
     """
 
     model_config = ConfigDict(validate_by_name=True)

@@ -27,7 +27,10 @@ def count_units(text: str) -> int:
 
 
 def to_given_key(key: str) -> str:
-    """Return the name that the model gave to a command of a batch, without the number that keeps the commands in order ("c00_find")."""
+    """Return the name that the model gave to a command of a batch: "find" for the key "c00_find".
+
+    The number in the key keeps the commands in order. A key without such a number is returned unchanged.
+    """
     return _NUMBERED.sub("", key, count=1) or key
 
 
@@ -73,11 +76,11 @@ class PreviewPart(View):
 
     @property
     def is_read(self) -> bool:
-        """Whether the command only reads, so that it is no change."""
+        """Whether the call or command that this part describes only reads, so that it changes nothing."""
         return self.verb in _READ_VERBS
 
     def measure(self) -> int:
-        """Return how much of a card's room the heading's title and the lines take, in UTF-16 units."""
+        """Return how much of a card's room this part takes, in UTF-16 units: the record's title in the heading, and the lines."""
         return count_units(self.title) + sum(line.measure() for line in self.lines)
 
 
@@ -150,7 +153,10 @@ class CardView:
 
     @classmethod
     def from_body(cls, body: JsonObject) -> Self:
-        """Return the view of the card that is stored as the body of an outbox row of kind "card" or "details"."""
+        """Return the view of the card that is stored as the body of an outbox row of kind "card" or "details".
+
+        A "details" row is the message that describes the call of a card completely.
+        """
         view = cls.from_card(Card.from_stored(body), stage=body.get("stage") or 1, home=body.get("home") or "")
         return replace(view, opened=bool(body.get("opened_here")), is_cut=bool(body.get("is_cut")))
 

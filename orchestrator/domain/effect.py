@@ -1,4 +1,4 @@
-"""An effect (an outside action that an engine proposes), and the origin of the words in it."""
+"""An effect (an outside action that an engine proposes), and where its values come from: the person, or text of others."""
 
 from typing import Literal
 

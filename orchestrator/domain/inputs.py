@@ -138,7 +138,7 @@ class Command(Input, kind="command"):
 
 
 class FeatureClick(Click, kind="press"):
-    """A click on a button of a feature (a part of the program such as history); the first of `words` names the handler in that feature."""
+    """A click on a button of a feature (a part of the program such as history); the first of `words` names the handler of the click."""
 
     words: tuple[str, ...] = ()
     message_id: int = 0

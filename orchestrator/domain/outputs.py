@@ -25,7 +25,7 @@ class Choice(Frozen):
 class Action(Frozen):
     """A button that a feature adds to a reply; a click sends `words` back to the program. It never approves a write.
 
-    The first of `words` names the feature. `label` is the text on the button.
+    The first of `words` names the handler of the click, the others are its arguments. `label` is the text on the button.
     """
 
     words: tuple[str, ...]

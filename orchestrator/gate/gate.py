@@ -26,6 +26,7 @@ from orchestrator.gate.approve.duplicates import (
     restore_outcome,
 )
 from orchestrator.gate.approve.preview import Names, find_verb, preview_for
+from orchestrator.gate.approve.reason_names import name_reasons
 from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
@@ -120,7 +121,7 @@ class Gate:
     def deps(self) -> GateDeps:
         """The dependencies of the gate, for features built on it.
 
-        Undo, for example, reads and names records with them as cards do.
+        The feature that undoes calls, for example, uses them to read records and to find names, as the gate does for cards.
         """
         return self._deps
 
@@ -272,6 +273,7 @@ class Gate:
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
         shown = await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)
         shown = shown if case.mode == "full" else shown.model_copy(update={"mode": case.mode})
+        verdict = replace(verdict, reasons=await name_reasons(verdict.reasons, self._deps.names, case.actor.locale))
         order = self._build_order(case, call, facts, build_call_label(call, shown))
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal

@@ -85,6 +85,11 @@ class Lexicon:
 @cache
 def load_lexicon(name: str) -> Lexicon:
     """Return the word lists of data/language/`name`.yaml; raises SettingsError if the file is missing or does not hold a table."""
+    return Lexicon(f"data/language/{name}.yaml", read_language_file(name))
+
+
+def read_language_file(name: str) -> Mapping[str, object]:
+    """Return the parsed table in data/language/`name`.yaml; raises SettingsError if the file is missing or does not hold a table."""
     path = FOLDER / f"{name}.yaml"
     try:
         content = yaml.load(path.read_bytes(), Loader=_LOADER)  # noqa: S506 — one of the two safe loaders
@@ -92,4 +97,4 @@ def load_lexicon(name: str) -> Lexicon:
         raise SettingsError(f"{path}: {error}") from None
     if not isinstance(content, Mapping):
         raise SettingsError(f"{path}: must be a table of word lists")
-    return Lexicon(f"data/language/{path.name}", content)
+    return content

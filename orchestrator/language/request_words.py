@@ -15,7 +15,7 @@ _QUOTED: Final = re.compile(r"«[^«»]+»|\"[^\"]+\"|“[^“”]+”")
 
 
 def may_be_request(text: str) -> bool:
-    """Return whether the text begins like a request or a question, or ends like one. A value such as «1,3 млн» or a name never does."""
+    """Return whether the text begins like a request or a question, or ends like one; a value such as «1,3 млн» does neither."""
     said = fold(text).strip()
     if is_quoted(text) or not said:
         return False
@@ -25,7 +25,8 @@ def may_be_request(text: str) -> bool:
 def is_clear_request(text: str) -> bool:
     """Return whether the text begins like a request and speaks of records of the CRM, as hardly a name or a comment does.
 
-    «Пришли мне счёт» may be a message to a colleague; «сколько у меня сделок?» is a question to the bot.
+    For «сколько у меня сделок?», a question to the bot, the result is True. For «пришли мне счёт», which may be a message to a colleague,
+    it is False.
     """
     said = fold(text).strip()
     return not is_quoted(text) and _OPENING.match(said) is not None and _SUBJECT.search(said) is not None

@@ -1,7 +1,8 @@
-"""Finds sentences that say nothing beyond what code tells already, such as «Готово, поставил задачу» above the line about that task. Pure.
+"""Finds sentences of a reply that say nothing new, such as «Готово, поставил задачу» above the program's own line about that task. Pure.
 
-In doubt a sentence says something new: if it asks, has a link, or a number or word that is neither known nor in
-data/language/restatements.yaml.
+In doubt a sentence says something new: if it asks, has a link, or contains a number or word that is neither known nor in
+data/language/restatements.yaml. Known are the words of texts that the person reads or wrote anyway: the request, and the lines and cards of
+the reply.
 """
 
 import re
@@ -24,7 +25,10 @@ _ENDING: Final = 3
 
 
 def drop_restatements(text: str, known: Iterable[str]) -> str:
-    """Return `text` without the sentences at its beginning and end that say nothing beyond `known`; "" if nothing else is left."""
+    """Return `text` without the sentences at its beginning and end that say nothing beyond `known`; "" if nothing else is left.
+
+    `known` holds the texts that the person reads or wrote anyway, such as the lines and cards of the reply.
+    """
     words = frozenset(word for part in known for word in _split_words(part))
     pieces = _split_sentences(text)
     is_new = [_says_more(piece, words) for piece in pieces]

@@ -59,7 +59,8 @@ class _Change:
 async def add_made_lines(reply: Reply, context: Context, deps: GateDeps) -> Reply:
     """Return the reply with lines about the changes that ran without a card. Raises StoreError.
 
-    They stand before the sentence that nothing of it needs to be repeated, if the reply has one, else before all notices.
+    If the reply has the sentence that the person need not ask for the changes again, the lines stand before it, otherwise before all
+    notices.
     """
     lines = [line for row in await _list_made(context) for line in await _build_lines(row, context, deps)]
     if not lines:
@@ -76,7 +77,7 @@ async def _list_made(context: Context) -> list[EffectRow]:
 
 
 async def _build_lines(row: EffectRow, context: Context, deps: GateDeps) -> list[Notice]:
-    """Return a line for each write of the call; if it cannot be shown as on a card, one line with the label that it was stored with."""
+    """Return a line for each write of the call; if this fails, return one line with the short description stored with the call."""
     order, outcome = StoredOrder.from_data(row.call), EffectOutcome.model_validate(row.outcome or {})
     try:
         changes = await _show_changes(order, outcome, context, deps)
@@ -88,7 +89,10 @@ async def _build_lines(row: EffectRow, context: Context, deps: GateDeps) -> list
 
 
 async def _show_changes(order: StoredOrder, outcome: EffectOutcome, context: Context, deps: GateDeps) -> list[_Change]:
-    """Return the writes of the call as a card would show them; raises BitrixError if the portal must be read for it and does not answer."""
+    """Return the writes of the stored call `order` in the form in which a card shows them; `outcome` is the result of the call.
+
+    Raises BitrixError if names or fields must be read from the portal and the portal does not answer.
+    """
     call = decode_call(order.call, deps.catalogue)
     facts = Facts(records={parse_target(name): record for name, record in order.before.items()})
     shown = await preview_for(context.actor, call, facts, deps.names, now=context.now)
@@ -103,11 +107,15 @@ async def _show_changes(order: StoredOrder, outcome: EffectOutcome, context: Con
 
 
 def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, names: Names) -> Notice:
-    """Return a line such as «Создана задача «Позвонить» №9001 — Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы»."""
+    """Return a line such as «Создана задача «Позвонить» №9001 — Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы».
+
+    `effect_id` is the id of the call, `created` the record that the call created ("deal:481"), "" for none. If `change` is a command of a
+    batch and failed, the line says so.
+    """
     call, part = change.call, change.part
     is_new = part.verb == "add"
     target, number = _find_record("" if change.report is not None else created, call, is_new=is_new)
-    title = part.title if is_new and part.title != format_number(part.id, actor.locale) else ""  # an existing title stands in `call-named`
+    title = part.title if is_new and not part.title.startswith("№") else ""  # an existing title stands in `call-named`
     shown = format_number(number, actor.locale) if number else ""
     name = " ".join(filter(None, (quote(title, actor.locale) if title else "", shown)))
     label = build_call_label(call, Preview.model_validate(part.to_json()).model_copy(update={"lines": []}))
@@ -130,9 +138,10 @@ def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, nam
 
 
 def _find_record(created: str, call: Call, *, is_new: bool) -> Target | tuple[str, int]:
-    """Return (kind, number) of the record that was created, else of the one that was changed; ("", 0) if there is not exactly one.
+    """Return (kind, number) of the record that a line names: the created or else the changed one; ("", 0) if there is not exactly one.
 
-    The records to which something new is only attached, such as the deal of a new task, are not counted.
+    `created` is the record that the call created ("deal:481"), "" for none. A record to which a new one is only attached, such as the deal
+    of a new task, is not named.
     """
     kind, _, number = created.rpartition(":")
     if number.isdigit() and kind and kind != "comment":
@@ -142,7 +151,7 @@ def _find_record(created: str, call: Call, *, is_new: bool) -> Target | tuple[st
 
 
 def _format_values(change: _Change, actor: Actor) -> str:
-    """Return the written values that the rest of the line does not say, such as «Исполнитель: вы; Важность: 2»; "" if there are none."""
+    """Return the written values as text, such as «Исполнитель: вы; Важность: 2», without those that only name the record; "" for none."""
     call, part = change.call, change.part
     lines = [line for line in part.lines if not _is_said_already(line, part, call)]
     if len(lines) == 1 and part.verb == "add" and _find_kind(lines[0], call) == "prose":
@@ -151,7 +160,10 @@ def _format_values(change: _Change, actor: Actor) -> str:
 
 
 def _is_said_already(line: PreviewLine, part: PreviewPart, call: Call) -> bool:
-    """Return whether the line adds nothing to the name of the record: it repeats its title or its number, or is empty."""
+    """Return whether a line of a card tells nothing more than the name of the record: its number, or of a new record its title.
+
+    An empty value of a new record tells nothing either. `part` is what the card shows about the record.
+    """
     places = {path.rpartition(".")[2] for path in (*call.spec.target, call.spec.target_entity.removeprefix("@"))}
     if line.field in places:
         return True
@@ -173,7 +185,7 @@ def _format_line(line: PreviewLine, change: _Change, actor: Actor) -> str:
 
 
 def _format_step(step: Step, locale: Locale, *, is_new: bool) -> str:
-    """Return what was done with one phone or address: added (of a new record only the value is named), edited or removed."""
+    """Return as text what was done with one phone or address: added, edited or removed. For a new record, the text is only the value."""
     value, was = format_multifield(step.kind, step.value), format_multifield(step.kind, step.old.value if step.old is not None else "")
     if step.verb == "edit":
         return f"{was} → {value}"

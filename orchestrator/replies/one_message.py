@@ -18,9 +18,9 @@ WAITING = "waiting-on-card"
 
 
 def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:
-    """Return the reply without the sentences of the model that its lines, its cards or a reminder's own message say too.
+    """Return the reply without the model's sentences that only repeat the reply's own lines or cards, or a reminder's separate message.
 
-    Replies with lists stay whole, and so do replies with cards in a channel whose clients fetch the cards apart from the text.
+    A reply with a list is returned unchanged, and so is a reply with cards in a channel whose clients fetch the cards apart from the text.
     """
     reminders_told = [] if session != context.actor.key else [str(item.call.get("text") or "") for item in _list_reminders(context)]
     made = [notice for notice in reply.notices if notice.code in MADE_CODES]
@@ -36,7 +36,7 @@ def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:
 
 
 def _list_reminders(context: Context) -> list[Outcome]:
-    """Return the reminders that this turn set: a message of its own, in the person's private chat, tells each of them."""
+    """Return the reminders that this turn set. About each of them, the person gets a separate message in their private chat."""
     outcomes = (item for item in context.results if isinstance(item, Outcome))
     return [item for item in outcomes if item.status == "succeeded" and item.method == reminders.ADD]
 

@@ -48,7 +48,10 @@ class _Changes:
 
     @property
     def made_notices(self) -> list[Notice]:
-        """One sentence that nothing of what was made needs to be repeated, with the changes that no line names; [] if nothing was made."""
+        """A list with the sentence that the person need not ask again for the changes that were made; [] if none was made.
+
+        The sentence names the changes that have no line of their own in the reply.
+        """
         if self.made:
             return [Notice(code="done-before", args={"calls": _format_names(self.made)})]
         return [Notice(code="done-already")] if self.has_lines else []

@@ -1,4 +1,4 @@
-"""Defines which fields of the portal's records are watched, and compares two snapshots of one record."""
+"""Defines which fields of the portal's records are watched (their changes are reported), and compares two snapshots of one record."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -50,7 +50,7 @@ class Step:
 def replay_state(store: Store, stream: str, until: Moment) -> ReplayedState:
     """Return the state of the stream after the record with number `until`, or at the time `until`.
 
-    For a time, the events are applied in order up to the first one that is later.
+    For a time, the events are applied in order; the first event that is later than this time ends the replay and is not applied.
     """
     state, seq, ts = fold.create_state(), 0, ""
     for event in read_events_until(store, stream, until):

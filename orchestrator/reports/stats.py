@@ -242,7 +242,7 @@ def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> J
 
 
 def name_people(counts: Counts, voice: Narrator) -> Mapping[str, int]:
-    """Return the number of messages of each person, largest first."""
+    """Return name of a person (as `voice` writes it) → number of messages that the person sent, largest number first."""
     return {voice.format_person(key): number for key, number in counts.messages.most_common()}
 
 

@@ -74,7 +74,7 @@ class Viewer:
         return check_entitlement(entry, decision, self.deps.catalogue)
 
     def find_user(self, key: str) -> int | None:
-        """Return the Bitrix24 employee id of the person with this key; None if they have none or no longer have access."""
+        """Return the Bitrix24 employee id of the person with the key `key` ("tg:1007"); None without an id or without access."""
         person = self.deps.present(Actor(key=key, name=""))
         return person.bitrix_user_id if person is not None else None
 

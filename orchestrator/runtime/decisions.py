@@ -277,9 +277,10 @@ def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Sess
 
 
 async def build_undo_news(confirmation_id: str, session: Session) -> list[OutboxRow]:
-    """Return the message for the chat of an undone call if this card, in another chat, has undone it, or the undo was declined there.
+    """Return the message that tells the person who asked a lead (head of sales) to undo a change what the lead decided; [] for other cards.
 
-    A lead (head of sales) undoes in their own chat what somebody asked them to; for any other card the list is empty. Raises StoreError.
+    `confirmation_id` is the card of the undo, in the lead's own chat. The message goes to the chat in which the change was made. Raises
+    StoreError.
     """
     entry = session.state.cards.get(confirmation_id) or NO_CARD
     code = {"executed": "undo-returned", "denied": "undo-not-returned"}.get(entry.status)

@@ -21,11 +21,11 @@ SYSTEM: Final = {"key": "system", "name": "system"}
 
 
 async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """Return the answer to a question of the bot as an input of its own kind; None if the message is no such answer.
+    """Return an input that holds the message `row` as the answer to a question of the bot; None if the message is no such answer.
 
-    A new value for a field of a card must reply to the very message that asked for it, while the card waits, and must not clearly be a
-    request. The reason for a denial is the next message of the lead (head of sales) in the chat in which they were asked. Raises
-    StoreError.
+    The message is a new value for a field of a card if it replies to the very message that asked for the value, while the card waits, and
+    is not clearly a request. It is the reason for a denial if it is the next message of the lead (head of sales) in the chat in which they
+    were asked. Raises StoreError.
     """
     said = parse_input(row)
     if not isinstance(said, TextMessage) or said.origin != "typed" or not said.text or said.pieces is not None:
@@ -49,7 +49,10 @@ def _is_card_open(confirmation_id: str, session: Session) -> bool:
 
 
 def build_request_row(row: InboxRow) -> InboxRow:
-    """Return the input of the reply `row`, which proved to be no value for a card, as a request in the turn lane."""
+    """Return the request to handle in place of the reply `row`, which was taken for a new value of a card's field but is none.
+
+    It goes into the lane "turn", like every request.
+    """
     said = FieldValue.model_validate(row.body)
     text = TextMessage(text=said.text, quoted=said.quoted, origin="typed", message_id=said.message_id, at=said.at)
     return replace(_restate(row, text), lane="turn")
@@ -58,7 +61,7 @@ def build_request_row(row: InboxRow) -> InboxRow:
 def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | None:
     """Return the event that drops the request in `row`; None if the request is to be handled.
 
-    A request is dropped if its person sent /stop after it arrived and before its turn began.
+    A request is dropped if the person who made it sent /stop after it arrived and before its turn began.
     """
     if not is_cancelled(row, session) or session.state.turn_id == row.id:
         return None
@@ -69,7 +72,7 @@ def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | Non
 def is_cancelled(row: InboxRow, session: Session) -> bool:
     """Return whether the request in `row` was cancelled.
 
-    It was if its person sent /stop after it arrived, or if its running turn was stopped.
+    It was cancelled if the person who made it sent /stop after it arrived, or if its turn was running and was stopped.
     """
     turn = session.state.turn
     if turn is not None and turn.turn_id == row.id and turn.stopped:

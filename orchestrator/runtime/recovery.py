@@ -64,7 +64,7 @@ async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
 
 
 async def _tell_unclear(found: RecoveredEffect, session: Session, tools: Tools) -> None:
-    """Tell the person that the outcome is still unclear. Any other result was already told in the commit that stored it."""
+    """Send the person a message if the outcome is still unclear; the message about any other result was committed with that result."""
     if found.reconciled.verdict == "unclear":
         await session.commit(actor="system", outbox=_build_announcer(session, tools)(found))
 

@@ -123,7 +123,7 @@ def pack_text(text: bytes) -> bytes:
 
 
 def describe_archive(text: bytes, data: bytes) -> ArchiveEntry:
-    """Build the ledger's entry for an archive with the bytes `data` and the unpacked content `text`."""
+    """Build the entry in the ledger (the list of a log's archives) for an archive with the bytes `data` and the unpacked content `text`."""
     digest = sha256(data).hexdigest()
     found = find_ends(io.BytesIO(text))
     if found is None:
@@ -206,8 +206,8 @@ def _remove_oldest(log: Path, keep: int) -> None:
 def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
     """Return `ledger` without the archives that are not in `kept`.
 
-    Its `first` becomes the number of the oldest numbered record in the archives that stay, its `prev` the hash of the record before that
-    one. If no archive there has numbered records, both are unchanged.
+    The returned ledger's `first` is the number of the oldest record in the archives in `kept`, its `prev` the hash of the record before
+    that one. If these archives hold only very old records, which have no numbers, `first` and `prev` are unchanged.
     """
     archives = {path.name: ledger.archives[path.name] for path in kept if path.name in ledger.archives}
     first = next((entry for entry in archives.values() if entry.first), None)
@@ -216,7 +216,7 @@ def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
 
 
 def _load_ledger(log: Path) -> Ledger:
-    """Load the ledger in order to change it. If it is damaged, build a new one from the archives.
+    """Load the ledger (the list of the log's archives) in order to change it. If it is damaged, build a new one from the archives.
 
     The damaged file is renamed to `….damaged`, and verification reports it.
     """

@@ -51,7 +51,7 @@ def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
 
 
 def parse_link(line: bytes) -> Link | None:
-    """Return the link at the end of a complete line, if the line's bytes match the hash in it; None for every other line."""
+    """Return the link (number and hashes) at the end of a complete line, if the line's bytes match its hash; None for every other line."""
     found = _TAIL.search(line, max(0, len(line) - _LONGEST_TAIL))
     if found is None or sha256(line[:-_AFTER_HASHED]).hexdigest().encode() != found[3]:
         return None
@@ -68,7 +68,7 @@ def move_head(head: Head, lines: Iterable[bytes]) -> Head:
 
 
 def find_ends(lines: Iterable[bytes]) -> tuple[Link, Link] | None:
-    """Return the first and the last link in `lines`; None if no line has one."""
+    """Return the links (number and hashes) of the first and the last record in `lines` that have one; None if no line has a link."""
     first = last = None
     for line in lines:
         link = parse_link(line)

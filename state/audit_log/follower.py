@@ -15,13 +15,13 @@ Record = dict[str, Any]
 
 
 class Follower:
-    """Reads a growing log: first the `last` records that it has now, then each record added later.
+    """Reads a growing log: first up to `last` records at the end of the live file (the one written to), then each record added later.
 
     With `last=None` it first reads all existing records, also those in archives.
     """
 
     def __init__(self, log: Path, *, last: int | None = 0) -> None:
-        """Open the live file (the one written to) if it exists already."""
+        """Open the live file (the one written to), if it exists, and read it to its end; with `last=None` the first `poll` opens it."""
         self._log = log
         self._n = 0
         self._file: BinaryIO | None = None
@@ -63,7 +63,7 @@ class Follower:
         return (now.st_dev, now.st_ino) != (os.fstat(file.fileno()).st_dev, os.fstat(file.fileno()).st_ino)
 
     def _reopen(self) -> Iterator[Record]:
-        """Yield the records written after the last one seen, from all files that hold them; then continue with the live file."""
+        """Yield the records written after the last one seen, from all files that hold them; then continue with the file written to."""
         self._resume_after_rewrite()
         files = open_all(self._log)
         if files and Path(files[-1].name).name == self._log.name:
@@ -113,7 +113,7 @@ def _read_number(record: Record) -> int:
 def _read_first_number(file: BinaryIO) -> int | None:
     """Return the number of the first record in `file`.
 
-    None if it has no complete record: a live file is empty for a moment after rotation.
+    None if it has no complete record: when a full file is replaced by a new one, the new one is empty for a moment.
     """
     line = file.readline()
     file.seek(0)

@@ -85,7 +85,8 @@ class InteractionLogger:
     def _append(self, path: Path, lock: int, record: bytes) -> bool:
         """Write the record at the end of the log, and return whether a full file was renamed and is to be compressed.
 
-        If the record does not fit into the live file, that file is renamed and a new one begun.
+        If the record does not fit into the live file (the one written to, `path`), that file is renamed and a new one begun. `lock` is the
+        descriptor of the log's lock file, which the caller has locked.
         """
         descriptor = _open_live(path)
         try:
@@ -145,8 +146,9 @@ def _open_live(path: Path) -> int:
 def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
     """Return the end of the log (number and hash of its last record), which the next record continues.
 
-    If the live file is shorter than the head in the lock file says, records were lost. The number and hash of that head are used all the
-    same, so that verification finds the gap in the numbers.
+    `lock` is the descriptor of the lock file, which stores that end, too; `descriptor` and `size` are those of the live file (the one
+    written to). If the live file is shorter than the lock file says, records were lost. The number and hash from the lock file are used all
+    the same, so that verification finds the gap in the numbers.
     """
     head = locks.read_head(lock)
     if head is None:
@@ -160,7 +162,7 @@ def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Hea
 
 
 def _scan_head(path: Path) -> Head:
-    """Return the end of the log by reading all its files; `size` is 0.
+    """Return the end of the log (number and hash of its last record) by reading all its files; the field `size` of the result is 0.
 
     This is used if the lock file does not say where the log ends, because the log is new or very old, or because the lock file was lost.
     """

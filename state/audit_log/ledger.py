@@ -1,7 +1,7 @@
 """The ledger of a log: a file that lists the log's archives with their checksums and record numbers.
 
 It also names the first record that is still kept. The file is replaced as a whole, before the archives that it no longer lists are removed.
-Whoever writes it holds the archive lock.
+Whoever writes the ledger holds the archive lock, the right to change the log's archives.
 """
 
 import os
@@ -15,7 +15,7 @@ from state.audit_log.chain import NOTHING
 
 
 class ArchiveEntry(BaseModel):
-    """One archive: the SHA-256 of its bytes, and its first and last numbered record (0 if none is numbered).
+    """One archive: the SHA-256 of its bytes, and the numbers of its first and last record (0 if its records are too old to have any).
 
     `prev` is the hash of the record before the first one, `hash` that of the last one.
     """

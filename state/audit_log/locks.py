@@ -77,7 +77,10 @@ def _open_locked(path: Path, flags: int, kind: int, seconds: float) -> int:
 
 
 def _flock(descriptor: int, kind: int, deadline: float) -> None:
-    """Take the lock against other processes and other threads; raise TimeoutError if somebody still holds it at `deadline`."""
+    """Lock the open file against other processes and threads; raise TimeoutError if somebody still holds the lock at `deadline`.
+
+    `kind` says whether the lock is exclusive or shared (LOCK_EX, LOCK_SH).
+    """
     while True:
         try:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)

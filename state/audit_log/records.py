@@ -23,7 +23,10 @@ _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 @lru_cache(maxsize=1024)  # see locks.build_lock_path
 def build_log_path(folder: Path, user: str) -> Path:
-    """Return the path of the live log of `user`: different for each user and always inside `folder`, whatever the id contains."""
+    """Return the path of the file to which the log of `user` is written.
+
+    It is different for each user and always inside `folder`, whatever the id contains.
+    """
     return folder / f"{build_file_name(user)}.jsonl"
 
 

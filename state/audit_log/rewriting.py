@@ -69,8 +69,8 @@ def transform_user(folder: Path, user: str, change: Change, *, clock: Clock | No
 def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
     """Rewrite the log and return how many records were changed or dropped.
 
-    The archives are rewritten while other processes may still append records. Then writers are locked out, and the segments added in the
-    meantime and the live file are rewritten.
+    The archives are rewritten while other processes may still append records. Then writers are locked out, and the full files
+    renamed in the meantime and the live file (the one written to) are rewritten.
     """
     staging.build_staging_path(log).mkdir()
     work = _LogRewrite(log, change)
@@ -102,7 +102,10 @@ class _LogRewrite:
         self.differing = self._dropped = self._unreadable = 0
 
     def add_archive(self, segment: Segment) -> None:
-        """Rewrite a segment, compressed or not, as a compressed archive; write nothing if `change` drops all its records."""
+        """Rewrite a segment (a full log file, compressed or not) as a compressed archive.
+
+        If the caller's function `change` drops all records of the segment, nothing is written.
+        """
         text = self.transform_lines(_read_text(segment.path))
         name = segment.path.name if segment.is_packed else f"{segment.path.name}.gz"
         if text:
@@ -111,7 +114,7 @@ class _LogRewrite:
             self._archives[name] = describe_archive(text, data)
 
     def transform_lines(self, text: bytes) -> bytes:
-        """Apply `change` to each record in `text`, the content of a file, and return the new lines with new numbers and hashes."""
+        """Apply the caller's function `change` to each record of the file content `text`; return the lines, numbered and hashed anew."""
         return b"".join(self._transform_line(line) for line in io.BytesIO(text) if line.strip())
 
     def build_note(self, user: str, clock: Clock, n: int, digest: str) -> bytes:
@@ -130,7 +133,7 @@ class _LogRewrite:
         return line
 
     def close(self, live: bytes) -> None:
-        """Write the new live file with the lines `live`, its lock file with the head, and the ledger."""
+        """Write the new live file (the one written to) with the lines `live`, the lock file with the log's end, and the archive list."""
         new = staging.build_staging_path(self._log) / self._log.name
         write_durably(new, live)
         write_durably(build_lock_path(new), render_head(self._head._replace(size=len(live))))

@@ -60,7 +60,10 @@ def commit_staged_files(log: Path, lock: int) -> None:
 
 
 def finish_move(log: Path, lock: int) -> None:
-    """Move valid files into place and remove those they replace; idempotent. The caller holds the log's lock and its archive lock."""
+    """Move prepared files that were marked valid into place and remove those they replace; do nothing if there are none.
+
+    The caller holds the log's lock (`lock`) and its archive lock.
+    """
     new = build_committed_path(log)
     if not new.is_dir():
         return
@@ -87,7 +90,7 @@ def clear_staged_files(log: Path) -> None:
 
 
 def list_data_files(log: Path) -> list[Path]:
-    """Return the live file and all segments and archives of `log`, without lock and ledger."""
+    """Return the files of `log` that hold records: the one written to, and all full files, compressed or not."""
     return [path for path in log.parent.iterdir() if path.name == log.name or path.name.startswith(f"{log.name}.")]
 
 

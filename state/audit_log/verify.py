@@ -67,7 +67,10 @@ def verify_log(log: Path) -> Iterator[Finding]:
 
 
 def _check_unlisted(files: _Files, segment: Segment, text: bytes) -> Iterator[Finding]:
-    """Yield a finding for an archive that the ledger does not list, unless it is being compressed or removed, or is older than ledgers."""
+    """Yield a finding if the ledger (the list of the log's archives) does not list the archive `segment`.
+
+    No finding is yielded if the archive is being compressed or removed, or is older than ledgers. `text` is its unpacked content.
+    """
     ledger, name = files.ledger, segment.path.name
     if ledger is None or not ledger.archives or name in ledger.archives or segment.path.with_suffix("").exists():
         return
@@ -80,7 +83,8 @@ def _check_unlisted(files: _Files, segment: Segment, text: bytes) -> Iterator[Fi
 def unpack_archive(data: bytes, *, name: str, place: str, known: ArchiveEntry | None) -> tuple[bytes, list[Finding]]:
     """Return the content of an archive as far as it can be unpacked, and the findings about its bytes.
 
-    `known` is the ledger's entry for the archive, with the checksum that the bytes should have; None if there is no entry.
+    `name` is the archive's file name and `place` the log's user, both for the findings. `known` is the entry for the archive in the list of
+    archives, with the checksum that the bytes should have; None if there is no entry.
     """
     text, trouble = _inflate(data)
     if trouble is None and known is not None and sha256(data).hexdigest() != known.sha256:
@@ -224,7 +228,10 @@ class _LogChecker:
         self._end = ("", 0)
 
     def check_file(self, text: bytes, name: str, *, packed: bool) -> Iterator[Finding]:
-        """Continue the check with the content of the next file, and yield the findings about its lines."""
+        """Continue the check with the content of the next file, and yield the findings about its lines.
+
+        `packed` says that the file `name` is an archive, of which `text` is the unpacked content.
+        """
         offset = 0
         for line in io.BytesIO(text):
             link = parse_link(line)
@@ -275,7 +282,8 @@ class _LogChecker:
     def _check_out_of_order(self, link: Link, at: _BadLine) -> Iterator[Finding]:
         """Yield the findings about an intact record that does not directly follow the last accepted one.
 
-        Also decides whether the check continues from this record or still from the last accepted one.
+        `link` holds the record's number and hashes, `at` says where it is. Also decides whether the check continues from this record or
+        still from the last accepted one.
         """
         gap = link.n - self._n - 1
         where = (at.file, at.offset)
@@ -313,7 +321,7 @@ class _LogChecker:
         return self._build_finding("damaged", why, (first.file, first.offset), self._n + 1)
 
     def _build_surplus(self) -> Finding:
-        """Build the finding for extra lines without a valid number, if no numbered record is missing next to them."""
+        """Build the finding about lines without a valid number between two records that follow each other, or at the log's end."""
         first = self._bad[0]
         forged = any(bad.readable for bad in self._bad)
         kind: FindingKind = "inconsistent" if forged else "note"

@@ -36,7 +36,7 @@ class Event(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Register the subclass by its name. Raises TypeError if a field is neither marked personal nor known to be clear."""
+        """Register the subclass by its name. Raises TypeError if a field is neither marked personal nor clear (readable without a key)."""
         super().__pydantic_init_subclass__(**kwargs)
         for name in personal.list_undecided(cls.model_fields):
             raise TypeError(f"{cls.__name__}.{name}: mark it Personal, or list it as CLEAR if nobody's words can ever be in it")

@@ -42,7 +42,7 @@ def list_edits(state: State) -> dict[str, CardEdit]:
 
 
 def build_question_key(confirmation_id: str, ask: int) -> str:
-    """Return the outbox key of the message that asks question `ask`; the answer is a reply to that message."""
+    """Return the outbox key of the message with question number `ask` about a card; the person answers by a reply to that message."""
     return f"edit:{confirmation_id}:{ask}"
 
 

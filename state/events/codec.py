@@ -43,7 +43,7 @@ UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 
 
 class EncodedEvent(NamedTuple):
-    """An event as it is stored. The store writes it, and its `data` is applied to the session's state, so an event is encoded only once."""
+    """An event as it is stored. The same object serves to write the event and to apply it to the session's state (field `data`)."""
 
     type: str
     v: int

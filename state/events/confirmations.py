@@ -131,9 +131,9 @@ def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
 
 
 def _explain_replaced(state: State, data: dict[str, Any]) -> None:
-    """If the new card in `data` replaces a card because values changed, store these changes in the replaced card as its `args`.
+    """If the new card in `data` replaces a card because values changed, store these changes in the old card's field `args`.
 
-    They are taken from the `args` of the new card's first reason.
+    The changes are found in the first reason of the new card, a dict {code, args} that says why the new card asks.
     """
     old = state.agent.confirmations.get(data.get("replaces") or "")
     args = data["reasons"][0].get("args") if old is not None and data.get("reasons") else None

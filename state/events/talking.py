@@ -61,7 +61,7 @@ FOLDS: dict[str, Fold] = {"StopAsked": _fold_stop}
 
 
 class AnswerGiven(Event):
-    """An answer for an HTTP caller was stored, because no channel delivers messages to that session. The caller fetches it."""
+    """An answer for an HTTP caller was stored for the caller to fetch, because no channel delivers messages to the caller's session."""
 
     cause: str
     """The id of the input that it answers."""

@@ -335,7 +335,7 @@ class AsyncStore:
         return await self._reader.call(self._store.list_index_entries, about, what, after, limit)
 
     async def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest `limit` of the entries that `list_index_entries` describes, of the kind `what` about `about`, newest first."""
+        """Return the newest `limit` index entries of the kind `what` for the record or call `about`, newest first."""
         return await self._reader.call(self._store.list_last_index_entries, about, what, limit)
 
     async def load_blob(self, digest: str) -> str | None:

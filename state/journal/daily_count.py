@@ -34,9 +34,9 @@ class PastStart:
 
 @dataclass(frozen=True, kw_only=True)
 class StartCount:
-    """The start of a call that is to be counted for a person, as `many` changes.
+    """A request to count a call that starts as `many` changes of one person (a batch is several).
 
-    At most `limit` changes of the person may start within 24 hours (None: no limit).
+    The call may start only if the person then has at most `limit` changes within 24 hours (None: no limit).
     """
 
     person: str

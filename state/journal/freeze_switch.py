@@ -1,7 +1,7 @@
 """The switch that freezes (stops) all writes, stored in the database: any process can freeze and release, and every process obeys.
 
-The switch is one small stored value. A commit sets it (`Commit.switch`), and the transaction that would start a call checks it, unless the
-call has `EffectChange.though_frozen`. The same commit stores an event with the person and the reason in the stream of session `freeze`.
+The switch is one small stored value. A commit sets it (`Commit.switch`) and also stores an event with the person and the reason in the
+stream of session `freeze`. The transaction that would start a call checks the switch, unless the call has `EffectChange.though_frozen`.
 """
 
 from collections.abc import Sequence

@@ -360,7 +360,7 @@ class Store(Protocol):
         """
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest `limit` of the entries that `list_index_entries` describes, of the kind `what` about `about`, newest first."""
+        """Return the newest `limit` index entries of the kind `what` for the record or call `about`, newest first."""
 
     def load_blob(self, digest: str) -> str | None:
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""

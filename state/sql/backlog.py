@@ -108,7 +108,7 @@ def _count_outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
 
 
 def _count_effects(connection: Connection) -> dict[str, Waiting]:
-    """Return the number of effects (proposed calls) by status, and since when the oldest open one has waited.
+    """Return by status the number of effects (proposed calls) and, for the statuses in OPEN, since when the oldest has waited.
 
     Counting reads only an index. The table, whose rows are long, is read only to find the oldest one.
     """

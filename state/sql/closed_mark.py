@@ -28,7 +28,7 @@ def refuse_closed_database(connection: Connection) -> None:
 
 
 def describe_mark(mark: Mapping[str, Any]) -> str:
-    """Return what the mark means and what to do, as a message for operators."""
+    """Return why a database with this mark is closed and what to do, as a message for operators."""
     at = mark.get("at", "an unknown time")
     if mark.get("why") == "moved":
         told = f"everything in this database was moved to {mark.get('to', 'another one')} at {at}"
@@ -37,7 +37,10 @@ def describe_mark(mark: Mapping[str, Any]) -> str:
 
 
 def read_mark(connection: Connection) -> dict[str, Any] | None:
-    """Return the mark as {"why": …, "at": …} with `to` or `by` (see `set_mark`); None if there is none, {} if it cannot be parsed."""
+    """Return the mark of a closed database as {"why": …, "at": …} with `to` or `by` (see `set_mark`).
+
+    None if the database has no mark, {} if the mark cannot be parsed.
+    """
     if not inspect(connection).has_table("values"):
         return None
     found = connection.execute(text('SELECT value FROM "values" WHERE key = :key'), {"key": KEY}).scalar()
@@ -58,5 +61,5 @@ def set_mark(connection: Connection, why: Why, **told: str) -> None:
 
 
 def remove_mark(connection: Connection) -> None:
-    """Remove the mark, within the caller's transaction."""
+    """Remove the mark that the database is closed, within the caller's transaction."""
     connection.execute(text('DELETE FROM "values" WHERE key = :key'), {"key": KEY})

@@ -195,7 +195,10 @@ def _create_key(transaction: Transaction, statements: Statements, person: str, n
 
 
 def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[StoredEvent, str]]:
-    """Number, encrypt and hash-chain the events; return each as it will be stored, with the JSON text of its data."""
+    """Number, encrypt and hash-chain the events `made`, continuing from the end of the stream in `fence`.
+
+    Returns each event as it will be stored, with the JSON text of its data.
+    """
     ts, seq, head = format_iso(commit.now), fence.seq, fence.hash
     stored = []
     for written, secret in made:

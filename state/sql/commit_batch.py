@@ -169,7 +169,7 @@ class CommitBatch(Transaction):
     def count(self, kept: CountKeys, known: Sequence[tuple[str, str]], count: StartCount) -> None:
         """Collect that a started call is to be counted against the daily limit of its person.
 
-        `kept` are the keys for storing and counting it, and `known` the person's past starts as (key, value) pairs; see
+        `kept` are the database keys under which the start is stored and found, `known` the person's past starts as (key, value) pairs; see
         `state.journal.daily_count`.
         """
         one: dict[str, Any] = {**vars(kept), "many": str(count.many)}

@@ -51,7 +51,7 @@ class Statement:
 
 
 def compile_statement(spoken: SpokenDialect, clause: ClauseElement, conflict: type[StoreError] = StoreError) -> Statement:
-    """Compile `clause` for the kind of database in `spoken`."""
+    """Compile `clause` for the kind of database `spoken`; `conflict` is the error to raise if the statement violates a unique key."""
     text = clause.compile(dialect=spoken)
     fixed = {name: value for name, value in text.params.items() if value is not None}
     return Statement(sql=str(text), fixed=fixed, conflict=conflict)

@@ -357,7 +357,7 @@ def _erase_calls(connection: Connection, person: str) -> int:
 
 
 def _change_deliveries(connection: Connection, person: str, change: Change) -> int:
-    """Apply `change` to the outbox rows for others that contain the person's key; return how many were changed."""
+    """Apply `change` to the outbox rows for others that mention the person by key (`person`, "tg:7"); return how many were changed."""
     named = outbox.c.body.contains(canonical.dumps(person), autoescape=True)
     changed = 0
     for position, text in connection.execute(select(outbox.c.pos, outbox.c.body).where(named)).all():

@@ -40,7 +40,7 @@ def build_place(head: RecordHead) -> str:
 
 
 def collect_key_ids(found: Iterable[Row]) -> set[str]:
-    """Return the ids of the keys that are needed to read these journal rows."""
+    """Return the ids of the encryption keys that are needed to read these journal rows."""
     needed = set()
     for row in found:
         # Stored texts hold this mark only escaped, so an unescaped one was inserted here; a missing key raises an error.
@@ -83,7 +83,10 @@ def to_clear_event(row: Row) -> ClearEvent:
 
 
 def to_stored_source(source: str) -> str:
-    """Return the source as stored: a long one is replaced by its SHA-256, because PostgreSQL's index accepts only about 2.7 KB."""
+    """Return the `source` (unique name) of an inbox row as stored: a long one is shortened to its beginning and a SHA-256.
+
+    The reason is that PostgreSQL's index accepts only about 2.7 KB.
+    """
     return source if len(source) <= LONGEST_SOURCE else f"{source[:64]}:sha256:{canonical.hash_text(source)}"
 
 

@@ -235,7 +235,7 @@ class Function(NamedTuple):
 
     @property
     def prepared_name(self) -> bytes:
-        """The name under which a connection keeps the prepared call."""
+        """The name of the prepared statement with which a connection calls the function."""
         return self.name.encode()
 
     @property

@@ -166,7 +166,10 @@ class SqlStore:
         self._write(self._statements.release, ours)
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write the commit, after those in its `earlier`, in one transaction and return its events; if this raises, nothing is stored."""
+        """Write the commits in `commit.earlier`, then `commit`, in one transaction, and return their events.
+
+        If this raises, nothing is stored.
+        """
         steps = [(step, writing.build_drafts(step)) for step in (*commit.earlier, commit)]
 
         def locked() -> list[StoredEvent]:
@@ -281,7 +284,7 @@ class SqlStore:
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.mentions, wanted)]
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest `limit` of the entries that `list_index_entries` describes, of the kind `what` about `about`, newest first."""
+        """Return the newest `limit` index entries of the kind `what` for the record or call `about`, newest first."""
         wanted = {"at_about": about, "at_what": what, "at_most": limit}
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
 
@@ -361,7 +364,7 @@ class SqlStore:
             transaction.run(statement, params)
 
     def _fetch_journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
-        """Return rows of the journal, and the secrets that decrypt them by key id. Secrets are not cached: others may erase them."""
+        """Return rows of the journal and, by key id, the secrets that decrypt them. Secrets are not cached: others may erase them."""
         with self._database.read() as transaction:
             found = transaction.fetch_rows(statement, params)
             return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
@@ -372,7 +375,10 @@ class SqlStore:
 
 
 def _mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
-    """Return for each inbox row whether it was added; of equal rows in one call only the first counts as added."""
+    """Return for each row in `new` whether it was added, that is, whether its id is in `fresh`.
+
+    If several rows have the same id, only the first of them counts as added.
+    """
     left = set(fresh)
     answer = []
     for row in new:

@@ -103,7 +103,7 @@ class Archive:
                 raise BadBackup(f"{self.path.name}: {name} is not what was written there")
 
     def iterate_lines(self, name: str) -> Iterator[bytes]:
-        """Yield the lines of a part, each with its newline. Raises BadBackup if it cannot be read. Call `check` first for the checksum."""
+        """Yield the lines of a part, each with its newline. Raises BadBackup if it cannot be read. Only `check` compares the checksum."""
         with self._translate_errors(name), self._zip.open(self._members[name]) as member:
             while line := member.readline(LONGEST_LINE):
                 if not line.endswith(b"\n"):

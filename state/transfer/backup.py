@@ -43,7 +43,10 @@ class CreatedBackup:
 def create_backup(
     url: str, logs: Path, to: Path, *, now: Callable[[], datetime], program: str, progress: Progress = lambda _: None
 ) -> CreatedBackup:
-    """Write the backup to the file `to`. If it fails, raises NotWritten or another StoreError and leaves no file."""
+    """Write a backup of the database at `url` and the audit logs in the folder `logs` to the file `to`.
+
+    `program` is the program's version, for the manifest. If it fails, raises NotWritten or another StoreError and leaves no file.
+    """
     for attempt in range(TRIES):
         try:
             manifest = _write_backup(url, logs, to, now=now, program=program, progress=progress)

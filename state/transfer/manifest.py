@@ -57,7 +57,7 @@ class Heads(_Frozen):
 
 
 class ErasedPerson(_Frozen):
-    """Somebody whose key was already deleted when the backup was made."""
+    """Somebody whose encryption key was already deleted when the backup was made."""
 
     person: str
     key_id: str

@@ -167,7 +167,10 @@ def _sum_pages(found: DatabaseReading, shape: TableShape, summing: TableSummer, 
 
 
 def _compare(found: DatabaseReading, there: DatabaseReading, sums: dict[str, TableSum], heads: Heads, progress: Progress) -> None:
-    """Read all rows back from the target (`there`) and compare their checksums with the source's. Raises RestoreMismatch if they differ."""
+    """Read all rows back from the target (`there`) and compare them with the source (`found`). Raises RestoreMismatch if they differ.
+
+    `sums` are the checksums of the source's tables, `heads` the ends of its streams.
+    """
     for shape in found.shapes:
         progress(f"comparing {shape.name}")
         if there.sum_table(shape) != sums[shape.name]:

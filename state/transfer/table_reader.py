@@ -39,7 +39,7 @@ class Unreadable(StoreError):
 
 @dataclass(frozen=True, kw_only=True)
 class TableShape:
-    """The name, columns and primary key of a table as they are in the database, whatever its schema."""
+    """The name, columns and primary key of a table as they are in the database, whichever schema revision it has."""
 
     name: str
     columns: tuple[str, ...]
@@ -184,7 +184,7 @@ def parse_row(shape: TableShape, line: bytes) -> tuple[Any, ...]:
 
 
 def escape_name(name: str) -> str:
-    """Quote one of this program's own names for SQL."""
+    """Quote the name of one of this program's own tables or columns for SQL."""
     return f'"{name}"'
 
 

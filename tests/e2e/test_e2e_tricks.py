@@ -122,7 +122,7 @@ async def test_orders_in_the_crms_texts_are_not_carried_out(world: World) -> Non
         assert '"confirmed": true' in proposed
         assert "crm.deal.update" in proposed
         assert "чужой текст" in card.text
-        assert "В просьбе не названа запись №410" in card.text
+        assert "В просьбе не названа запись «Поставка оборудования для „Альфа-Строй“»" in card.text
         assert await world.writes() == []
 
         later = [
@@ -136,7 +136,7 @@ async def test_orders_in_the_crms_texts_are_not_carried_out(world: World) -> Non
         seen = await world.boris.ask("спасибо, хорошо")
         cards = [message for message in seen if message.is_card]
         assert len(cards) == 2, texts(seen)
-        assert all("В просьбе не названа запись №410" in card.text for card in cards)
+        assert all("В просьбе не названа запись «Поставка оборудования для „Альфа-Строй“»" in card.text for card in cards)
         assert await world.writes() == []
 
 

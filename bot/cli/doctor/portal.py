@@ -1,4 +1,7 @@
-"""Checks Bitrix24: reachability, the employee that the bot acts as, its rights, limits, currency, clock and people. It only reads."""
+"""Checks Bitrix24: whether it answers, as which employee the bot acts there, and the rights of its webhook or application.
+
+Also checks the portal's call limits, base currency and clock, and whether the people of the access file are its employees. It only reads.
+"""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta

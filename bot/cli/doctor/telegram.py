@@ -1,4 +1,4 @@
-"""Checks Telegram: the bot token, where Telegram sends updates, how many of them wait, groups and the clock.
+"""Checks Telegram: the bot token, where Telegram sends updates, how many of them wait, what the bot gets in groups, and Telegram's clock.
 
 It never polls for updates, since that would take them from the bot.
 """

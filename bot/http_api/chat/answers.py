@@ -35,7 +35,7 @@ _RECORDS: Final = ("deal", "contact", "company", "task")
 
 
 class Choice(BaseModel):
-    """One of several records that a name in the message may mean; the caller chooses one by sending its token."""
+    """One of several records that a name in the message may mean; the caller chooses it by sending its `token` as the next message."""
 
     model_config = ConfigDict(frozen=True)
     token: str = Field(description="Send it back as `message` to choose.")
@@ -190,7 +190,10 @@ def _select_changes(happened: Sequence[Event]) -> list[CallSucceeded]:
 
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
-    """Return effect id (id of a change) → (sentences about it, address of its record in the portal or ""), from the reply's notices."""
+    """Return effect id (id of a change) → (sentences, address of the changed record in the portal or ""), from the reply's notices.
+
+    The sentences say what was changed. A batch has one for each command that writes; they are joined with semicolons.
+    """
     made = [notice for notice in reply.notices if notice.code in MADE_CODES]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
     made += [Notice.model_validate(call) for call in calls]
@@ -206,8 +209,8 @@ def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, 
 def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
     """Return the API's form of a change that was made.
 
-    `named` is the pair (sentence about the change, address of its record) from the reply. It is None if the reply has none, for example for
-    a reminder; then the journal's description is used.
+    `named` is the pair (sentence about the change, address of the changed record) from the reply. It is None if the reply has no sentence
+    about this change, for example if it set a reminder; then the journal's description of the change is used.
     """
     record = _find_record(call)
     words, url = named or (call.changes.done, "")

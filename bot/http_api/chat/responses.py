@@ -132,7 +132,10 @@ async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> Asy
 
 
 async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, chat: ChatContext) -> list[bytes]:
-    """Return the last events of a stream: one "card" for each open card and a "final", or else an "error"."""
+    """Return the last events of a stream: one "card" for each open card and a "final", or else an "error".
+
+    `flow` formats these events; `ticket` knows whether the message has been processed by now.
+    """
     try:
         client = _refresh_client(client, chat)
     except ApiError as error:

@@ -56,7 +56,7 @@ class ErrorBody(BaseModel):
 class ApiError(HTTPException):
     """An error answer with an HTTP status, a code for programs and a sentence for people.
 
-    It must be an HTTPException: FastAPI converts every other exception that is raised while a body is read.
+    It must be an HTTPException: if any other exception is raised while a body is read, FastAPI answers with an error of its own.
     """
 
     def __init__(self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None) -> None:

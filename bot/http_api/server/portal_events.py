@@ -42,7 +42,7 @@ class RefusedEvents:
         self.count = 0
 
     def record(self, why: str) -> None:
-        """Count one refused request, and log it with the reason `why` unless one was logged within `LOG_INTERVAL`."""
+        """Count one refused request, and log it with the reason `why`; at most one request is logged in each `LOG_INTERVAL` (a minute)."""
         self.count += 1
         now = self._clock.now()
         if self._silent_until is None or now >= self._silent_until:

@@ -250,6 +250,13 @@ gate-field = { $field ->
     [PROBABILITY] the probability
     [OPENED] whether everyone sees it
     [GROUP_ID] the workgroup
+    [ROWS] the products
+    [rows] the products
+    [PRODUCT_ROWS] the products
+    [productRows] the products
+    [IS_PRIMARY] who is the main one
+    [ITEMS] the linked contacts or companies
+    [items] the linked contacts or companies
    *[other] the field { $field }
   }
 gate-critical = This changes { gate-field }
@@ -293,6 +300,7 @@ gate-model-asks = The bot is not sure and asks you to check
 gate-undo = Undoing puts the former values back
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The request does not name record No. { $id }
+reason-record-unnamed = The request does not name the record “{ $title }”
 gate-taint-value = The value comes from text in the CRM: { gate-field }
 gate-denied-before = This was denied before: { $by }, { $at }
 

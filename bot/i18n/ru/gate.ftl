@@ -250,6 +250,13 @@ gate-field = { $field ->
     [PROBABILITY] вероятность
     [OPENED] доступ для всех
     [GROUP_ID] рабочая группа
+    [ROWS] товары
+    [rows] товары
+    [PRODUCT_ROWS] товары
+    [productRows] товары
+    [IS_PRIMARY] место главного в списке
+    [ITEMS] привязанные контакты или компании
+    [items] привязанные контакты или компании
    *[other] поле { $field }
   }
 gate-critical = { $field ->
@@ -260,6 +267,12 @@ gate-critical = { $field ->
     [ATTENDEES] Меняются { gate-field }
     [ROWS] Меняются { gate-field }
     [OBSERVERS] Меняются { gate-field }
+    [ROWS] Меняются { gate-field }
+    [rows] Меняются { gate-field }
+    [PRODUCT_ROWS] Меняются { gate-field }
+    [productRows] Меняются { gate-field }
+    [ITEMS] Меняются { gate-field }
+    [items] Меняются { gate-field }
    *[other] Меняется { gate-field }
   }
 gate-critical-action = Это действие всегда подтверждает человек
@@ -310,6 +323,7 @@ gate-model-asks = Бот не уверен и просит проверить
 gate-undo = Отмена возвращает прежние значения
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
 gate-taint-target = В просьбе не названа запись №{ $id }
+reason-record-unnamed = В просьбе не названа запись «{ $title }»
 gate-taint-value = Значение взято из текста в CRM: { gate-field }
 gate-denied-before = Раньше это отклонили: { $by }, { $at }
 

@@ -109,7 +109,10 @@ def _is_reply(message: Message) -> bool:
 
 
 def _answers_value_question(message: Message) -> bool:
-    """Return whether the message replies to the bot's question for a new value: «да» and «нет» are then the value, whatever waits."""
+    """Return whether the message replies to the bot's question for a new value of a card's field.
+
+    «Да» and «нет» are then that value, and decide no card.
+    """
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or not answered.from_user.is_bot:
         return False

@@ -186,8 +186,8 @@ def build_admission_check(access: Access) -> Callable[[int], bool]:
 def is_for_anyone(row: OutboxRow) -> bool:
     """Return whether even a person without access may see the outbox row (stored message).
 
-    Such rows contain no company data: notices about invalid links and lost access, and the final state of a card that was shown in the chat
-    before.
+    Such rows contain no company data: notices about invalid invitation links and lost access, and the final state of a card that was shown
+    in the chat before.
     """
     if row.kind == KIND:
         return str(row.body.get("code", "")).startswith(_FOR_STRANGERS)
@@ -206,7 +206,7 @@ def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> st
     """Return why the outbox row (stored message) must not be shown to its reader; "" if it may be shown.
 
     The reader's present rights count, not those at the time when the row was stored. Returns "" for every answer to a click (toast), since
-    the poster replaces its text if the reader has no access.
+    `Poster`, which sends it, replaces its text if the reader has no access.
     """
     chat = parse_chat(row.session)[0]
     if chat < 0 or row.kind == "toast" or is_for_anyone(row):

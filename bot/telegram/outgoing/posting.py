@@ -45,8 +45,9 @@ class Poster:
     def __init__(self, outlet: Sender, store: AsyncStore, parts: DeliveryState, people: ChatPeople, progress: Progress) -> None:
         """Create the poster, which sends messages through `outlet`.
 
-        `store` knows which messages were sent for earlier rows, `parts` which parts of an unfinished row. `people` gives the language of
-        each chat. `progress` shows running turns; the poster ends a turn's progress before it posts the answer.
+        `store` knows which messages were sent for earlier rows; `parts` knows which messages of an unfinished row were sent already.
+        `people` gives the language of each chat. `progress` shows running turns; the poster ends a turn's progress before it posts the
+        answer.
         """
         self._outlet = outlet
         self._for_anyone = outlet.build_unrestricted()

@@ -96,8 +96,9 @@ class Progress:
     ) -> None:
         """Create it without any progress to show.
 
-        Messages are sent through `outlet`. `parts` stores the ids of placeholders, `people` gives the language of each chat, `guard`
-        removes secrets and unknown links from an unfinished answer, and `seconds` is a monotonic clock.
+        Messages are sent through `outlet`. `parts` stores the ids of placeholders (messages that show progress and become the answer),
+        `people` gives the language of each chat, `guard` removes secrets and unknown links from an unfinished answer, and `seconds` is a
+        monotonic clock.
         """
         self._outlet = outlet
         self._parts = parts

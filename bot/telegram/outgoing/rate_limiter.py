@@ -38,8 +38,8 @@ class BucketRate:
 class Limits:
     """The rates of the token buckets: of each private chat, of each group, of all chats together, and of drafts.
 
-    A full bucket allows `burst` calls at once, and then the calls of its rate. A group therefore gets at most 4 + 14 = 18 calls in any
-    minute, and all chats together get 2 + 25 = 27 calls in any second.
+    A full bucket allows `burst` calls at once, and after them `per_second` calls a second. A group therefore gets at most 4 + 14 = 18 calls
+    in any minute, and all chats together get 2 + 25 = 27 calls in any second.
     """
 
     private: BucketRate = BucketRate(per_second=1.0, burst=3)

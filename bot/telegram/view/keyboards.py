@@ -69,7 +69,10 @@ def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup |
 
 
 def _build_undo_rows(reply: Reply, tr: Translator) -> Buttons:
-    """Return an undo button for each change made without a card that can be undone; of several changes each button names its own."""
+    """Return an undo button for each call in `reply.undo`: the calls that were made without a card and can be undone.
+
+    If there are several changes, each button names the record that was changed, or says how many changes it undoes.
+    """
     names: dict[str, list[str]] = {}
     for notice in reply.notices:
         if notice.code == "made":
@@ -86,7 +89,10 @@ def _build_undo_rows(reply: Reply, tr: Translator) -> Buttons:
 
 
 def _find_change_name(notice: Notice) -> str:
-    """Return the title of the changed record, else its number, of a line about a change made without a card."""
+    """Return the name of the record that was changed without a card, from the reply's notice about it.
+
+    This is the title of an existing record, the title and number of a new one, or the number alone; "" if neither is known.
+    """
     title = str(notice.args.get("title") or "")
     return f"«{title}»" if title else str(notice.args.get("name") or "")
 
@@ -200,8 +206,9 @@ def _build_decision_button(view: CardView, text: str, *, approve: bool, nonce: s
 def build_edit_keyboard(body: JsonObject, tr: Translator) -> Markup | None:
     """Return the buttons for a message of kind "edit", with which a person changes a card; None if the message is not a question.
 
-    The buttons are the card's fields (which one to change?) or the possible values. For a value that must be typed, a prompt for a reply is
-    returned.
+    The buttons are the card's fields (which one to change?) or the possible values, and one that leaves the card as it is. For a value that
+    must be typed, Telegram's prompt for a reply is returned instead. In groups, and after a value that was not understood, such a question
+    has only the button that leaves the card as it is.
     """
     edit = EditBody.model_validate(body)
     confirmation_id = edit.confirmation_id

@@ -107,7 +107,8 @@ def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...
 def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
     """Return the Telegram messages for a reply: its text, its buttons, and a file for each list that is too long.
 
-    `safe` is the same reply with links of others disabled. The text is rendered from it, buttons and files from `reply`.
+    `safe` is the same reply with the links disabled in texts that others wrote. The text is rendered from `safe`, buttons and files from
+    `reply`.
     """
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]

@@ -12,10 +12,10 @@ _LONGEST_TAIL = 1_000
 
 
 class AssistantStream:
-    """A reader of one answer that arrives in chunks. Only `parse`, on the complete answer, decides whether the answer is valid.
+    """A reader of one answer that arrives in chunks. Only `blocks.parse`, on the complete answer, decides whether the answer is valid.
 
-    For every answer that `parse` accepts, the joined results of `feed` and `close` equal `parse(text).assistant`, wherever the answer is
-    split into chunks.
+    For every answer that `blocks.parse` accepts, the joined results of `feed` and `close` equal `parse(text).assistant`, wherever the
+    answer is split into chunks.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class AssistantStream:
     def feed(self, chunk: str) -> str:
         """Add a chunk of the answer, and return the text that the person may now see in addition; "" if there is none. Never raises.
 
-        Text that may still become a header or an end mark is held back.
+        Text that may still become a header or an end mark (such as <|im_end|>) is held back.
         """
         before = self._tail
         self._tail = ""
@@ -53,7 +53,7 @@ class AssistantStream:
     def _drop_thinking(self, text: str) -> str:
         """Return the part of `text` that the person may see and that stands outside of <think>…</think>.
 
-        The text after such a span begins a new line, as it does in `parse`.
+        The text after such a span begins a new line, as it does in `blocks.parse`.
         """
         visible, cursor, self._unread = [], 0, ""
         while not self._over and (at := text.find("<", cursor)) >= 0:
@@ -128,7 +128,7 @@ class AssistantStream:
     def _enter(self, header: Header) -> bool:
         """Return whether `header` begins a block, and remember the header.
 
-        If `parse` will reject the answer because of this header, nothing more is shown.
+        If `blocks.parse` will reject the answer because of this header, nothing more is shown.
         """
         speech, first = self._seen.get("ASSISTANT"), self._seen.get(header.word)
         if speech is not None and speech.plain and not header.plain:
@@ -143,7 +143,7 @@ class AssistantStream:
     def _show(self, text: str) -> str:
         """Return the beginning of `text` that certainly belongs to the reply.
 
-        The rest, which may still become an end mark, is kept for the next call.
+        The rest, which may still become an end mark (such as <|im_end|>), is kept for the next call.
         """
         secure = find_secure_end(text)
         if len(text) - secure > _LONGEST_TAIL:

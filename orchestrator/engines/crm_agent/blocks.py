@@ -55,8 +55,8 @@ def parse(text: str) -> Blocks:
     """Parse the model's answer `text` into its blocks; raise `ModelClientError` if it breaks the format (S004-6, S004-20).
 
     Deviations with only one possible meaning are repaired: thinking or prose before the first header, any usual form of a header, a code
-    fence, an end mark, a single object in place of an array, prose before the array, a trailing comma, a comment, a raw line break in a
-    string. The error's message is written for the model: it says what is wrong, where, and how to correct it.
+    fence, an end mark (such as <|im_end|>), a single object in place of an array, prose before the array, a trailing comma, a comment, a
+    raw line break in a string. The error's message is written for the model: it says what is wrong, where, and how to correct it.
     """
     if odd := _UNSTORABLE.search(text):
         raise build_format_error(text, odd.start(), "a NUL or half of a surrogate pair", "Send plain Unicode text.")
@@ -81,7 +81,8 @@ def parse(text: str) -> Blocks:
 def _find_blocks(masked: str, end: int) -> dict[str, Header]:
     """Return the header of each block by the block's name; raise ModelClientError if ASSISTANT is missing.
 
-    It also raises if a header is repeated, is in the wrong order, or belongs to another answer format.
+    It also raises if a header is repeated, is in the wrong order, or belongs to another answer format. `masked` is the answer with the
+    model's thinking replaced by spaces, `end` the offset at which the answer ends.
     """
     found: dict[str, Header] = {}
     for header in find_headers(masked, 0, end):
@@ -114,7 +115,10 @@ def _refuse_misplaced(masked: str, header: Header, found: Mapping[str, Header]) 
 
 
 def _check_surroundings(masked: str, headers: Mapping[str, Header]) -> None:
-    """Raise ModelClientError if JSON stands before the first header, or if a code fence in THOUGHT is still open at the next header."""
+    """Raise ModelClientError if JSON stands before the first header, or if a code fence in THOUGHT is still open at the next header.
+
+    `masked` is the answer with the model's thinking replaced by spaces.
+    """
     first = min(header.start for header in headers.values())
     brace = re.compile(r"[{}]").search(masked, 0, first)
     if brace is not None:

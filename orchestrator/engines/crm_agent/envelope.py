@@ -1,4 +1,7 @@
-"""Finds the parts of a model's answer that do not belong to its content: thinking, end marks of chat templates, a code fence around it."""
+"""Finds the parts of a model's answer that do not belong to its content: thinking, end marks, a code fence around the answer.
+
+An end mark (such as <|im_end|>) is how the chat template of a model ends an answer; some servers leave it in the text.
+"""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +44,7 @@ _CURE = "Close <think> once, before the first header; inside the answer reason u
 
 
 def find_end(text: str, start: int = 0, stop: int | None = None) -> int:
-    """Return the offset at which `text[start:stop]` ends if the whitespace and end marks at its end are cut off."""
+    """Return the offset at which `text[start:stop]` ends if the whitespace and end marks (such as <|im_end|>) at its end are cut off."""
     stop = len(text) if stop is None else stop
     while True:
         while stop > start and text[stop - 1] in BLANKS:
@@ -54,7 +57,8 @@ def find_end(text: str, start: int = 0, stop: int | None = None) -> int:
 def find_secure_end(text: str) -> int:
     """Return the offset up to which an unfinished `text` certainly belongs to the reply.
 
-    The text after it may be whitespace, the beginning of an end mark or of a closing fence: these are cut off if the answer ends with them.
+    The text after it may be whitespace, the beginning of an end mark (such as <|im_end|>) or of a closing fence: these are cut off if the
+    answer ends with them.
     """
     stop = len(text)
     for size in range(min(_LONGEST_MARK - 1, stop), 0, -1):
@@ -82,7 +86,10 @@ def has_open_fence(text: str) -> bool:
 
 
 def has_second_turn(assistant: str) -> bool:
-    """Return whether an ASSISTANT text continues after an end mark; the model then also wrote the person's next message."""
+    """Return whether an ASSISTANT text continues after an end mark (such as <|im_end|>).
+
+    The model then also wrote the person's next message.
+    """
     return _TURN_GOES_ON.search(assistant) is not None
 
 

@@ -87,7 +87,8 @@ def find_json(text: str, start: int, stop: int) -> ActionSpan | None:
 def _find_closing(text: str, start: int, stop: int, fence: re.Match[str] | None) -> int:
     """Return the offset at which the JSON ends, before the closing code fence if there is one; `fence` is the opening one.
 
-    A fence of three marks may be left open, since JSON itself shows where it ends. For an open backtick, ModelClientError is raised.
+    A fence of three marks may be left open, since JSON itself shows where it ends. If the fence is only one or two backticks and they are
+    not closed, ModelClientError is raised.
     """
     if fence is None:
         return stop

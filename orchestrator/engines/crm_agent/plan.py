@@ -194,8 +194,8 @@ _ADDS = frozenset({"crm.lead.add", "crm.contact.add", "crm.company.add"})
 async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tuple[str, Ambiguous] | Unresolved | None:
     """Check whether the person or company that `step` would create is already in the portal.
 
-    Returns a tuple of a reference and the question to ask; the answer is stored under the reference. Returns an Unresolved if the step is
-    not run, because the person chose an existing record. Returns None if the step may run.
+    Returns a tuple of a key ("@same:…") and the question to ask; the person's answer will be stored under this key in `work.resolved`.
+    Returns an Unresolved if the step is not run, because the person chose an existing record. Returns None if the step may run.
     """
     points = extract_contact_points(step.params) if step.method.lower() in _ADDS else {}
     if not points:

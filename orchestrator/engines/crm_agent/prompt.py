@@ -41,9 +41,10 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
 
 
 def trim_state(agent: AgentState) -> Mapping[str, object]:
-    """Return the agent's state as it stands in the prompt: only the newest entries, and no texts of customers.
+    """Return the agent's state as it stands in the prompt: only a part of each list, and no texts of customers.
 
-    `not_shown` in the result gives the number of entries that were left out, by list.
+    The newest entries are kept, but of a plan that waits its first steps. `not_shown` in the result gives, for each shortened list, the
+    number of entries that were left out (except for goals and done work).
     """
     waiting = [item for item in agent.confirmations.values() if item.is_waiting]
     planned, bindings = agent.next_planned_actions, agent.event_bindings

@@ -46,7 +46,10 @@ def _find_bracket(text: str, begin: int, end: int) -> int:
 
 
 def _find_unquoted(text: str, begin: int, end: int, stop: int) -> int | None:
-    """Return the offset of the first step on the line `text[begin:end]` that is not in a quotation; None if there is none."""
+    """Return the offset of the first step on the line `text[begin:end]` that is not in a quotation; None if there is none.
+
+    On a line that begins with `>`, steps count as quoted, unless JSON goes on from it to a line without `>`. `stop` is the end of the text.
+    """
     line = text[begin:end]
     if line.lstrip(BLANKS).startswith(">"):
         goes_on = line.count("[") + line.count("{") > line.count("]") + line.count("}")
@@ -63,9 +66,10 @@ def _find_unquoted(text: str, begin: int, end: int, stop: int) -> int | None:
 
 
 def _find_closing(text: str, cursor: int, bracket: int, end: int) -> int | None:
-    """Return the offset after the quotation that is open at the offset `bracket`; its opening mark is looked for from `cursor` on.
+    """Return the offset after the quotation in which a step stands; None if it stands in none that is closed on its line.
 
-    None if no quotation is open there, or if it is not closed on the line, which ends at `end`.
+    `bracket` is the offset of the step's opening bracket, and `end` the end of the line. The opening quotation mark is looked for from
+    `cursor` on.
     """
     for opening, closing in _QUOTES:
         if text.rfind(opening, cursor, bracket) > text.rfind(closing, cursor, bracket):

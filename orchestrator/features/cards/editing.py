@@ -67,7 +67,7 @@ class _EditableCard:
         return self.entry.confirmation_id
 
     def get_place(self, session: Session) -> FieldContext:
-        """Return the call with its records before the change, and the state of the session."""
+        """Return what is needed to read a new value: the card's call, its records as they were before the call, and the session's state."""
         return FieldContext(call=self.call, before=self.entry.before or {}, state=session.state)
 
 
@@ -221,7 +221,8 @@ class CardEditor:
     ) -> None:
         """Ask for the new value of the field, in a new message, with a button for each value that can be chosen.
 
-        An edited message further up would be overlooked, and Telegram cannot edit a forced reply into one.
+        The message is new because an edited one further up would be overlooked. Besides, Telegram cannot edit a message so that it opens
+        the reply field of the person's client (force_reply).
         """
         ask = _next_question_number(card, session)
         options = options or await list_options(field, card.get_place(session), actor, self._reference)
@@ -261,16 +262,16 @@ class CardEditor:
         return _EditableCard(entry=entry, call=call, fields=fields)
 
     async def _load_custom_types(self, call: Call) -> Mapping[str, str]:
-        """Return the types of the fields with a single value that are custom or have a list of values, by code.
+        """Return the portal's types of custom fields and of fields whose value is an entry of a list (crm_status): field code → type.
 
-        If the portal cannot be read, the result is empty and custom fields are not offered for editing.
+        Fields that hold several values are left out. If the portal cannot be read, the result is empty; such fields cannot be edited then.
         """
         listed = await load_call_fields(call, self._reference)
         return {code: field.type for code, field in listed.items() if (field.custom or field.type == "crm_status") and not field.multiple}
 
 
 async def _pass_on(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
-    """Have the reply worked as a request; the question stays, and a later reply to it may still be the value."""
+    """Have a turn handle the reply as a request; the question stays open, so a later reply to it may still be the value."""
     await session.commit(actor=actor.key, inbox_new=[build_request_row(row)], inbox_done=[row.id])
     wake_workers(tools.store)
 
@@ -351,9 +352,10 @@ async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, sessio
 async def _report_objection(
     found: "_EditableCard | Notice | None", row: InboxRow, actor: Actor | None, session: Session, tools: Tools
 ) -> None:
-    """Tell the person why their click or reply was rejected (`found`), and redraw a card that is already decided.
+    """Tell the person why their click or reply was rejected, and redraw the card if it is already decided.
 
-    Do nothing if `actor` is None: a person without access was told so already.
+    `found` is the message with the reason. Do nothing if it is no message, or if `actor` is None: a person without access was told so
+    already.
     """
     if actor is None or not isinstance(found, Notice):
         return

@@ -92,7 +92,7 @@ def strip_marks(params: JsonObject) -> dict[str, object]:
 
 @dataclass(frozen=True, kw_only=True)
 class FieldContext:
-    """The call whose field gets a new value, its records before the change, and the state of the session."""
+    """What is needed to read a new value for a card's field: the card's call, its records before the call, and the session's state."""
 
     call: Call
     before: Mapping[str, JsonObject]

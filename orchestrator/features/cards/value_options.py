@@ -52,7 +52,10 @@ async def list_options(field: EditableField, place: FieldContext, actor: Actor, 
 
 
 async def read_choice(words: str, field: EditableField, place: FieldContext, reference: Reference) -> Resolution:
-    """Return the value of the field's list whose name the person wrote, whole or only its beginning. May raise BitrixError."""
+    """Return the entry of the field's list of values whose name the person wrote, in full or only the beginning of the name.
+
+    If not exactly one entry fits, the result is `Unresolved` with a message that names the entries. May raise BitrixError.
+    """
     known = await _load_choices(field.code, place, reference)
     said = fold(words).strip(' .!«»"')
     exact = [option for option in known if fold(option.label) == said]
@@ -97,7 +100,11 @@ def _list_previous(field: EditableField, place: FieldContext) -> frozenset[str]:
 
 
 def _list_people(users: Mapping[int, User], previous: frozenset[str], actor: Actor) -> list[Option]:
-    """Return the employees: the speaker, who was there before, colleagues of the speaker's departments, then all others, by name."""
+    """Return the employees to choose from: `actor`, then `previous`, then colleagues of the actor's departments, then all others.
+
+    `actor` is the person who edits the card, `previous` are the ids of the people who stand in the field before the call. Within each
+    group, the employees are sorted by name.
+    """
     me = users.get(actor.bitrix_user_id or 0)
     near = _to_set(me.departments) if me is not None else frozenset()
 

@@ -1,1 +1,1 @@
-"""Daily help: /today, the morning digest (what is due), reminders, the evening summary. No language model is asked."""
+"""Daily help: /today, the morning digest (deals and tasks of the day), reminders, the evening summary. No language model is asked."""

@@ -90,7 +90,7 @@ class DailyMessages:
             await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
 
     async def _reschedule(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
-        """Set the timer again for a later try to send the message of kind `what`, after the try at `slot` failed with `error`.
+        """Set the timer for a later try, because building the message of kind `what`, due at `slot` (day and time), failed with `error`.
 
         If the portal cannot be read and the day is too far gone for another try, tell the person that there is no message today, and set
         the timer of the next working day.
@@ -183,9 +183,10 @@ class DailyMessages:
         return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
 
     def _build_timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
-        """Return the timer for this kind of message in the person's chat; there is only one of each kind.
+        """Return the person's timer for messages of kind `what` (digest or evening summary), due at `slot` (day and time).
 
-        If `slot` is None, the returned timer is marked for deletion, so that committing it deletes the stored timer.
+        There is only one timer of each kind. If `slot` is None, the returned timer is marked for deletion, so that committing it deletes
+        the stored timer.
         """
         at: datetime = (
             session.now if slot is None else max(slot.at, session.now)

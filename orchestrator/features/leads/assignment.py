@@ -50,8 +50,8 @@ class LeadAssignment:
     def build_event(self, entry: Card) -> LeadsAsked | None:
         """Return the event that records this assignment; None if there is nothing new to record.
 
-        That is so if the journal already says that the card is shown to these leads, and a lead whom it names to the requester may still
-        decide.
+        Nothing is new if the journal already says that the card is shown to these leads and, unless there are none, at least one of the
+        leads whose names the requester was told may still decide.
         """
         keys, names = [lead.key for lead in self.notified], [lead.name for lead in self.named_leads]
         waits_still = not self.notified or {lead.name for lead in self.deciders} & set(entry.told_names or ())

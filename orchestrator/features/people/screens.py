@@ -56,7 +56,10 @@ def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, sc
 
 
 def build_settings(actor: Actor, chosen: Chosen, now: datetime, *, screen: str = "") -> OutboxRow:
-    """Return the outbox row of the screen with all preferences, each of which the person changes with one click."""
+    """Return the outbox row of the screen with all preferences, each of which the person changes with one click.
+
+    If `screen` is the id of an earlier screen, the row replaces that message; if it is "", the row is a new message.
+    """
     screen = screen or f"s{generate_id()[-8:]}"
     switches = ([_build_switch(name, chosen, screen)] for name in SWITCHES)
     body = build_message("people-settings", *switches, _build_language_buttons(actor, screen))
@@ -64,7 +67,10 @@ def build_settings(actor: Actor, chosen: Chosen, now: datetime, *, screen: str =
 
 
 def build_language(actor: Actor, now: datetime, *, screen: str = "") -> OutboxRow:
-    """Return the outbox row of the screen with the choice of language."""
+    """Return the outbox row of the screen with the choice of language.
+
+    If `screen` is the id of an earlier screen, the row replaces that message; if it is "", the row is a new message.
+    """
     screen = screen or f"l{generate_id()[-8:]}"
     body = build_message("people-language", _build_language_buttons(actor, screen))
     return build_row(actor.key, body, now, key=f"screen:{screen}")
@@ -98,7 +104,8 @@ def build_request_cards(
 def build_joined_message(about: tuple[str, str], entry: Mapping[str, object], others: Sequence[str], screen: str) -> PeopleBody:
     """Return the message to administrators that a person has joined, with a button to end the access.
 
-    `entry` is the person's entry in the registry; `others` are the accounts that the employee already had.
+    `about` is the (key, name) of the person, `entry` the person's entry in the registry; `others` are the accounts that the employee
+    already had. `screen` is the id of the message, which the button contains.
     """
     number = to_telegram_number(about[0])
     return build_message(
@@ -114,7 +121,10 @@ def build_joined_message(about: tuple[str, str], entry: Mapping[str, object], ot
 
 
 def build_revoke_question(about: tuple[str, str], screen: str) -> PeopleBody:
-    """Return the message that asks an administrator whether to end the access of a person."""
+    """Return the message that asks an administrator whether to end the access of a person.
+
+    `about` is the (key, name) of the person; `screen` is the id of the message, which its buttons contain.
+    """
     number = to_telegram_number(about[0])
     return build_message(
         "people-revoke",

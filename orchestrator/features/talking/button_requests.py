@@ -1,6 +1,7 @@
 """Requests that a person makes with a button: run an edited message, or create a lead or a task from a forwarded message.
 
-An edit does not change a turn that has begun. The text of a forwarded message stays quoted text: code provides the words of the request.
+If a turn with the old text of an edited message has begun, the edit does not change that turn. A request about a forwarded message consists
+of fixed words of the program; the forwarded text is only quoted beside them.
 """
 
 from collections.abc import Sequence
@@ -151,7 +152,7 @@ LOOK_BACK = 500
 async def read_recent_events(session: Session, tools: Tools) -> Sequence[StoredEvent]:
     """Return the last `LOOK_BACK` events of the session, oldest first. Raises StoreError.
 
-    Events that the session still buffers are stored before.
+    The events that the session buffers (has not stored yet) are stored first, so that they are included.
     """
     await session.flush()
     return await tools.store.read_events(session.stream, max(0, session.seq - LOOK_BACK))

@@ -1,8 +1,9 @@
 """Handles the button «↩ Отменить»: checks the records and proposes the undo to the gate, which shows a card. Writes nothing itself.
 
-A click is handled in the session of the call with the person's present rights, and shows one card however often it comes. If undo is
-refused, the person reads which field changed, its value now, and who last edited the record. Who has handed the record away asks the leads
-(heads of sales) who see it: each gets a button in their own chat, whose click proposes the undo as a request of the lead.
+The person's present rights apply. Further clicks show the same card while it waits. If undo is refused because somebody has changed a
+record, the person reads which field changed, its value now, and who last edited the record. If a record now belongs to somebody whose
+records the person may not see, the person cannot undo the call. If they requested or approved that call, the bot asks the leads (heads of
+sales) who may see all of its records. Each lead gets a button in their own chat, and a click on it proposes the undo as the lead's request.
 """
 
 from collections.abc import Sequence
@@ -75,7 +76,11 @@ async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, is_requested: bool, session: Session, tools: Tools) -> _Answer:
-    """Propose the undo and return the answer to the click; `is_requested` says that a lead was asked for it from another chat."""
+    """Propose the undo of the call `effect_id`, and return the answer to the click.
+
+    `is_requested` is True if a lead (head of sales) clicked the button in their own chat, because the person who requested or approved the
+    call could not undo it and the bot asked the lead. Then the call belongs to another session.
+    """
     deps = tools.gate.deps
     effect = await session.find_effect(effect_id)
     if effect is None or (effect.stream != session.stream and not is_requested):
@@ -140,7 +145,10 @@ def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[Un
 
 
 def _find_foreign_record(parts: Sequence[UndoPart], records: Records, actor: Actor) -> _Answer | None:
-    """Return the refusal if the person may not touch a record any more, None if they may touch all; it says nothing of the values."""
+    """Return the refusal if the person has no right to one of the records, for example because it has another owner now; otherwise None.
+
+    The refusal names the record but none of its values.
+    """
     for part in parts:
         record = records.get(part.target)
         if record is not None and not may_touch(actor, part.call.entities.get(part.call.entity), record):
@@ -149,7 +157,11 @@ def _find_foreign_record(parts: Sequence[UndoPart], records: Records, actor: Act
 
 
 def _ask_leads(effect: EffectRow, parts: Sequence[UndoPart], records: Records, actor: Actor, session: Session, deps: GateDeps) -> _Answer:
-    """Return the answer that asks the leads who may touch the records, one message each however often the button is clicked."""
+    """Return the answer that asks the leads (heads of sales) to undo the call: those who have a right to all of its records.
+
+    Each of them gets one message; if the person clicks again, the message is replaced by the same one. If there is no such lead, the answer
+    says so.
+    """
     leads = undo_policy.find_restoring_leads(parts, records, actor, deps.approvers)
     if not leads:
         return _Answer(notice=Notice(code="undo-no-lead"))
@@ -162,13 +174,17 @@ def _ask_leads(effect: EffectRow, parts: Sequence[UndoPart], records: Records, a
 
 
 async def _plan_undo(parts: tuple[UndoPart, ...], records: Records, actor: Actor, deps: GateDeps) -> RestoreCall | Notice:
-    """Return the call that restores the old values, or the message why there is none. May raise BitrixError."""
+    """Return the call that restores the old values, or the message that says why they cannot be restored. May raise BitrixError."""
     found = plan_restore(parts, records, deps.catalogue)
     return await describe_conflict(found, records, actor, deps.names) if isinstance(found, Conflict) else found
 
 
 async def _find_free_slot(effect_id: str, ledger: Ledger, tools: Tools) -> str | _Answer:
-    """Return the slot (place in a plan) for the undo, or an answer if an undo exists already. A declined card frees its slot."""
+    """Return the slot (place in a plan) for a new undo of the call `effect_id`, or the answer that says why there can be none.
+
+    There can be none if an earlier undo of the call waits for a decision, runs, is done or has an unknown outcome, or after `_ATTEMPTS`
+    attempts. An earlier undo that was declined or refused, or that expired, does not prevent a new one.
+    """
     for attempt in range(1, _ATTEMPTS + 1):
         slot = undo_policy.build_undo_slot(effect_id, attempt)
         last = await _find_latest(undo_policy.build_undo_effect_id(effect_id, attempt), ledger)
@@ -180,10 +196,10 @@ async def _find_free_slot(effect_id: str, ledger: Ledger, tools: Tools) -> str |
 
 
 async def _find_latest(effect_id: str, ledger: Ledger) -> EffectRow | None:
-    """Return the newest effect of this attempt to undo; None if there is none.
+    """Return the newest effect of one attempt to undo a call; None if there was no such attempt.
 
-    If the records change while the card of an effect waits, another effect with a new id replaces it. This function follows the
-    replacements.
+    `effect_id` is the id of the attempt's first effect. If the records change while the card of an effect waits, another effect with a new
+    id replaces it. This function follows the replacements.
     """
     row = await ledger.find_effect(effect_id)
     while row is not None and row.status == "superseded":
@@ -233,9 +249,10 @@ def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Se
 
 
 def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: GateDeps) -> list[OutboxRow]:
-    """Return the row that shows the card of the undo, if there is one.
+    """Return the row that shows the card of the undo, if there is one, and if necessary a row that draws the original card again.
 
-    If undo is no longer possible, the original card is drawn again without its undo button.
+    The original card is that of the call to undo. It is drawn again, without its undo button, if the time for an undo is over or if the
+    call is undone already.
     """
     entries = session.state.cards
     rows = [outbox.build_card_row(session.key, entries[answer.card], session.now)] if answer.card in entries else []

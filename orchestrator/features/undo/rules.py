@@ -61,7 +61,7 @@ class Conflict:
 
 @dataclass(kw_only=True)
 class _PartResult:
-    """The plan for one part of the call: the calls that undo it (method, parameters), and the fields that have changed since."""
+    """The plan for one part of the call: the calls that undo it (method, parameters), and the fields changed after the original call."""
 
     calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     changed: list[ChangedField] = field(default_factory=list)
@@ -165,7 +165,11 @@ def _restore_add(part: UndoPart, record: Record) -> _PartResult:
 
 
 def _restore_list(part: UndoPart, record: Record) -> _PartResult | Notice:
-    """Return the call that writes the former list back, or the list as somebody has changed it since."""
+    """Return the plan to undo a call that replaced a list: one call that writes the former list back.
+
+    If somebody has changed the list after the original call, the plan contains the changed list and no call. If the former list is not
+    known, return a Notice.
+    """
     change = find_list_change(part.call, part.old)
     if change is None or change.old is None:
         return Notice(code="undo-none")
@@ -206,7 +210,8 @@ def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
 def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterator[ChangedField]:
     """Yield the currency or the funnel of the record as a conflict, if somebody has changed it since the call.
 
-    With another currency or funnel, the old sum or the old stage would mean something else.
+    `put` are the old values that the undo would write back. With another currency or funnel, an old sum or an old stage among them would
+    mean something else.
     """
     entity = part.call.entity
     written = {fields.to_field_key(name, entity) for name in extract_written_fields(part.call)}
@@ -224,10 +229,11 @@ def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterat
 
 
 def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Record, *, put: dict[str, object], back: _PartResult) -> None:
-    """Plan the undo of a field with several values, such as phones or addresses.
+    """Plan the undo of the field `name`, which holds several values, such as phones or addresses.
 
-    Add the value that restores them to `put`; each phone is identified by its present ID. If somebody has changed the field since, add it
-    to `back.changed` instead.
+    `steps` are what the original call did with single values: add, edit or remove. Their reversal is added to `put`, the fields that the
+    undo will write; a phone that is still there is named by its present ID. If somebody has changed the field after the original call, the
+    field is added to `back.changed` instead.
     """
     kinds = {step.kind for step in steps}
     before = [one for one in multifields.parse_elements(part.old) if one.kind in kinds]

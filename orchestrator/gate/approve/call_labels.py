@@ -85,6 +85,10 @@ class _NoNames:
         """Return "", which means that no title is known."""
         return _no_name(entity, record_id)
 
+    async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
+        """Return "", which means that no name is known."""
+        return _no_name(method, params, number, locale)
+
     async def find_field_title(self, entity: str, name: str) -> str:
         """Return "", which means that no title is known."""
         return _no_name(entity, name)

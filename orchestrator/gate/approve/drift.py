@@ -71,7 +71,10 @@ async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, 
 
 
 async def _list_own_writes(plan: str, catalogue: Catalogue, ledger: Ledger) -> list[Call]:
-    """Return the updates and writes of lists that the portal carried out for approved steps of `plan`, in their order."""
+    """Return the calls of approved steps of `plan` that changed a record or a list of it (such as product rows), in their order.
+
+    Of a batch, its commands are returned. What the portal did not carry out is left out.
+    """
     cards = [card for card in ledger.state.cards.values() if _find_plan(card) == plan and card.status == "executed"]
     rows = [row for card in cards if (row := await ledger.find_effect(card.effect_id)) is not None]
     return [leaf for row in sorted(rows, key=lambda one: one.updated_at) for leaf in _list_done_updates(row, catalogue)]
@@ -86,9 +89,9 @@ def _find_plan(card: Card) -> str:
 
 
 def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[Call]:
-    """Yield each update and each write of a list that the portal carried out for an effect (stored call).
+    """Yield each call of an effect (stored call) that updated a record or changed a list of it (such as product rows).
 
-    It is the call itself, or a command of its batch.
+    A batch yields its commands. Calls and commands that the portal did not carry out are left out.
     """
     call = decode_row(row, catalogue)
     for leaf in call.leaves if call is not None else ():
@@ -191,7 +194,7 @@ async def _format_value(part: Call, name: str, record: JsonObject, reader: Reade
 
 
 def _find_common_unit(before: str, after: str) -> str:
-    """Return the currency sign with which both sums end, including the space before it; "" if they do not end with the same sign."""
+    """Return the currency sign, with the space before it, with which both sums `before` and `after` end; "" if there is no such sign."""
     unit = before[len(before.rstrip("₽$€")) :]
     space = before[: -len(unit)][-1:] if unit else ""
     return f"{space}{unit}" if unit and space.isspace() and after.endswith(f"{space}{unit}") else ""

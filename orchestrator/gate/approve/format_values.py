@@ -40,6 +40,7 @@ UNKNOWN: Final = _WORDS.read_titles("unknown")
 """Shown in place of an old value that was not among the data read from the portal."""
 MADE_BY: Final = _WORDS.read_titles("made_by_command")
 NAMED_BY: Final = _WORDS.read_titles("named_by_command")
+_VALUE_TYPES: Final = {locale: _WORDS.read_table("value_types", locale) for locale in _LOCALES}
 _TASK_STATUS: Final = {locale: _WORDS.read_table("task_statuses", locale) for locale in _LOCALES}
 
 
@@ -129,9 +130,9 @@ def _format_step(step: Step, locale: Locale) -> str:
     was, value = format_multifield(step.kind, step.old.value if step.old is not None else ""), format_multifield(step.kind, step.value)
     match step.verb:
         case "add":
-            return _ADDED[locale].format(value=_format_typed(value, step.value_type))
+            return _ADDED[locale].format(value=_format_typed(value, step.value_type, locale))
         case "edit" if step.old is not None and step.value == step.old.value:
-            return f"{_format_typed(was, step.old.value_type)} → {_format_typed(value, step.value_type)}"
+            return f"{_format_typed(was, step.old.value_type, locale)} → {_format_typed(value, step.value_type, locale)}"
         case "edit" if was == value and step.old is not None:  # the same number in another spelling: the spelling is the change
             return f"{step.old.value} → {step.value}"
         case "edit":
@@ -142,8 +143,9 @@ def _format_step(step: Step, locale: Locale) -> str:
             assert_never(step.verb)
 
 
-def _format_typed(value: str, value_type: str) -> str:
-    return f"{value} ({value_type})" if value_type not in {"", "WORK"} else value
+def _format_typed(value: str, value_type: str, locale: Locale) -> str:
+    said = _VALUE_TYPES[locale].get(value_type.upper(), value_type)
+    return f"{value} ({said})" if value_type not in {"", "WORK"} else value
 
 
 async def format_own_value(name: str, value: object, *, context: Context, reader: Reader) -> str:

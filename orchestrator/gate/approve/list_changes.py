@@ -1,6 +1,7 @@
-"""Builds the card lines of a call that replaces a list: what is added, removed, changed and kept, one element a line, and the totals.
+"""Builds the card lines of a call that replaces a list of a record (such as product rows): what is added, removed, changed and kept.
 
-Names are the only data read from the portal here. A value of an element that the code does not know is shown unchanged.
+Each element stands on its own line; product rows also have their totals. Names are the only data read from the portal here. A value of an
+element that the code does not know is shown unchanged.
 """
 
 from collections import Counter
@@ -10,7 +11,9 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import ListKind
 from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.approve.format_params import Place, find_read_name, format_param
 from orchestrator.gate.approve.format_values import EMPTY, UNKNOWN, Context, Reader, format_plain, format_value
+from orchestrator.gate.approve.param_words import find_common_words
 from orchestrator.gate.call import critical_fields, fields, replaced_lists, unread_lists
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
@@ -24,7 +27,7 @@ from orchestrator.gate.call.replaced_lists import (
     is_primary,
     sum_rows,
 )
-from orchestrator.gate.call.targets import PRODUCT_ROW
+from orchestrator.gate.call.targets import PRODUCT_ROW, as_id
 from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import find_base_currency, format_sum
@@ -45,6 +48,7 @@ _DETAILS: Final = {
     key: _WORDS.read_titles("details", key)
     for key in ("discountrate", "discountsum", "discounttypeid", "taxrate", "taxincluded", "measurename", "sort", "productid")
 }
+_PRODUCT_READER: Final = "catalog.product.get"
 _MONEY: Final = frozenset({"discountsum"})
 _IN_TEXT: Final = frozenset({"productid", "productname", "price", "quantity"})
 """Fields of a product row that stand in its text anyway."""
@@ -55,9 +59,9 @@ _PEOPLE: Final = frozenset({"user", "contact", "company"})
 
 
 async def build_list_lines(call: Call, facts: Facts, context: Context, reader: Reader) -> list[PreviewLine] | None:
-    """Return the card lines of a call that replaces a list or changes one product row; None for any other call.
+    """Return the card lines of a call that replaces a list (such as product rows) or changes one product row; None for any other call.
 
-    None is also returned for a new list that cannot be parsed: it is then shown as it is.
+    None is also returned if the list that the call writes cannot be parsed; the card then shows this list unchanged.
     """
     record = critical_fields.find_current_record(call, facts)
     if call.targets[:1] and call.targets[0][0] == PRODUCT_ROW and record is not None and call.spec.verb in {"update", "delete"}:
@@ -122,7 +126,10 @@ async def _build_row_lines(call: Call, record: JsonObject, context: Context, rea
 
 
 async def _divide_people(line: PreviewLine, value: object, old: object, kind: str, context: Context, reader: Reader) -> list[PreviewLine]:
-    """Return the lines of a field with several people; of contacts and companies the first one is the primary one, and is marked."""
+    """Return the lines of a field with several people; of contacts and companies the first one is the primary one, and is marked.
+
+    `value` is what the call writes to the field, `old` what the record has in it.
+    """
     written, held = fields.parse_ids(value), fields.parse_ids(old)
     found = {"added": written - held, "removed": held - written, "kept": written & held}
     lines = []
@@ -169,9 +176,10 @@ class _Drawing:
     """Formats the elements of one list."""
 
     def __init__(self, kind: ListKind, context: Context, reader: Reader, rows: Rows, *, is_whole: bool = True) -> None:
-        """Collect the names of products from all `rows`, because a call may give a product by its number only.
+        """Collect the names of products from `rows`, because a call may give a product by its number only.
 
-        `is_whole` says whether the call writes every element of the new list.
+        `rows` are the elements of the present and the new list. `is_whole` is False if the call adds or removes one element and does not
+        write the others.
         """
         self._is_whole = is_whole
         self.kind = kind
@@ -187,11 +195,11 @@ class _Drawing:
         return _LABELS[self.kind][self.reader.locale]
 
     def name_part(self, part: str) -> str:
-        """Return the name of the line with the added, removed, changed or kept elements."""
+        """Return the name of the card line for one part of the list: `part` is "added", "removed", "changed" or "kept"."""
         return _PARTS[part][self.reader.locale].format(name=self.label)
 
     async def format_rows(self, rows: Rows, *, is_written: bool = True) -> str:
-        """Return the elements one a line; with `is_written` with all that the call writes of them."""
+        """Return the elements, one a line; `is_written` says that the call writes them, as in `format_row`."""
         return "\n".join([await self.format_row(row, is_written=is_written) for row in rows]) or EMPTY
 
     async def format_pair(self, old: JsonObject, new: JsonObject) -> str:
@@ -203,7 +211,10 @@ class _Drawing:
         return f"{before} → {after}"
 
     async def format_row(self, row: JsonObject, *, is_written: bool = True, in_full: bool = False) -> str:
-        """Return one element in one line, such as «Монтаж 3 × 777 ₽»."""
+        """Return one element in one line, such as «Монтаж 3 × 777 ₽», followed by its discount and tax if it has any.
+
+        If the call writes the element (`is_written`), its other fields follow too, and with `in_full` also the number of its product.
+        """
         text = await (self._format_product(row) if self.kind == "products" else self._format_link(row))
         details = [
             await self._format_detail(name, value)
@@ -227,11 +238,19 @@ class _Drawing:
         is_number = fields.parse_number(value) is not None
         plain = _format_number(value, locale) if is_number else format_plain(value, self.reader)
         text = await self.format_money(value) if key in _MONEY else plain
-        return _DETAILS[key][locale].format(value=text) if key in _DETAILS else f"{name}: {text}"
+        if key in _DETAILS:
+            return _DETAILS[key][locale].format(value=text)
+        words = find_common_words(name)
+        if words is None:
+            return f"{name}: {text}"
+        place = Place(method="", context=self._context, siblings={})
+        return f"{words.names[locale]}: {await format_param(value, words, place, self.reader)}"
 
     async def _format_product(self, row: JsonObject) -> str:
         locale, number = self.reader.locale, find_row_value(row, "productid")
         name = str(find_row_value(row, "productname") or "") or self._names.get(str(number), "")
+        if not name and isinstance(number, str | int) and as_id(number):
+            name = await find_read_name(_PRODUCT_READER, int(number), {"id": int(number)}, self.reader)
         quantity = _format_number(find_row_value(row, "quantity") if has_value(row, "quantity") else 1, locale)
         price = await self.format_money(find_row_value(row, "price")) if has_value(row, "price") else _NO_PRICE[locale]
         return f"{name or _NO_NAME[locale].format(number=number or '?')} {quantity} × {price}"
@@ -262,7 +281,10 @@ async def _build_part_lines(name: str, found: ListDifference, drawing: _Drawing)
 
 
 async def _build_idle_line(call: Call, change: ListChange, drawing: _Drawing) -> PreviewLine:
-    """Return the line of a link that stands already, or of one to be removed that is not there; the call changes nothing then."""
+    """Return the card line of a call that links a contact or company linked already, or unlinks one that is not linked.
+
+    Such a call changes nothing.
+    """
     part = "added" if call.spec.changes_one == "add" else "removed"
     one = call.params[call.spec.fields_at]
     text = _IDLE[part][drawing.reader.locale].format(name=await drawing.format_row(one))
@@ -270,7 +292,11 @@ async def _build_idle_line(call: Call, change: ListChange, drawing: _Drawing) ->
 
 
 async def _build_total_lines(change: ListChange, record: JsonObject | None, drawing: _Drawing) -> list[PreviewLine]:
-    """Return the total of the product rows before and after, and the sum of the record if it differs now and will be computed anew."""
+    """Return the card line with the total of the product rows before and after the call, and perhaps one with the record's sum.
+
+    The second line is there if the record's present sum is not the present total of its rows, and the portal will compute it anew from the
+    new rows.
+    """
     locale = drawing.reader.locale
     totals = [sum_rows(rows) for rows in (change.old or (), change.new)]
     before, after = [UNKNOWN[locale] if total is None else await drawing.format_money(total) for total in totals]

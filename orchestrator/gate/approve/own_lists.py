@@ -1,7 +1,8 @@
-"""Tells which changes of a record are the result of list writes that a person approved as steps of the same plan. Pure.
+"""Tells which changes of a record come from list writes that a person approved as steps of the same plan. Pure.
 
-The steps are applied one after the other to the list on the card. Only if the record has exactly the list that comes out, and the sum and
-primary contact that follow from it, was nobody else at work.
+A list write is a call that replaces or changes a list of a record, such as its product rows or linked contacts. The list writes are applied
+one after the other to the list on the card. If the record now has exactly the resulting list, and the sum and primary contact that follow
+from it, nobody else changed these.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +30,10 @@ _FOLLOWING: Final[Mapping[ListKind, tuple[str, str]]] = {
 
 
 def select_list_values(leaves: Sequence[Call], old: JsonObject, now: JsonObject) -> dict[str, object]:
-    """Return the fields of the present record `now` that have the values which the list writes `leaves` lead to from `old`.
+    """Return the fields of the present record `now` whose values are the result of the list writes `leaves`.
 
-    `leaves` are writes of lists of this record that the portal carried out, in their order.
+    A list write is a call that replaces or changes a list of the record, such as product rows. The portal carried out `leaves` in this
+    order. `old` is the record before them, as its card shows it.
     """
     found: dict[str, object] = {}
     for kind in dict.fromkeys(kind for leaf in leaves for kind in leaf.spec.replaces.values()):
@@ -54,7 +56,10 @@ def _select_of_kind(leaves: Sequence[Call], kind: ListKind, old: JsonObject, now
 
 
 def _apply(leaves: Sequence[Call], held: object) -> Rows | None:
-    """Return the list after all writes; None if it cannot be told, because one adds to a list that was not read."""
+    """Return the list that the calls `leaves` make of `held`, the list on the card; None if the result is not known.
+
+    It is not known if `held` was not read or a call cannot be parsed, and no later call replaces the whole list.
+    """
     rows: Rows | None = [row for row in held if isinstance(row, Mapping)] if isinstance(held, list) else None
     for leaf in leaves:
         name = next(iter(leaf.spec.replaces))
@@ -64,7 +69,11 @@ def _apply(leaves: Sequence[Call], held: object) -> Rows | None:
 
 
 def _select_sum(leaves: Sequence[Call], expected: Rows | None, old: JsonObject, now: JsonObject) -> Iterator[tuple[str, object]]:
-    """Yield the sum of the record if it is the total of the rows, or for added rows the former sum and theirs."""
+    """Yield the record's sum (field name, value) if it is exactly what the calls `leaves`, which write product rows, make of it.
+
+    That is the total of `expected`, the product rows after the calls. If these rows are not known (None), it is the sum in `old` plus the
+    totals of the rows that the calls add.
+    """
     name = next((name for name in now if fields.to_field_key(name) == "opportunity" and name in old), "")
     total = replaced_lists.sum_rows(expected) if expected is not None else _add_to_sum(leaves, old.get(name))
     if name and total is not None and fields.parse_number(now[name]) == total:

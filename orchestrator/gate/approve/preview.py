@@ -5,7 +5,8 @@ written is left out.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, get_args
@@ -14,11 +15,11 @@ from bitrix.catalogue.catalogue import Method, Verb
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart, to_given_key
+from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.gate.approve.call_params import ShownParam, find_shown_entity, find_words, list_shown_params
+from orchestrator.gate.approve.format_params import Place, format_param
 from orchestrator.gate.approve.format_values import (
     EMPTY,
-    MADE_BY,
-    NAMED_BY,
     UNKNOWN,
     Context,
     Reader,
@@ -31,18 +32,18 @@ from orchestrator.gate.approve.format_values import (
 )
 from orchestrator.gate.approve.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.approve.notified_lines import build_notified_lines
+from orchestrator.gate.approve.param_words import ParamWords, find_common_words
 from orchestrator.gate.approve.query_lines import build_query_lines
+from orchestrator.gate.approve.record_titles import find_title
 from orchestrator.gate.call import critical_fields, fields, multifields
-from orchestrator.gate.call.effect import MARKS, Call, Facts
+from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
-from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
-from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
-from orchestrator.language.text import Locale, format_number, format_phone
+from orchestrator.language.text import Locale, format_phone
 from state.stored import JsonObject
 
 __all__ = ["Names", "find_verb", "preview"]
@@ -59,30 +60,11 @@ _TITLE = 80
 _SOME_NUMBER = 987654321
 _INCOMING = "1"
 """The DIRECTION of an activity that came from the customer."""
+_OWN_CODES: Final = frozenset({"task", "activity"})
+"""Kinds of record whose codes (state, importance) the product names itself; the portal names those of other kinds."""
+_PLAIN_KINDS: Final = frozenset({"", "text", "prose"})
+_NO_WORDS: Final = ParamWords(names={})
 _YES: Final = frozenset({"Y", "1", "TRUE"})
-_ADDRESS = frozenset({"ownerId", "ownerTypeId"})
-"""Parameters that say which record an activity belongs to; they change nothing in it."""
-_PARAMS: Final = {
-    "userid": "user",
-    "message": "prose",
-    "text": "prose",
-    "dialogid": "text",
-    "handler": "text",
-    "event": "text",
-    "attendees": "user",
-    "name": "text",
-    "from": "datetime",
-    "to": "datetime",
-    "rows": "text",
-    "productrows": "text",
-    "items": "text",
-    "chatid": "text",
-    "url": "text",
-    "at": "datetime",
-    "record": "text",
-}
-"""The kind by which each parameter that is not a field of a record is formatted."""
-_PARAM_NAMES: Final = {name: _WORDS.read_titles("params", name) for name in _PARAMS}
 
 
 async def preview(
@@ -120,7 +102,7 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         entity=_find_kind_shown(call),
         id=target[1] if target else None,
         record=f"{target[0]}:{target[1]}" if target else "",
-        title=await _find_title(call, facts, reader),
+        title=await find_title(call, facts, reader),
         url=reader.names.build_card_url(target[0], target[1], user=reader.user) if target else "",
         lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader), *await build_notified_lines(call, reader)],
     )
@@ -174,37 +156,6 @@ def _find_kind_shown(call: Call) -> str:
     return kind
 
 
-async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:
-    """Return the title of the record for the card.
-
-    For an existing record it is the present title, even if the call writes a new one. For a new record it is the title that the call
-    writes.
-    """
-    if not call.targets and call.unknown_target:
-        return _describe_by_command(call, reader.locale)
-    if not call.targets:
-        entity = call.entities.get(call.entity)
-        written = critical_fields.extract_written_fields(call)
-        title = fields.find_value(written, entity.title_field if entity else "TITLE", call.entity)
-        if call.entity == "contact":
-            title = " ".join(str(part) for name in ("NAME", "LAST_NAME") if (part := fields.find_value(written, name, call.entity)))
-        return escape_text(str(title or ""), locale=reader.locale, limit=_TITLE)
-    name, number = call.targets[0]
-    record = facts.records.get((name, number))
-    if record is None:
-        return escape_text(format_number(number, reader.locale))
-    parts = [fields.find_value(record, field, name) for field in ("TITLE", "SUBJECT", "NAME", "LAST_NAME")]
-    person = " ".join(str(part) for part in parts[2:] if part)
-    return escape_text(str(parts[0] or parts[1] or person or format_number(number, reader.locale)), locale=reader.locale, limit=_TITLE)
-
-
-def _describe_by_command(call: Call, locale: Locale) -> str:
-    """Return words for a record whose id comes from the answer of another command of the batch."""
-    written = next((value for path in call.spec.target if find_references(value := get_at_path(call.params, path))), "")
-    words = (MADE_BY if call.target_created else NAMED_BY)[locale]
-    return escape_text(words.format(key=to_given_key(find_reference_key(written)) or "?"), locale=locale, limit=_TITLE)
-
-
 async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
     """Return one card line for each written field, the critical fields first.
 
@@ -213,7 +164,8 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
     if call.reads_only:
 
         async def describe(name: str, value: object) -> PreviewLine:
-            return await _build_line(call, name, value, record=None, reader=reader)
+            one = ShownParam(name=name, value=value, siblings=call.params, is_field=True, is_written=False)
+            return await _build_line(call, one, record=None, reader=reader)
 
         return await build_query_lines(call, describe, reader.locale) if call.key else []
     record = critical_fields.find_current_record(call, facts)
@@ -221,20 +173,31 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
     if listed is not None:
         return listed
     if call.spec.verb == "delete":
-        return await _build_lost_lines(call, facts, reader)
-    record = record if call.spec.verb != "add" else None
+        lost = await _build_lost_lines(call, facts, reader) if _is_about_target(call) else []
+        return [*lost, *[await _build_line(call, one, record=None, reader=reader) for one in list_shown_params(call)]]
+    record = record if call.spec.verb != "add" and _is_about_target(call) else None
     critical = set(call.spec.critical)
-    apart = {*MARKS, *call.spec.forced, *(_ADDRESS if call.spec.verb == "update" and not call.spec.fields_at else ())}
-    written = {name: value for name, value in critical_fields.extract_written_fields(call).items() if name not in apart}
-    written |= dict.fromkeys(call.spec.replaces, find_written_guests(call)) if find_guests_place(call) else {}
     lines: list[tuple[bool, bool, PreviewLine]] = []
-    for name, value in written.items():
-        held = critical_fields.has_value(call, name, value, record)
-        line = await _build_line(call, name, value, record=record, reader=reader)
+    for one in _list_lines(call):
+        line = await _build_line(call, one, record=record, reader=reader)
         found = await split_list_line(line, call, facts, _build_context(call, record, {}), reader)
-        lines.extend((held, name not in critical, part) for part in found)
+        lines.extend((one.is_held(call, record), one.name not in critical, part) for part in found)
     changed = [line for line in lines if not line[0]] or lines
     return [line for _, _, line in sorted(changed, key=lambda found: found[1])]
+
+
+def _list_lines(call: Call) -> list[ShownParam]:
+    """Return the parameters that get a line; guests that the call takes away by leaving them out get one too."""
+    shown = list_shown_params(call)
+    if not find_guests_place(call) or any(one.name in call.spec.replaces for one in shown):
+        return shown
+    taken = ShownParam(name="", value=find_written_guests(call), siblings=call.params, is_field=False, is_written=True)
+    return [*shown, *(replace(taken, name=name) for name in call.spec.replaces)]
+
+
+def _is_about_target(call: Call) -> bool:
+    """Return whether the call changes the record that it names, and not something that stands on it, such as a comment of a task."""
+    return call.unknown_target or any(kind == call.entity for kind, _ in call.targets)
 
 
 async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
@@ -255,23 +218,61 @@ async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[Pr
             continue
         after = await _format_any_value(name, value, _find_kind(call, name), context=context, reader=reader)
         lines.append(PreviewLine(field=name, name=await _find_name(call, name, reader), before="", after=after))
-    return lines
+    return list({(line.name, line.after): line for line in reversed(lines)}.values())[::-1]  # a lead has one stage under two names
 
 
-async def _build_line(call: Call, name: str, value: object, *, record: JsonObject | None, reader: Reader) -> PreviewLine:
-    kind = _find_kind(call, name)
-    said = await _find_name(call, name, reader)
+async def _build_line(call: Call, one: ShownParam, *, record: JsonObject | None, reader: Reader) -> PreviewLine:
+    name, value = one.name, one.value
+    words = await _find_words(call, one, reader)
+    kind = words.kind if words else _find_kind(call, name)
+    said = escape_text(words.names[reader.locale]) if words else await _find_name(call, name, reader)
     if kind == "multifield":
         before, after = _format_multifield_change(call, name, value, record=record, reader=reader)
         return PreviewLine(field=name, name=said, before=before, after=after)
     written = critical_fields.extract_written_fields(call)
-    old = None if record is None else _find_present_value(call, record, name)
-    if record is not None and not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
-        before = UNKNOWN[reader.locale]
+
+    async def show(item: object, context: Context, siblings: JsonObject) -> str:
+        if words is not None:
+            return await _format_any_param(item, words, Place(method=call.method, context=context, siblings=siblings), reader)
+        if kind in _PLAIN_KINDS and _has_parts(item):
+            return await _format_any_param(item, _NO_WORDS, Place(method=call.method, context=context, siblings=siblings), reader)
+        return await _format_any_value(name, item, kind, context=context, reader=reader)
+
+    if record is None or not one.is_written:
+        before = ""
+    elif not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
+        before = UNKNOWN[reader.locale] if one.is_field or words is None else ""
     else:
-        before = "" if record is None else await _format_any_value(name, old, kind, context=_build_context(call, record, {}), reader=reader)
-    after = await _format_any_value(name, value, kind, context=_build_context(call, record, written), reader=reader)
+        before = await show(_find_present_value(call, record, name), _build_context(call, record, {}), record)
+    after = await show(value, _build_context(call, record, written), one.siblings)
     return PreviewLine(field=name, name=said, before=before, after=after)
+
+
+def _has_parts(value: object) -> bool:
+    """Return whether the value is a mapping, or a list of mappings, whose parts have names of their own."""
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, Mapping) for item in items)
+
+
+async def _find_words(call: Call, one: ShownParam, reader: Reader) -> ParamWords | None:
+    """Return the words for a parameter; None if the catalogue's fields or the portal name it, or nothing does."""
+    words = find_words(call, one.name, is_field=one.is_field)
+    known = call.spec.stands_for.get(one.name, one.name)
+    if words is not None or fields.find_field_info(call.entities.get(call.entity), known) is not None:
+        return words
+    named = await _find_field_title(call, known, reader) if one.is_field and call.spec.fields_at else ""
+    return None if named else find_common_words(known)
+
+
+async def _format_any_param(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
+    """Return the value of a parameter as text. Never raises."""
+    try:
+        if find_references(value):
+            return await format_value(value, "text", context=place.context, reader=reader)
+        return await format_param(value, words, place, reader)
+    except Exception:  # an unforeseen value must not prevent the card from being shown
+        log.exception("a parameter cannot be put in words", extra={"action": "preview_value_failed", "method": place.method})
+        return format_plain(value, reader)
 
 
 async def _format_any_value(name: str, value: object, kind: str, *, context: Context, reader: Reader) -> str:
@@ -313,28 +314,26 @@ def _find_present_value(call: Call, record: JsonObject, name: str) -> object:
 def _find_kind(call: Call, name: str) -> str:
     """Return the kind of a field's values, such as "money" or "date", which decides how they are formatted.
 
-    Return "" if neither the catalogue nor the list of parameters knows the field.
+    Return "" if the catalogue does not know the field, or if only the portal can name its values.
     """
     found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
-    if found is not None:
-        return found.kind
-    return _PARAMS.get(fields.to_field_key(name), "")
+    if found is None or (found.kind == "enum" and call.entity not in _OWN_CODES):
+        return ""
+    return found.kind
 
 
 async def _find_name(call: Call, name: str, reader: Reader) -> str:
     locale = reader.locale
     known = call.spec.stands_for.get(name, name)
     said = fields.find_label(call.entities.get(call.entity), known, locale)
-    if said == known and fields.to_field_key(known) not in _PARAMS:
+    if said == known:
         said = await _find_field_title(call, known, reader) or known
-    if said != known or fields.to_field_key(known) not in _PARAMS:
-        return escape_text(said, locale=locale, limit=_TITLE)
-    return _PARAM_NAMES[fields.to_field_key(known)][locale]
+    return escape_text(said, locale=locale, limit=_TITLE)
 
 
 async def _find_field_title(call: Call, name: str, reader: Reader) -> str:
     try:
-        return await reader.names.find_field_title(call.entity, name)
+        return await reader.names.find_field_title(find_shown_entity(call), name)
     except BitrixError:
         return ""
 
@@ -348,7 +347,8 @@ def _build_context(call: Call, record: JsonObject | None, written: JsonObject) -
     category = fields.find_value(written, "CATEGORY_ID", call.entity) or fields.find_value(record or {}, "CATEGORY_ID", call.entity)
     funnel = fields.parse_number(category)
     is_new = call.spec.verb == "add" and record is None
-    return Context(entity=call.entity, currency=str(currency or ""), category=int(funnel or 0), is_new=is_new)
+    entity = find_shown_entity(call)
+    return Context(entity=entity, currency=str(currency or ""), category=int(funnel or 0), is_new=is_new)
 
 
 def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -> JsonObject:

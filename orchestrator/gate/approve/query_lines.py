@@ -24,7 +24,7 @@ _ORDER: Final = _WORDS.read_titles("order")
 
 
 async def build_query_lines(call: Call, describe: DescribeField, locale: Locale) -> list[PreviewLine]:
-    """Return one card line for each condition of the filter of a list method, then one for its order.
+    """Return one card line for each condition of a list method's filter, and then one for the sort order, if the call gives one.
 
     A list without conditions has a line that says so. Other reads name their record in the heading and have no lines.
     """

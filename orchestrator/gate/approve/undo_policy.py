@@ -124,8 +124,8 @@ def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
 def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, deps: GateDeps) -> Card:
     """Return a copy of the card `entry` with its undo status: `undo_until`, or after an undo `undone_at` and `undone_by`.
 
-    `entries` are all cards of the session. Where the requester has handed the record away, only a lead (head of sales) can undo the call;
-    nothing is offered then if no lead may see the record.
+    `entries` are all cards of the session. If the call gave a record to an owner whose records the requester may not touch, only a lead
+    (head of sales) can undo it. The copy then has `undo_by_lead`, or no undo is offered if no lead may touch the record.
     """
     policy, catalogue = deps.policy, deps.catalogue
     back = next(
@@ -316,7 +316,7 @@ def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Polic
 
 
 def _build_list_part(call: Call, undo: Method, done: CompletedCall) -> UndoPart | Notice:
-    """Return the data to undo a call that replaced a list, or the reason why the exact list cannot be restored."""
+    """Return the data to undo a call that replaced a list (such as product rows), or the reason why the exact list cannot be restored."""
     found = find_list(call)
     old = done.before.get(f"{call.targets[0][0]}:{call.targets[0][1]}") if call.targets else None
     if found is None or not old or found[0] not in undo.replaces or undo.changes_one:

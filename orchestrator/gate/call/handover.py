@@ -28,7 +28,10 @@ def find_lost_records(call: Call, records: Mapping[Target, JsonObject | None], a
 
 
 def apply_owners(call: Call, record: JsonObject) -> JsonObject:
-    """Return the record with the owners that the call writes, under the names of the catalogue; unchanged if it writes none."""
+    """Return `record` with the owners that `call` writes; unchanged if it writes none.
+
+    In the result, the owner fields have the names that the catalogue uses for this kind of record.
+    """
     entity = call.entities.get(call.entity)
     if entity is None:
         return record

@@ -19,8 +19,8 @@ def resolve_mode(mode: Mode, actor: Actor) -> Mode:
 def may_run(call: Call, mode: Mode) -> bool:
     """Return whether the mode allows the call (S004-8, S004-28, S004-68).
 
-    Canary allows reads and safe creates. Full allows all listed methods. Shadow allows every call here, because its calls are only recorded
-    as plans and never run.
+    Canary allows reads, and the creates that the catalogue marks as safe (`safe_create`) if their only classes are R (reads) and W
+    (writes). Full allows all listed methods. Shadow allows every call here, because its calls are only recorded as plans and never run.
     """
     if mode != "canary":
         return True

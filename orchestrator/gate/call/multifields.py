@@ -146,7 +146,7 @@ def remove_missing(value: Elements, held: Collection[str]) -> tuple[Elements, li
 
 
 def to_record_fields(record: JsonObject, now: Sequence[Element]) -> dict[str, list[dict[str, str]]]:
-    """Return the phone and address fields that `record` would have with the elements `now` (field name → list of elements)."""
+    """Return field name → list of elements for the phone, e-mail and messenger fields of `record`, if `now` were its elements."""
     own: dict[str, list[dict[str, str]]] = {name: [] for name in record if is_multifield(name)}
     of_all = next((name for name in own if name.upper() == "FM"), None)
     for element in now:

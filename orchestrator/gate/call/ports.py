@@ -311,6 +311,9 @@ class Names(Protocol):
     async def find_title(self, entity: str, record_id: int) -> str:
         """Return the title of a record."""
 
+    async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
+        """Return the name that a reading method gives for the thing with the id `number`; "" if it has none."""
+
     async def find_field_title(self, entity: str, name: str) -> str:
         """Return the portal's title of a field; "" if it has none or the portal cannot be read."""
 

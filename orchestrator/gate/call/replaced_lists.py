@@ -52,7 +52,7 @@ _SET_BY_PORTAL: Final = frozenset({"productname", "measurecode", "measurename", 
 
 @dataclass(frozen=True, kw_only=True)
 class ListRead:
-    """The call that reads the list which another call replaces, and where it is kept: under `name` in the record `target`."""
+    """The call that reads the list which another call replaces, and where this list is kept: under `name` in the record `target`."""
 
     target: Target
     name: str
@@ -123,9 +123,10 @@ def to_stored_rows(rows: Sequence[object], kind: ListKind) -> list[dict[str, obj
 
 
 def find_list_change(call: Call, record: JsonObject | None) -> ListChange | None:
-    """Return what `call` does to a list of its record; None for a call that replaces no list, or whose list cannot be parsed.
+    """Return the old and the new list of the record whose list `call` replaces or changes by one element; None if there is no such list.
 
-    `record` is the record with its present list; without one, a record that the call's batch creates has no elements.
+    The result is also None if the list cannot be parsed, and for lists of people (guests). `record` is the record with its present list. If
+    that list was not read, `old` is None; for a record that an earlier command of the same batch creates, `old` is empty.
     """
     found = find_list(call)
     if found is None or found[1] == "people":
@@ -205,7 +206,7 @@ def compare_lists(old: Rows, new: Rows, kind: ListKind) -> ListDifference:
 
 
 def _normalize(row: JsonObject) -> dict[str, object]:
-    """Return the fields of the element by their keys."""
+    """Return the fields of the element under normalized names, which are the same for every spelling (see `fields.to_field_key`)."""
     return {_key(name): value for name, value in row.items()}
 
 
@@ -215,7 +216,10 @@ def _find_number(row: JsonObject, kind: ListKind) -> str:
 
 
 def _index_alike(rows: Rows, kind: ListKind) -> dict[str, list[int]]:
-    """Return the places of the elements by each of their names, so that long lists are compared in reasonable time."""
+    """Return an index of `rows`: for each number and name that `_list_names` gives, the places of the elements that have it.
+
+    With this index, long lists are compared in reasonable time.
+    """
     found: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         for name in _list_names(row, kind):
@@ -231,13 +235,16 @@ def _list_names(row: JsonObject, kind: ListKind) -> list[str]:
 
 
 def is_same_list(sent: Rows, now: Rows, kind: ListKind) -> bool:
-    """Return whether the portal's list `now` is what the list `sent` made of it; False in cases of doubt."""
+    """Return whether the list that the portal has now (`now`) is the result of writing the list `sent`; False in cases of doubt."""
     found = compare_lists(now, sent, kind)
     return not (found.added or found.removed or found.changed)
 
 
 def _is_same_row(new: JsonObject, old: JsonObject, kind: ListKind) -> bool:
-    """Return whether writing the element `new` leaves `old` as it is; both are about the same thing and hold their fields by key."""
+    """Return whether writing the element `new` over the element `old` changes nothing.
+
+    Both are about the same product, contact or company, and have normalized field names (see `_normalize`).
+    """
     if kind != "products":
         return is_primary(new) == is_primary(old) and _is_equal(new.get("sort", old.get("sort")), old.get("sort"))
     for key in sorted({*new, *old} - _RESERVED_ROW):
@@ -251,7 +258,7 @@ def _is_same_row(new: JsonObject, old: JsonObject, kind: ListKind) -> bool:
 
 
 def _is_equal(new: object, old: object) -> bool:
-    """Return whether two values mean the same to the portal; nothing, zero and N are one value."""
+    """Return whether two values mean the same to the portal; an empty value, zero and "N" (no) all mean the same."""
     if new == old and type(new) is type(old):
         return True
     empty = [value in (None, "", "N", False) or fields.parse_number(value) == 0 for value in (new, old)]
@@ -264,7 +271,7 @@ def is_primary(row: JsonObject) -> bool:
 
 
 def find_link(row: JsonObject, kind: ListKind) -> object:
-    """Return the id of the linked contact or company as the element holds it."""
+    """Return the id of the contact or company in `row`, one element of a list of links, unconverted; None if it holds none."""
     return next((value for name, value in row.items() if _key(name) == _LINK[kind]), None)
 
 
@@ -296,10 +303,10 @@ def has_value(row: JsonObject, key: str) -> bool:
 
 
 def is_restorable(rows: Rows) -> bool:
-    """Return whether writing `rows` brings back exactly the list that they are.
+    """Return whether writing the list `rows` to the portal would restore exactly this list.
 
-    Reserved goods do not come back. For an empty list it is not documented whether it unlinks everything, and what sum the portal gives to
-    a record whose product rows are gone.
+    Reserved goods do not come back. An empty list counts as not restorable: it is not documented whether writing it unlinks everything, and
+    what sum the portal gives to a record whose product rows are gone.
     """
     return bool(rows) and not any(_number(row, key) != 0 and has_value(row, key) for row in rows for key in _RESERVED_ROW)
 
@@ -328,7 +335,10 @@ def _key(name: str) -> str:
 
 
 def _text(row: JsonObject, key: str) -> str:
-    """Return the value as text, "" for none and for 0; ids are written as numbers or as texts."""
+    """Return the value of the element's field `key` as text; "" if the value is empty or 0.
+
+    An id written as a number and the same id written as text give the same result.
+    """
     value = find_row_value(row, key)
     number = as_id(value)
     return str(number) if number is not None else "" if value in (None, 0, "0") else str(value)

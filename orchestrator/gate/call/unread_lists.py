@@ -1,4 +1,8 @@
-"""Finds what reading methods leave out although a call replaces it: guests of events, lists of links, owners of product rows. Pure."""
+"""Finds what the portal's reading methods leave out of a record, although it is needed to show what a call changes. Pure.
+
+That is the guests of a calendar event, lists of linked records and observers, and the title, currency and sum of the record to which a
+single product row belongs.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -29,7 +33,7 @@ OWNER_SUM: Final = "OWNER_SUM"
 def add_owner(row: JsonObject, owner: JsonObject | None) -> JsonObject:
     """Return a single product row with the title and currency of the record that it belongs to.
 
-    Its sum is added too if the portal computes it from the product rows.
+    The sum of that record is added too, if the portal computes it from the product rows.
     """
     found = owner or {}
     told = {OWNER_TITLE: fields.find_value(found, "TITLE"), "CURRENCY_ID": fields.find_value(found, "CURRENCY_ID")}
@@ -37,9 +41,10 @@ def add_owner(row: JsonObject, owner: JsonObject | None) -> JsonObject:
 
 
 def find_guests_place(call: Call) -> tuple[Target, ...]:
-    """Return the guests that `call` replaces, by the id of their calendar event, as a tuple of one; empty for any other call.
+    """Return (("guests", event id),) if `call` replaces the guests of a calendar event; otherwise an empty tuple.
 
-    They are no target of the call: of the event nothing else is read.
+    Among the records that were read for the call, the event's present guests stand under this key. It is used for nothing else: the event
+    itself is not read, and it is no target of the call.
     """
     found = find_list(call)
     number = as_id(call.params.get("id"))

@@ -139,7 +139,7 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
         named = any(policy.is_listed(policy.ask_methods, name) for name in evaluate_rules.list_method_names(leaf))
         notices = [ask("gate-policy-method", method=leaf.method)] if named else []
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
-        notices.extend(taint.collect_taint_reasons(leaf, effect.provenance, policy, facts))
+        notices.extend(taint.collect_taint_reasons(leaf, effect.provenance, policy, facts, own_user=actor.bitrix_user_id))
         for notice in notices:
             yield _add_command_label(call, leaf, notice, facts)
 
@@ -157,7 +157,10 @@ def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[
 
 
 def _collect_loss_reasons(call: Call, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Yield what the person loses by the call: sight of the records that it hands to others. It is said on the card, and asks for none."""
+    """Yield a notice if the person may no longer touch some records after the call, because it gives them to other owners.
+
+    The notice is added to a card that is needed for other reasons. By itself it is no reason to ask for a confirmation.
+    """
     lost = find_lost_records(call, facts.records, actor)
     if lost:
         kinds = {target[0].partition(":")[0] for target in lost}

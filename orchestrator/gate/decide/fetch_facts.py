@@ -75,7 +75,11 @@ async def load_lists(
 async def _load_related(
     call: Call, whole: Mapping[Target, JsonObject | None], records: Records, catalogue: Catalogue
 ) -> Mapping[Target, JsonObject | None]:
-    """Return the guests of the calendar events whose guests `call` replaces, and single product rows with what their owner adds to them."""
+    """Return what must be read in addition to the records `whole`: guests of calendar events, and the owners of single product rows.
+
+    The guests are those of events whose guests `call` replaces. Each product row is returned with the title, the currency and, where it is
+    computed from the rows, the sum of the record that it belongs to.
+    """
     guests = {place: name for leaf in call.leaves for place in unread_lists.find_guests_place(leaf) for name in leaf.spec.replaces}
     rows = {
         target: row for leaf in call.leaves if not leaf.reads_only for target in leaf.targets[:1] if (row := whole.get(target)) is not None
@@ -89,7 +93,10 @@ async def _load_related(
 
 
 def _to_universal(target: Target, catalogue: Catalogue) -> Target:
-    """Return a deal, lead, contact or company as the record that crm.item.get reads, which has more lists."""
+    """Return the target of crm.item.get for a deal, lead, contact or company: ("item:2", 481) for ("deal", 481).
+
+    That method also returns lists that the classic methods leave out.
+    """
     return f"item:{catalogue.entities[target[0]].type_id}", target[1]
 
 

@@ -93,7 +93,10 @@ def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
 
 
 def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
-    """Return the refusal of an unknown field, with the most similar fields by code and by title."""
+    """Return the refusal of an unknown field, with the most similar fields by code and by title.
+
+    `place` stands before the field's name in the refusal: the command's key in a batch ("c1: "), otherwise "".
+    """
     titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
     near = [f"{code} {quote(titles[code], actor.locale)}" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
     where = "filter." if call.reads_only else f"{call.spec.fields_at}."
@@ -103,7 +106,10 @@ def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Ac
 
 
 def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
-    """Yield a refusal for each field that only the portal may write, or that cannot change after creation."""
+    """Yield a refusal for each field that only the portal may write, or that cannot change after creation.
+
+    `place` stands before the field's name in the refusal: the command's key in a batch ("c1: "), otherwise "".
+    """
     record = critical_fields.find_current_record(call, facts)
     for name, value in extract_names_to_check(call).items():
         field = known.get(name)
@@ -117,7 +123,8 @@ def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, p
 def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) -> Iterator[Refuse]:
     """Yield a refusal for each required field that is missing in a new record.
 
-    Tasks are not checked, because the portal itself reports their missing fields.
+    Tasks are not checked, because the portal itself reports their missing fields. `place` stands before the field's name in the refusal:
+    the command's key in a batch ("c1: "), otherwise "".
     """
     if find_list_name(call) == "task":
         return

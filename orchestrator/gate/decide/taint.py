@@ -19,10 +19,13 @@ _CLIENTS: Mapping[str, tuple[str, ...]] = {"contact": ("CONTACT_ID", "CONTACT_ID
 _GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
 
 
-def collect_taint_reasons(call: Call, provenance: Provenance, policy: Policy, facts: Facts) -> Iterator[Notice]:
+def collect_taint_reasons(
+    call: Call, provenance: Provenance, policy: Policy, facts: Facts, *, own_user: int | None = None
+) -> Iterator[Notice]:
     """Yield reasons to ask a person, because this write may have been caused by text read in the CRM and not by the person.
 
-    The client of a record that the person named counts as named too, unless something is sent to people.
+    Nobody has to name themselves: `own_user`, the requester's number as an employee, counts as named. So does the client of a record that
+    the person named, unless something is sent to people.
     """
     if call.reads_only or (call.kind != "bitrix" and call.spec.entity != "reminder"):
         return
@@ -30,7 +33,7 @@ def collect_taint_reasons(call: Call, provenance: Provenance, policy: Policy, fa
         yield ask("gate-taint-prose")
     clients = _find_clients_of_named(call, provenance, facts)
     for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(find_referenced_records(call) - clients))):
-        if f"{entity}:{number}" not in provenance.targets:
+        if (entity, number) != ("user", own_user) and f"{entity}:{number}" not in provenance.targets:
             yield ask("gate-taint-target", entity=entity, id=number)
     said = _flatten(provenance.person_text)
     read = [_flatten(text) for text in provenance.external]

@@ -92,7 +92,7 @@ class _Place:
     locale: Locale
 
     def refuse(self, code: str, item: object, **args: object) -> Refuse:
-        """Return the refusal of one single value."""
+        """Return the refusal of one single value, `item`, for the reason `code`."""
         shown = escape_text(str(item), locale=self.locale, limit=_SHOWN)
         return refuse(code, field=self.title, param=self.value.name, value=shown, **args)
 
@@ -159,7 +159,7 @@ def _build_day(year: str, month: str, day: str, clock: tuple[str | None, ...]) -
 
 
 def _check_order(call: Call, facts: Facts, actor: Actor, values: list[WrittenValue]) -> Iterator[Refuse]:
-    """Yield a refusal for each end that lies before its beginning, if the call writes both."""
+    """Yield a refusal for each time span (such as that of an event) whose end lies before its beginning, if the call writes both."""
     by_key = {fields.to_field_key(value.name, call.entity): value for value in values}
     for first, last in _SPANS:
         if first not in by_key or last not in by_key:
@@ -284,7 +284,7 @@ def _refuse_unlisted(place: _Place, code: str, item: object, known: Mapping[str,
 
 
 def _check_contacts(place: _Place) -> Iterator[Refuse]:
-    """Yield a refusal for each e-mail without an address and each phone without digits among the elements that the call writes."""
+    """Yield a refusal for each written e-mail that is no e-mail address, and for each written phone with too few digits."""
     for element in place.value.items:
         parts = {fields.to_field_key(str(key)): item for key, item in element.items()} if isinstance(element, Mapping) else {}
         kind = str(parts.get("typeid") or place.value.name).upper()

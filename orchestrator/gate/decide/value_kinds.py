@@ -85,7 +85,10 @@ class WrittenValue:
 
     @property
     def items(self) -> tuple[object, ...]:
-        """The single values: those of a list or map, otherwise the value itself. Empty ones and references are left out."""
+        """The single values: those of a list or map, otherwise the value itself.
+
+        Empty values and references to results of other commands of the batch are left out.
+        """
         found = self.value.values() if isinstance(self.value, Mapping) else self.value if isinstance(self.value, list) else (self.value,)
         return tuple(item for item in found if item not in EMPTY and not find_references(item))
 
@@ -178,9 +181,9 @@ def _find_category(call: Call, facts: Facts) -> str | None:
 
 
 async def load_value_lists(call: Call, facts: Facts, reference: Reference) -> Mapping[str, Mapping[str, str]]:
-    """Return the lists (value → name) that the written values are checked against, by key; lists that cannot be read are missing.
+    """Return the lists (value → name) that the written values are checked against, each under the name that `find_list_key` gives it.
 
-    A list comes from the cache unless a written value is not in it.
+    A list that cannot be read is missing. A list comes from the cache unless a written value is not in it.
     """
     found: dict[str, Mapping[str, str]] = {}
     for leaf in call.leaves:

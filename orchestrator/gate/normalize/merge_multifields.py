@@ -105,7 +105,8 @@ def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, .
 def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
     """Yield each command of `call` with the facts (data read to check a call) as they will be when the command runs. Never raises.
 
-    In these facts, records have the phones, addresses and replaced lists that the earlier commands of the batch give them.
+    The records in these facts already have what the earlier commands of the batch give them: phones, addresses, and lists (such as product
+    rows) that a command replaces as a whole.
     """
     now = facts
     for leaf in call.leaves:

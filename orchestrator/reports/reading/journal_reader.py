@@ -79,10 +79,10 @@ def parse_event(event: StoredEvent) -> Event:
 
 
 def bind_reader(kind: type[E], read: Callable[[C, E, StoredEvent], R]) -> dict[str, Callable[[C, StoredEvent], R]]:
-    """Return {name of the event class `kind`: function}, an entry for a table that tells for each event type which function reads it.
+    """Return {name of an event class: function}, one entry of a table that tells which function reads events of which class.
 
-    The table's functions take a context and a stored event. This one turns the stored event into an object of the class `kind`, and returns
-    the result of `read`, which it calls with the context, that object and the stored event.
+    `kind` is the event class. The returned function takes a context and a stored event. It turns the stored event into an object of `kind`,
+    and returns the result of `read`, which it calls with the context, that object and the stored event.
     """
     return {kind.__name__: lambda context, event: read(context, kind.from_data(event.data), event)}
 

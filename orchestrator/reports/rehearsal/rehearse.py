@@ -282,7 +282,7 @@ def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
 
 
 def _is_about_portal(code: str) -> bool:
-    """Return whether the code of a recorded refusal has its cause in the portal, so that the refusal would occur under any rules."""
+    """Return whether a recorded refusal with this code was caused by the portal's data or answer, and so would occur under any rules."""
     return code in _PORTAL_REFUSALS or not code.startswith("gate-")
 
 
@@ -296,9 +296,10 @@ def _find_missing_facts(case: _Case, verdict: Ask) -> str:
 
 
 def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
-    """Return whether the step might need no card (question to a person) if the unrecorded values of its records were known.
+    """Return whether the step's card (question to a person) may be due only to what the journal did not record.
 
-    `codes` are the reasons for the card. One of them must depend on those values, and each of the others on something not recorded.
+    `codes` are the reasons for the card. At least one must depend on values of the records that were not recorded; each of the others must
+    depend on such values too, or on the text of other people that the model read, if that was not recorded.
     """
     by_value = ("gate-critical" in codes and bool(case.unread)) or "gate-add-stage" in codes
     return by_value and (codes <= _VALUE_REASONS or not case.taint_known)

@@ -127,6 +127,9 @@ class NoOwnNames:
     async def find_kind_name(self, entity: str, locale: str) -> str:
         return ""
 
+    async def find_name_by_read(self, method: str, params: Mapping[str, Any], number: int, locale: str) -> str:
+        return ""
+
     async def find_field_title(self, entity: str, name: str) -> str:
         return ""
 

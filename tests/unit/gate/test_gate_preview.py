@@ -113,7 +113,7 @@ async def test_values_that_hold_already_are_left_out() -> None:
          [("Телефон", "+7900", "+7900 → +7902\nдобавить +7901")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156}]}}, [("Телефон", "+7900", "удалить +7900")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156, "VALUE": "+7900", "VALUE_TYPE": "HOME"}]}},
-         [("Телефон", "+7900", "+7900 → +7900 (HOME)")]),
+         [("Телефон", "+7900", "+7900 → +7900 (домашний)")]),
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 7, "DELETE": "Y", "VALUE": "x"}, "+7"], "EMAIL": "x"}},
          [("Телефон", "+7900", "ID: 7, DELETE: Y, VALUE: x\n+7"), ("Почта", "—", "добавить x")]),
         ("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": {"n0": {"value": "+7901", "typeId": "PHONE"}}}},
@@ -167,7 +167,8 @@ async def test_headings() -> None:
     assert (await card("crm.contact.update", {"id": 43, "fields": {"POST": "x"}}))["title"] == "Иван Иванов"
     assert (await card("crm.activity.update", {"id": 55, "fields": {"SUBJECT": "x"}}))["title"] == "Звонок"
     assert (await card("crm.deal.add", {"fields": {"TITLE": "Новая\u200b"}}))["title"] == "Новая⟨U+200B⟩"
-    assert (await card("crm.deal.get", {"id": 777}, facts=Facts()))["title"] == "№777"
+    assert (await card("crm.deal.get", {"id": 777}, facts=Facts()))["title"] == "deal 777"
+    assert (await card("crm.deal.get", {"id": 13}, facts=Facts()))["title"] == "№13"
     assert (await card("crm.deal.get", {"id": 777}, facts=Facts(records={("deal", 777): {}})))["title"] == "№777"
     comment = await card("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481, "COMMENT": "x"}})
     assert (comment["entity"], comment["title"], comment["url"]) == ("comment", "Ромашка", "https://portal.example/deal/481")

@@ -64,10 +64,11 @@ def _read(row: OutboxRow) -> Iterator[str]:
 
 
 def _walk(value: object, *, english: bool = False) -> Iterator[str]:
-    """Yield the texts under a key "en" of a data file."""
+    """Yield the texts under a key "en" of a data file; a list of two under it is a Russian word with its English one."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _walk(item, english=english or key == "en")
+            is_pair = key == "en" and isinstance(item, list) and len(item) == 2
+            yield from _walk(item[1] if is_pair else item, english=english or key == "en")
     elif isinstance(value, list):
         for item in value:
             yield from _walk(item, english=english)

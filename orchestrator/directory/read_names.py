@@ -1,0 +1,77 @@
+"""Reads the name of something that is no record of the CRM, such as a calendar event or a file, with the method that reads it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.client.read_only import PortalCaller
+from orchestrator.directory.rows import to_number
+from orchestrator.language.text import Locale, to_visible_line, trim_text
+from state.stored import JsonObject
+
+_NAME: Final = 80
+_TITLES: Final = (
+    "TITLE",
+    "NAME",
+    "SUBJECT",
+    "PRODUCT_NAME",
+    "ACCOUNT_NUMBER",
+    "EDIT_FORM_LABEL",
+    "FIELD_TITLE",
+    "FULL_NAME",
+    "COMMENT",
+    "POST_MESSAGE",
+    "COMMENT_TEXT",
+    "FIELD_NAME",
+    "DEAL_ID",
+)
+"""The fields that may hold a name, the best one first."""
+_KEYS: Final = frozenset(name.replace("_", "").lower() for name in _TITLES)
+
+
+async def read_name(method: str, params: JsonObject, number: int, *, client: PortalCaller, catalogue: Catalogue, locale: Locale) -> str:
+    """Return the name in what the reading `method` returns, "" if it has none or the method is no listed read. May raise BitrixError.
+
+    Of `params` only those are sent that the method knows. Of several rows the one with the id `number` counts.
+    """
+    row = catalogue.find(method)
+    if row is None or not row.reads_only:
+        return ""
+    sent = _pick_params(row, params)
+    if any(path not in sent for path in row.required):
+        return ""
+    answer = await client.call(row.name, sent, repeatable=True)
+    return next((name for found in _list_rows(answer.result, number) if (name := _extract_name(found, locale))), "")
+
+
+def _pick_params(row: Method, params: JsonObject) -> dict[str, object]:
+    """Return those of `params` that the method knows, in the spelling of the method."""
+    given = {name.lower(): value for name, value in params.items()}
+    known = (path for path in (*row.required, *row.target, *row.params) if "." not in path)
+    return {name: given[name.lower()] for name in known if given.get(name.lower()) not in (None, "")}
+
+
+def _list_rows(result: object, number: int) -> Iterator[JsonObject]:
+    """Yield the rows in the answer that may be the thing with the id `number`: of several rows only those with this id."""
+    if isinstance(result, list):
+        for row in result:
+            if isinstance(row, Mapping) and number in {to_number(row.get("ID")), to_number(row.get("id"))}:
+                yield row
+    elif isinstance(result, Mapping):
+        inner = [value for value in result.values() if isinstance(value, Mapping | list)]
+        if len(result) == 1 and inner:  # the answer has the row under a key of its own
+            yield from _list_rows(inner[0], number)
+        elif to_number(result.get("ID") or result.get("id")) in {0, number}:
+            yield result
+
+
+def _extract_name(row: JsonObject, locale: Locale) -> str:
+    found = {key: value for name, value in row.items() if (key := name.replace("_", "").lower()) in _KEYS}
+    for title in _TITLES:
+        value = found.get(title.replace("_", "").lower())
+        if isinstance(value, Mapping):
+            value = value.get(locale) or next(iter(value.values()), "")
+        text = trim_text(to_visible_line(value), limit=_NAME) if isinstance(value, str) and not value.isdecimal() else ""
+        if text:
+            return text
+    return ""

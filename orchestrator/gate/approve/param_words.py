@@ -1,0 +1,114 @@
+"""Says what a parameter is called for people and what its values mean.
+
+The words are in data/language/card_params.yaml, card_crm_params.yaml and card_office_params.yaml. Pure.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from orchestrator.domain.errors import SettingsError
+from orchestrator.gate.call import fields
+from orchestrator.language.lexicon import load_lexicon, read_language_file
+from orchestrator.language.text import Locale, format_number
+
+_FILES: Final = ("card_params", "card_crm_params", "card_office_params")
+_Row = tuple[str, ...]
+_PROPERTY: Final = re.compile(r"PROPERTY_([0-9]{1,15})", re.ASCII)
+"""A field of a list or of a product that the portal names by a number only."""
+_PROPERTY_WORDS: Final = load_lexicon("card_fields").read_titles("own_property")
+_NO_CHOICES: Final[Mapping[str, Mapping[Locale, str]]] = {}
+
+
+class _File(BaseModel):
+    """The content of data/language/card_params.yaml, and of the two files for families of methods as `methods`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    choices: dict[str, dict[str, _Row]]
+    common: dict[str, _Row]
+    records: dict[str, dict[str, _Row]]
+    methods: dict[str, dict[str, _Row]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParamWords:
+    """The words for one parameter: its name by language, and the kind of its values.
+
+    `kind` is a kind of the catalogue (money, user), or one of those that the head of the data file explains (crm, record, read).
+    `detail` is what follows it there: the method that reads a name, or the parameter that says to which kind of record an id belongs.
+    """
+
+    names: Mapping[Locale, str]
+    kind: str = ""
+    detail: str = ""
+    choices: Mapping[str, Mapping[Locale, str]] = field(default_factory=dict)
+    """Words for the values of the kind "choice", by value in lower case."""
+
+
+def find_param_words(method: str, entity: str, name: str) -> ParamWords | None:
+    """Return the words that belong to this method or to this kind of record alone, in preference to what the portal calls the field."""
+    key = fields.to_field_key(name)
+    own, wanted = _ALL.methods, method.lower()
+    prefixes = sorted((prefix for prefix in own if wanted.startswith(prefix)), key=len, reverse=True)
+    found = next((own[prefix][key] for prefix in prefixes if key in own[prefix]), None)
+    return found or _ALL.records.get(entity.partition(":")[0], {}).get(key)
+
+
+def find_common_words(name: str) -> ParamWords | None:
+    """Return the words for a parameter that means the same in all methods; None if there are none."""
+    own = _PROPERTY.fullmatch(name)
+    if own is not None:
+        return ParamWords(names={locale: f"{word} {format_number(own[1], locale)}" for locale, word in _PROPERTY_WORDS.items()})
+    return _ALL.common.get(fields.to_field_key(name))
+
+
+_Words = Mapping[str, ParamWords]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AllWords:
+    """The words by beginning of the method's name, by kind of record, and those for all methods, each by key of the parameter."""
+
+    methods: Mapping[str, _Words]
+    records: Mapping[str, _Words]
+    common: _Words
+
+
+def _load_words() -> _AllWords:
+    """Return the words of the data files; raises SettingsError if a file is missing or a row has not the agreed form."""
+    shared, crm, office = (read_language_file(name) for name in _FILES)
+    try:
+        content = _File.model_validate({**shared, "methods": {**crm, **office}})
+        return _parse_file(content)
+    except (ValidationError, KeyError, IndexError) as error:
+        raise SettingsError(f"data/language/{', '.join(_FILES)}: {error}") from None
+
+
+def _parse_file(content: _File) -> _AllWords:
+    choices = {name: {code.lower(): _to_titles(row) for code, row in table.items()} for name, table in content.choices.items()}
+
+    def parse(table: Mapping[str, _Row]) -> dict[str, ParamWords]:
+        return {fields.to_field_key(name): _parse_row(row, choices) for several, row in table.items() for name in several.split()}
+
+    methods: dict[str, dict[str, ParamWords]] = {}
+    for several, table in content.methods.items():
+        for prefix in several.split():
+            methods.setdefault(prefix.lower(), {}).update(parse(table))
+    return _AllWords(
+        methods=methods, records={entity: parse(table) for entity, table in content.records.items()}, common=parse(content.common)
+    )
+
+
+def _parse_row(row: _Row, choices: Mapping[str, Mapping[str, Mapping[Locale, str]]]) -> ParamWords:
+    kind, _, detail = (row[2] if len(row) > 2 else "").partition(" ")  # noqa: PLR2004 - name, name, kind
+    return ParamWords(names=_to_titles(row), kind=kind, detail=detail, choices=choices[detail] if kind == "choice" else _NO_CHOICES)
+
+
+def _to_titles(row: _Row) -> Mapping[Locale, str]:
+    return {"ru": row[0], "en": row[1]}
+
+
+_ALL: Final = _load_words()
