@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from fluent.runtime import FluentBundle, FluentResource
 
 from orchestrator.domain.outputs import Notice
+from orchestrator.language.date_format import format_short_day
 from state.clock import parse_iso
 from state.stored import JsonObject
 
@@ -26,6 +27,8 @@ _NOTICE_KEYS = {"code", "args"}
 """The keys by which an argument is recognized as a notice, which is translated and inserted into the sentence."""
 _IDENTIFYING = frozenset({"id", "number", "employee", "record"})
 """Arguments whose number identifies something; it is printed as 999999, never grouped as 999 999."""
+_BETWEEN_TITLES: Mapping[Locale, str] = {"ru": "», «", "en": "”, “"}
+"""What stands between the titles of a batch, which come as one argument in Russian quotation marks."""
 _MARK = re.compile("\ue000(\\w+)\ue001")
 
 
@@ -78,21 +81,23 @@ class Translator:
         return self.find_act(method) or (self.translate(code) if self.has_message(code) else "")
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
-        """Return a time as "18:30", or as "22.11 18:30" if it is on another day than `now` (default: the present)."""
+        """Return a time as "18:30", or as «22.11 18:30», "22 Nov 18:30", if it is on another day than `now` (default: the present)."""
         here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
         today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
-        return here.strftime("%H:%M" if here.date() == today else "%d.%m %H:%M")
+        return f"{here:%H:%M}" if here.date() == today else f"{format_short_day(here.date(), self.locale)} {here:%H:%M}"
 
     def _format_event_time(self, moment: str) -> str:
         """Return the time of an event in words, such as "в 18:30", or "22.11 в 18:30" if it is not today."""
-        *day, hour = self.format_time(moment).split(" ")
-        return self.translate("event-on-day", day=day[0], hour=hour) if day else self.translate("event-at-hour", hour=hour)
+        day, _, hour = self.format_time(moment).rpartition(" ")
+        return self.translate("event-on-day", day=day, hour=hour) if day else self.translate("event-at-hour", hour=hour)
 
     def _format_value(self, key: str, value: object) -> object:
         if key in _IDENTIFYING and isinstance(value, int):
             return str(value)
         if key == "at" and isinstance(value, str) and value:
             return self.format_time(value)
+        if key == "title" and isinstance(value, str) and self.locale == "en":
+            return value.replace(_BETWEEN_TITLES["ru"], _BETWEEN_TITLES["en"])
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, Mapping) and value.keys() == _NOTICE_KEYS:

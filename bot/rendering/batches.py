@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
 from bot.rendering.headings import format_change, render_heading
-from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks, to_plain_text
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks, to_plain_text
 from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart, to_given_key
 from orchestrator.domain.outcome import CommandReport
+from orchestrator.language.text import quote
 
 Reports = Mapping[str, CommandReport]
 """The outcomes of the commands, by their names in the batch."""
@@ -74,7 +75,7 @@ def render_failed_commands(view: CardView, tr: Translator) -> list[str]:
 
 
 def _render_command_name(item: PreviewPart, method: str, tr: Translator) -> Spans:
-    return build_spans(format_title(item.title)) if item.title else render_heading(item, method, tr)
+    return build_spans(quote(item.title, tr.locale)) if item.title else render_heading(item, method, tr)
 
 
 def build_batch_sheet(view: CardView, tr: Translator) -> Sheet | None:

@@ -10,9 +10,10 @@ from bot.i18n.translate import Translator
 from bot.rendering.batches import list_commands, render_commands, render_failed_commands
 from bot.rendering.fit_card import fit_preview
 from bot.rendering.headings import format_change, render_heading
-from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, format_title, join_blocks
+from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice
+from orchestrator.language.text import format_number, quote
 from state.card import Card
 from state.clock import parse_iso
 from state.stored import JsonObject
@@ -92,12 +93,16 @@ def _render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
         yield format_bold(tr.translate("card-sure" if "D" in card.call_class else "card-sure-twice"))
 
 
+_REACHES_PEOPLE = frozenset({"gate-notifies", "gate-hidden-link"})
+"""Reasons to ask because of what colleagues will get or follow."""
+
+
 def _evaluate_risk(view: CardView) -> str:
     card, classes = view.card, set(view.card.call_class)
     if "D" in classes or card.taps > 1:
         return "high"
     fields = {_find_field(reason) for reason in view.reasons}
-    touched = classes & {"C", "M", "N"} or fields & _MONEY_AND_PEOPLE
+    touched = classes & {"C", "M", "N"} or fields & _MONEY_AND_PEOPLE or any(reason.code in _REACHES_PEOPLE for reason in view.reasons)
     return "mid" if touched or card.four_eyes or card.lead else "low"
 
 
@@ -114,7 +119,7 @@ def _name_reason(reason: Notice, preview: Preview, tr: Translator) -> JsonObject
     wanted = field.replace("_", "").lower()
     lines = (line for part in (preview, *preview.items) for line in part.lines)
     name = next((line.name for line in lines if line.field.replace("_", "").lower() == wanted), "")
-    return {**reason.args, "field": format_title(name)} if name else reason.args
+    return {**reason.args, "field": quote(name, tr.locale)} if name else reason.args
 
 
 def _render_reasons(view: CardView, tr: Translator) -> list[str]:
@@ -317,7 +322,7 @@ def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
 def render_details(view: CardView, tr: Translator) -> Spans:
     """Return the details view («Подробнее»): the record, every value, and each reason in a line of its own."""
     preview, card = view.preview, view.card
-    number = f" №{preview.id}" if preview.id else ""
+    number = f" {format_number(preview.id, tr.locale)}" if preview.id else ""
     head = format_bold(build_spans(render_heading(preview, card.method, tr), number))
     lines = [_render_line(line, "block") for line in preview.lines]
     values = join_blocks(lines or list_commands(view, tr), "\n")

@@ -15,6 +15,7 @@ from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_bloc
 from orchestrator.domain.message_views import CallGroup, CallLine, DailyBody, ReminderBody, ReminderItem, TeamLine
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import format_day
+from orchestrator.language.text import quote
 from state.stored import JsonObject
 
 _ACTIONS: Final = {"d": "drop", "h": "hour", "m": "morning"}
@@ -121,7 +122,9 @@ def _render_agenda(body: DailyBody, tr: Translator) -> Spans:
         blocks.append(build_spans(tr.translate("daily-free")))
     blocks.append(_render_team(body.team, tr))
     if body.unread:
-        blocks.append(build_spans(tr.translate("daily-unread", lists=", ".join(f"«{tr.translate(code)}»" for code in body.unread))))
+        blocks.append(
+            build_spans(tr.translate("daily-unread", lists=", ".join(quote(tr.translate(code), tr.locale) for code in body.unread)))
+        )
     if body.what == "digest":
         blocks.append(build_spans(tr.translate("daily-off")))
     return join_blocks(blocks, "\n\n")

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Span, Spans, build_spans, format_title
+from bot.rendering.spans import Span, Spans, build_spans
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.language.text import format_number, quote
 
-_NUMBER: Final = re.compile(r"№[0-9]+", re.ASCII)
+_NUMBER: Final = re.compile(r"№([0-9]+)", re.ASCII)
 """What stands in place of a title that is not known; it gets no quotes."""
 MAX_KINDS: Final = 3
 """Maximum number of different acts that a heading names; of more it says only how many changes there are."""
@@ -33,7 +34,8 @@ def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
     words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
     if not preview.title:
         return build_spans(words)
-    title = preview.title if _NUMBER.fullmatch(preview.title) else format_title(preview.title)
+    number = _NUMBER.fullmatch(preview.title)
+    title = format_number(number[1], tr.locale) if number else quote(preview.title, tr.locale)
     return build_spans(words, " ", Span(title, url=preview.url))
 
 

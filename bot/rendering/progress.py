@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from bot.i18n.translate import Translator
 from bot.rendering.defang_links import disable_links
 from bot.rendering.markdown import render_markdown
-from bot.rendering.spans import Span, Spans, build_spans, format_title, join_blocks
+from bot.rendering.spans import Span, Spans, build_spans, join_blocks
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outputs import Notice
+from orchestrator.language.text import quote
 
 MAX_STEPS = 6
 """Maximum number of steps shown; of earlier ones only the number is shown."""
@@ -46,7 +47,7 @@ def render_step(step: Step, tr: Translator) -> Spans:
     if not title:
         return build_spans(line)
     before, _, after = line.partition(words)
-    return build_spans(before, words, " ", Span(format_title(title), url=step.url), after)
+    return build_spans(before, words, " ", Span(quote(title, tr.locale), url=step.url), after)
 
 
 def _find_step_words(step: Step, tense: str, tr: Translator) -> str:

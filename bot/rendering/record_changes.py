@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from bot.i18n.translate import Translator
-from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.domain.message_views import HistoryBody, HistoryEntry, NewsBody, NewsItem
+from orchestrator.language.text import format_number, quote
 from state.stored import JsonObject
 
 BELL: Final = "🔔 "
@@ -52,8 +53,8 @@ def _build_page_words(body: HistoryBody, page: int) -> tuple[str, ...]:
 
 
 def _render_head(body: HistoryBody, tr: Translator) -> Spans:
-    title = format_title(body.title) if body.title else ""
-    name = Span(f"{title} №{body.number}".strip(), url=body.url)
+    title = quote(body.title, tr.locale) if body.title else ""
+    name = Span(f"{title} {format_number(body.number, tr.locale)}".strip(), url=body.url)
     gone = f" · {tr.translate('history-deleted')}" if body.deleted else ""
     return format_bold(build_spans(f"{tr.translate('history-head', entity=body.entity)} ", name, gone))
 
@@ -135,7 +136,7 @@ def _render_record_heading(item: NewsItem, tr: Translator) -> Spans:
     words = tr.translate(f"news-{what}{item.entity}")
     if item.kind and not what:
         words = item.kind[0].upper() + item.kind[1:]
-    return build_spans(words, " ", Span(format_title(item.title), url=item.url))
+    return build_spans(words, " ", Span(quote(item.title, tr.locale), url=item.url))
 
 
 def _render_authors(item: NewsItem, tr: Translator) -> str:

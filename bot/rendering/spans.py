@@ -41,11 +41,6 @@ def build_spans(*parts: "str | Span | Spans") -> Spans:
     return tuple(span for span in flat if span.text)
 
 
-def format_title(title: str) -> str:
-    """Return the title in guillemets; quotes inside it become inner ones: «Позвонить в „Ромашку“»."""
-    return f"«{title.replace('«', '„').replace('»', '“')}»"
-
-
 def format_bold(part: str | Spans) -> Spans:
     """Return `part` in bold; its links are kept."""
     pieces = build_spans(part)

@@ -7,9 +7,7 @@ several processes only the leader polls, delivers and publishes; updates by webh
 import asyncio
 import contextlib
 import logging
-from collections.abc import Collection
 from dataclasses import replace
-from typing import Final
 
 from aiogram import Bot
 from aiogram.client.default import DefaultBotProperties
@@ -17,19 +15,10 @@ from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.exceptions import AiogramError, ClientDecodeError
 from aiogram.methods import Response
-from aiogram.types import (
-    BotCommand,
-    BotCommandScopeAllGroupChats,
-    BotCommandScopeAllPrivateChats,
-    BotCommandScopeChat,
-    BotCommandScopeDefault,
-    Message,
-    Update,
-)
+from aiogram.types import Message, Update
 from aiogram.utils.token import TokenValidationError, validate_token
 from fastapi import APIRouter
 
-from bot.i18n.translate import Locale, Translator
 from bot.telegram.intake.ingest import Poller, UpdateIntake
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.intake.queue_position import QueueNotices
@@ -39,12 +28,12 @@ from bot.telegram.intake.typed_answers import may_decide
 from bot.telegram.intake.webhook import Webhook, build_webhook_router, drop_webhook, keep_webhook
 from bot.telegram.leader_election import LeaderElection
 from bot.telegram.outgoing.delivery import Delivery
+from bot.telegram.outgoing.menus import keep_menus
 from bot.telegram.outgoing.rate_limiter import RateLimiter
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import REQUEST_KINDS, CardDecision, Command, FeatureClick, parse_input
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.cards import list_open_cards
-from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, generate_id
 from state.journal.async_store import AsyncStore
@@ -149,7 +138,7 @@ class TelegramDoor:
 
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(publish_menus(self.bot, self._people.list_admins()))
+            group.create_task(keep_menus(self.bot, self._people.access))
             group.create_task(self.delivery.run())
             self._intake_task = group.create_task(self._take_updates())
             if self._is_closing:
@@ -172,9 +161,9 @@ class TelegramDoor:
         await self._intake.take(raw)
 
     async def _accept(self, update: Update) -> None:
-        """Store the inbox rows of `update`, and send the answers that do not wait for the orchestrator (to clicks and to strangers).
+        """Store the inbox row of `update`, and answer a click that does not wait for the orchestrator.
 
-        The answers are sent in the background, so this does not wait for Telegram. Raises StoreError if the update is not stored.
+        The answer is sent in the background, so this does not wait for Telegram. Raises StoreError if the update is not stored.
         """
         await self.delivery.chats.observe_update(update)
         update = self.delivery.chats.restore_origin_chat(update)
@@ -185,14 +174,11 @@ class TelegramDoor:
         if routed.callback_id and (not routed.rows or routed.rows[0].kind != CardDecision.KIND):
             text = self._people.build_translator(routed.session).translate_notice(routed.toast) if routed.toast else None
             self.delivery.reply_to_click(routed.callback_id, text)
-        if routed.say is not None and routed.session:
-            await self.delivery.report_trouble(routed.session, routed.say)
 
     async def _parse_update(self, update: Update) -> ParsedUpdate:
         me, now = await self.bot.me(), self._clock.now()
         routed = parse_update(update, self._people.access, me, await self._find_open_cards(update), now)
-        rows, said = self._people.throttle_strangers(routed.rows, routed.say, now)
-        return self._refuse_stale_click(update, replace(routed, rows=rows, say=said))
+        return self._refuse_stale_click(update, replace(routed, rows=self._people.throttle_strangers(routed.rows, now)))
 
     def _refuse_stale_click(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
         """Return `routed`, or a short answer in its place if the update is a click on a button that no longer works.
@@ -284,38 +270,3 @@ class TelegramDoor:
             received_at=self._clock.now(),
         )
         await self._store.put_inbox([row])
-
-
-IN_GROUPS: Final = ("help", "pending", "stop", "new", "history", "status")
-"""Commands in the menu of a group, where several people read along; the others are offered in private chats only."""
-_LANGUAGES: Final[tuple[tuple[Locale, str | None], ...]] = (("ru", None), ("en", "en"))
-"""Each language of the bot with the language code of Telegram clients that see it; None, the default for all others, is Russian."""
-_LONGEST: Final = 256
-
-Scope = BotCommandScopeDefault | BotCommandScopeAllPrivateChats | BotCommandScopeAllGroupChats | BotCommandScopeChat
-
-
-def list_menus(admins: Collection[int] = ()) -> list[tuple[Scope, tuple[str, ...]]]:
-    """Return the command menus as pairs: Telegram's scope (who sees the menu), and the names of its commands in display order.
-
-    `admins` are the Telegram ids of administrators, whose private chats get a menu with further commands.
-    """
-    return [
-        (BotCommandScopeDefault(), ("start", "help")),
-        (BotCommandScopeAllPrivateChats(), COMMANDS),
-        (BotCommandScopeAllGroupChats(), IN_GROUPS),
-        *((BotCommandScopeChat(chat_id=number), (*COMMANDS, *ADMIN_COMMANDS)) for number in admins),
-    ]
-
-
-async def publish_menus(bot: Bot, admins: Collection[int] = ()) -> None:
-    """Set every command menu in every language of the bot. A menu that Telegram refuses is skipped, since the bot works without it.
-
-    `admins` are the Telegram ids of administrators, who get further commands.
-    """
-    for locale, code in _LANGUAGES:
-        tr = Translator(locale)
-        for scope, names in list_menus(admins):
-            commands = [BotCommand(command=name, description=tr.translate(f"menu-{name}")[:_LONGEST]) for name in names]
-            with contextlib.suppress(AiogramError):
-                await bot.set_my_commands(commands, scope=scope, language_code=code)

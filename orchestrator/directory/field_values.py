@@ -15,7 +15,7 @@ from bitrix.errors import BitrixError
 from orchestrator.directory.reference_data import Field
 from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import Locale
+from orchestrator.language.text import Locale, format_number
 from orchestrator.language.time_zones import parse_moment
 from state.stored import JsonObject
 
@@ -94,7 +94,7 @@ async def _format_one(value: object, field: Field, names: ValueNames, place: Val
     text = str(value).strip()
     match field.type:
         case "enumeration":
-            return field.choices.get(text) or f"№{text}"
+            return field.choices.get(text) or format_number(text, place.locale)
         case "boolean" | "char" if text in _FLAGS[place.locale]:
             return _FLAGS[place.locale][text]
         case "money":
@@ -111,7 +111,7 @@ async def _format_one(value: object, field: Field, names: ValueNames, place: Val
 def _format_file(value: object, locale: Locale) -> str:
     number = value.get("id", value.get("ID")) if isinstance(value, Mapping) else value
     found = _CODED.fullmatch(str(number))
-    return f"{_WORDS[locale]['file']} №{found[2]}" if found else _WORDS[locale]["file"]
+    return f"{_WORDS[locale]['file']} {format_number(found[2], locale)}" if found else _WORDS[locale]["file"]
 
 
 async def _find_name(text: str, field: Field, names: ValueNames, place: ValueContext) -> str | None:
@@ -129,7 +129,7 @@ async def _find_name(text: str, field: Field, names: ValueNames, place: ValueCon
             return await names.find_user_name(int(text))
     word = _WORDS[place.locale].get(field.type)
     number = _CODED.fullmatch(text)
-    return f"{word} №{number[2]}" if word and number else None
+    return f"{word} {format_number(number[2], place.locale)}" if word and number else None
 
 
 def _is_id(text: str) -> bool:

@@ -13,7 +13,7 @@ from orchestrator.directory.reference_data import INVOICE, QUOTE
 from orchestrator.directory.rows import RecordRow
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum_short
-from orchestrator.language.text import Locale, to_visible_line, trim_text
+from orchestrator.language.text import Locale, format_number, to_visible_line, trim_text
 
 SEPARATOR: Final = " · "
 LIMIT: Final = 64
@@ -31,7 +31,8 @@ def format_deal_label(
 
     A long title is cut, so that the sum, the stage and the number always fit.
     """
-    return _join_line(_find_title(row, locale), (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
+    details = (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale))
+    return _join_line(_find_title(row, locale), details, limit)
 
 
 def format_lead_label(
@@ -43,7 +44,7 @@ def format_lead_label(
     """
     title, person = _find_title(row, locale), _clean_detail(row.full_name)
     amount = _format_sum(row, locale, book) if parse_amount(row.opportunity) else ""
-    return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row)), limit)
+    return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row, locale)), limit)
 
 
 def format_item_label(
@@ -60,23 +61,23 @@ def format_item_label(
     If the item has no title, `kind_name` stands in its place.
     """
     title = _clean_text(row.title) or _clean_text(kind_name) or _UNTITLED[locale]
-    return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
+    return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale)), limit)
 
 
 def format_company_label(row: RecordRow, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """Format a company as «ООО Ромашка · №3»."""
-    return _join_line(_find_title(row, locale), (_format_number(row),), limit)
+    return _join_line(_find_title(row, locale), (_format_number(row, locale),), limit)
 
 
 def format_contact_label(row: RecordRow, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """Format a contact as «Анна Ковалёва · ООО Ромашка · директор · №43»."""
-    details = (_clean_detail(company_name), _clean_detail(row.post), _format_number(row))
+    details = (_clean_detail(company_name), _clean_detail(row.post), _format_number(row, locale))
     return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 
 
 def format_user_label(row: RecordRow, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """Format an employee as «Борис Орлов · менеджер · Отдел продаж · №7»."""
-    details = (_clean_detail(row.work_position), _clean_detail(department), _format_number(row))
+    details = (_clean_detail(row.work_position), _clean_detail(department), _format_number(row, locale))
     return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 
 
@@ -140,8 +141,8 @@ def _find_title(row: RecordRow, locale: Locale) -> str:
     return _clean_text(row.title) or _UNTITLED[locale]
 
 
-def _format_number(row: RecordRow) -> str:
-    return f"№{row.id}" if row.id else ""
+def _format_number(row: RecordRow, locale: Locale) -> str:
+    return format_number(row.id, locale) if row.id else ""
 
 
 def _format_sum(row: RecordRow, locale: Locale, book: CurrencyBook) -> str:

@@ -25,7 +25,7 @@ from orchestrator.directory.rows import RecordRow, User, to_number
 from orchestrator.domain.actor import Actor
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum
-from orchestrator.language.text import Locale, to_visible_line, trim_text
+from orchestrator.language.text import Locale, format_number, quote, to_visible_line, trim_text
 from orchestrator.language.time_zones import DEFAULT_ZONE, is_zone
 from state.stored import JsonObject
 
@@ -90,7 +90,7 @@ class Naming:
         except BitrixError:  # the list needs administrator rights
             kept = None
         title = to_visible_line(kept.title, limit=40) if kept else ""
-        return f"{_SMART[locale]} «{title}»" if title else f"{_SMART[locale]} №{number}"
+        return f"{_SMART[locale]} {quote(title, locale) if title else format_number(number, locale)}"
 
     async def find_title(self, entity: str, record_id: int) -> str:
         """Return the title of a record (the name of an employee or contact), or «№481» if it is not known."""
@@ -146,7 +146,8 @@ class Naming:
                 kind = "" if self.extract_title(entity, row) else await self.find_kind_name(entity, locale)
                 return format_item_label(record, kind_name=kind, stage_name=name, locale=locale, book=book)
             case _:
-                return f"{self.extract_title(entity, row)} · №{record.id}" if record.id else self.extract_title(entity, row)
+                title = self.extract_title(entity, row)
+                return f"{title} · {format_number(record.id, locale)}" if record.id else title
 
     async def load_currency_book(self) -> CurrencyBook:
         """Return the portal's currencies by code, each with the way it is written; an empty book if the portal fails."""

@@ -164,7 +164,7 @@ class PortalReader:
             if _is_missing(error):
                 return None
             raise
-        return _unwrap(answer.result, spec.result_key)
+        return _unwrap(answer.result, spec, target[1])
 
     def _build_read(self, target: Target) -> tuple[Entity, dict[str, object]]:
         """Return the catalogue's description of the record's kind, and the parameters of the call that reads the record."""
@@ -182,7 +182,7 @@ class PortalReader:
         found: dict[Target, RecordOrError] = {}
         for target, outcome in zip(targets, read_answer(commands, answer), strict=True):
             if outcome.status == "success":
-                found[target] = _unwrap(outcome.result, self._build_read(target)[0].result_key)
+                found[target] = _unwrap(outcome.result, self._build_read(target)[0], target[1])
                 continue
             refusal = Refused(outcome.error, outcome.description, 400)
             if outcome.status != "error" or not _is_missing(refusal):
@@ -203,14 +203,17 @@ def _build_search(entity: str, method: str, start: str, extra: JsonObject, field
     return method, {"filter": {"%TITLE": start, **extra}, "select": select}
 
 
-def _unwrap(result: object, key: str) -> JsonObject | None:
-    """Return the record in the portal's answer; None if there is none.
+def _unwrap(result: object, kind: Entity, number: int) -> JsonObject | None:
+    """Return the record with the id `number` in the portal's answer; None if there is none.
 
-    The record is under `key` in the answer, or is the answer itself if `key` is "". For a missing task the portal reports success with
+    The record is under the kind's `result_key` in the answer, or is the answer itself if that is "". A kind without a method for one record
+    (users) is read with the method for its list, so its record is the row with that id. For a missing task the portal reports success with
     `[]`.
     """
-    if key and isinstance(result, Mapping):
-        result = result.get(key)
+    if kind.result_key and isinstance(result, Mapping):
+        result = result.get(kind.result_key)
+    if isinstance(result, list) and kind.get == kind.list:
+        result = next((row for row in result if isinstance(row, Mapping) and RecordRow.model_validate(row).id == number), None)
     return to_storable(result) if isinstance(result, Mapping) and result else None
 
 

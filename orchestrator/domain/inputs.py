@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Final, Unpack
 from pydantic import BeforeValidator, ConfigDict, StrictBool, ValidationError
 
 from orchestrator.domain.frozen import View
+from orchestrator.domain.outputs import Notice
 from state.journal.store import InboxRow
 
 DEFAULT_ENGINE: Final = "crm_agent"
@@ -68,6 +69,8 @@ class TextMessage(PlacedInput, kind="message"):
     """
     pieces: int | None = None
     """The number of messages that this one was merged from; None if it may still be merged with others."""
+    attached: str = ""
+    """What came with the text and is not read: "photo", "video", "document", "audio" or "other"; "" if nothing did."""
     engine: str = DEFAULT_ENGINE
 
 
@@ -93,6 +96,15 @@ class VoiceMessage(PlacedInput, kind="voice"):
     caption: str = ""
     heard: str | None = None
     """The transcribed text; None until the recording has been transcribed."""
+
+
+class DirectAnswer(Input, kind="answer"):
+    """An answer that needs no turn, such as that a sticker cannot be read.
+
+    The front end decides on it, but stores it as an input. So an update that the messenger sends again is answered only once.
+    """
+
+    notice: Notice
 
 
 class EditedMessage(PlacedInput, kind="edited"):
@@ -209,6 +221,11 @@ class JoinRequest(Input, kind="join"):
 
 class AccessRequest(Input, kind="knock"):
     """A person who has no access wrote to the bot, which counts as a request for access."""
+
+    asks: bool = True
+    """Whether the administrators are asked; False if they were asked about this person within a day."""
+    answered: bool = False
+    """Whether the person is told that they have no access; False if they were told within a minute."""
 
 
 class PeopleClick(Input, kind="people_press"):

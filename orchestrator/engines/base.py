@@ -51,6 +51,8 @@ class TurnInput:
     ref: int = 0
     """The messenger's id of the message, or of the first message if several were merged."""
     choice: ChosenOption | None = None
+    attached: str = ""
+    """What came with the message and is not read, such as "photo"; "" if nothing did."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,6 +89,13 @@ def format_day(day: date, *, today: date, locale: Locale = "ru") -> str:
     return f"{_WEEKDAYS[locale][day.weekday()]}, {day.day} {_MONTHS[locale][day.month - 1]}{year}"
 
 
+def format_short_day(day: date, locale: Locale, *, has_year: bool = False) -> str:
+    """Format a day beside a time as «22.11», or in English as "22 Nov"; with the year «22.11.2026», "22 Nov 2026"."""
+    if locale == "en":
+        return f"{day.day} {_MONTHS[locale][day.month - 1][:3]}" + (f" {day.year}" if has_year else "")
+    return f"{day:%d.%m.%Y}" if has_year else f"{day:%d.%m}"
+
+
 def format_when(when: When, *, now: datetime, locale: Locale = "ru") -> str:
     """Format a time as «пт, 25 декабря, 18:00» in the time zone it is given in; the year is added if it is not the current one."""
     today = now.astimezone(when.at.tzinfo).date()

@@ -15,6 +15,10 @@ RUSSIAN_SMALL_LETTERS: Final = "а-я"
 PLAIN_YE: Final = "е"
 YO: Final = "ё"
 
+_NUMBERS: Final[dict[Locale, str]] = {"ru": "№{}", "en": "No. {}"}
+_QUOTES: Final[dict[Locale, str]] = {"ru": "«{}»", "en": "“{}”"}
+_INNER_QUOTES: Final = {"ru": str.maketrans("«»", "„“"), "en": str.maketrans("“”", "‘’")}
+
 # Unicode calls these characters letters or symbols, but they are invisible, so text in a label may differ from what a person sees.
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 _SELECTORS: Final = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
@@ -40,6 +44,16 @@ def _fold_char(char: str) -> str:
     if len(low) != 1:
         return char
     return PLAIN_YE if low == YO else low
+
+
+def format_number(number: object, locale: Locale) -> str:
+    """Return the number of a record or person as it is written in a sentence: «№7», or "No. 7" in English."""
+    return _NUMBERS[locale].format(number)
+
+
+def quote(text: str, locale: Locale) -> str:
+    """Return the text in quotation marks of the language; such marks inside it become inner ones: «Позвонить в „Ромашку“»."""
+    return _QUOTES[locale].format(text.translate(_INNER_QUOTES[locale]))
 
 
 def replace_yo(text: str) -> str:

@@ -70,6 +70,13 @@ def _has_any_key(asked: object, wanted: frozenset[str], entity: str) -> bool:
     return isinstance(asked, list | tuple) and any(_has_any_key(item, wanted, entity) for item in asked)
 
 
+def add_attachment_notice(reply: Reply, turn: TurnInput) -> Reply:
+    """Return the reply with a note that a picture or file that came with the message was not read; unchanged if none came."""
+    if not turn.attached:
+        return reply
+    return reply.model_copy(update={"notices": (*reply.notices, Notice(code="attached-not-read", args={"kind": turn.attached}))})
+
+
 FORWARD_BUTTON: Final = "forward"
 FORWARD_REQUESTS: Final = ("lead", "task")
 """What a click on a button under a forwarded text asks the bot to make of the text, one button each."""

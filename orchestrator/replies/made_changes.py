@@ -25,7 +25,7 @@ from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args, decode_call
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import Locale, trim_text
+from orchestrator.language.text import Locale, format_number, quote, trim_text
 from orchestrator.replies.turn_outcome import ALREADY_DONE, MAX_NAMED, is_made_without_card
 from orchestrator.runtime.turn_context import Context
 from state.journal.store import EffectRow
@@ -116,7 +116,8 @@ def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, nam
     is_new = part.verb == "add"
     target, number = _find_record("" if change.report is not None else created, call, is_new=is_new)
     title = part.title if is_new and not part.title.startswith("№") else ""  # an existing title stands in `call-named`
-    name = " ".join(text for text in (f"«{title}»" if title else "", f"№{number}" if number else "") if text)
+    shown = format_number(number, actor.locale) if number else ""
+    name = " ".join(filter(None, (quote(title, actor.locale) if title else "", shown)))
     label = build_call_label(call, Preview.model_validate(part.to_json()).model_copy(update={"lines": []}))
     values = _format_values(change, actor)
     args = {
@@ -154,7 +155,7 @@ def _format_values(change: _Change, actor: Actor) -> str:
     call, part = change.call, change.part
     lines = [line for line in part.lines if not _is_said_already(line, part, call)]
     if len(lines) == 1 and part.verb == "add" and _find_kind(lines[0], call) == "prose":
-        return f"«{_format_text(lines[0].after)}»"
+        return quote(_format_text(lines[0].after), actor.locale)
     return "; ".join(_format_line(line, change, actor) for line in lines)
 
 

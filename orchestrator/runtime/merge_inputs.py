@@ -68,7 +68,7 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
     if first is None or (len(pieces) == 1 and (_count_chars(first) or first.said.album is None)):
         return row
     joined = _join(pieces)
-    fault = _find_fault(_count_chars(joined))
+    fault = _find_fault(joined)
     if fault is not None:
         told = outbox.build_reply_row(session.key, build_reply(fault), session.now)
         await session.commit(actor=row.actor_key, inbox_done=[one.id for one in rows], outbox=[told])
@@ -83,11 +83,12 @@ def _read_piece(row: InboxRow) -> _Piece | None:
     return _Piece(row, said) if isinstance(said, TextMessage) and said.origin == "typed" else None
 
 
-def _find_fault(length: int) -> Notice | None:
-    """Return the message that says why a text of `length` characters cannot be handled: too long, or empty; None if it can."""
+def _find_fault(whole: _Piece) -> Notice | None:
+    """Return the message that says why the text of `whole` cannot be handled: too long, or empty; None if it can."""
+    length = _count_chars(whole)
     if length > MAX_PASTE:
         return Notice(code="too-long", args={"length": length, "limit": MAX_PASTE})
-    return None if length else Notice(code="only-text")
+    return None if length else Notice(code="only-text", args={"kind": whole.said.attached or "other"})
 
 
 async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore) -> list[_Piece]:
@@ -209,6 +210,9 @@ def _join(pieces: Sequence[_Piece]) -> _Piece:
     first = pieces[0]
     text, quoted = _split_cut_paste(pieces) if _is_cut(first) and not _is_mixed(pieces) else _split_own_and_quoted(pieces)
     kept = first.said.model_dump(include={"at", "message_id"}, exclude_unset=True)
+    attached = {piece.said.attached for piece in pieces} - {""}
+    if attached:
+        kept["attached"] = attached.pop() if len(attached) == 1 else "other"
     said = TextMessage(text=text, quoted=quoted, origin="typed", pieces=len(pieces), **kept)
     return _Piece(replace(first.row, body=said.to_json(), attempts=0), said)
 

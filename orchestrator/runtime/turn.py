@@ -20,7 +20,7 @@ from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
-from orchestrator.replies.code_notes import add_forward_buttons, add_own_only_notices, add_repeat_notice
+from orchestrator.replies.code_notes import add_attachment_notice, add_forward_buttons, add_own_only_notices, add_repeat_notice
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import drop_repetition
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
@@ -110,6 +110,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     deps = tools.gate.deps
     end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps))
     end = replace(end, reply=drop_repetition(add_repeat_notice(end.reply, context), context, session=session.key))
+    end = replace(end, reply=add_attachment_notice(end.reply, turn))
     undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
     end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
     await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
@@ -162,7 +163,7 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
         return TurnInput(turn_id=row.id, text=question.text, origin=said.origin or "typed", answers=said.answers, choice=choice)
     said = said if isinstance(said, TextMessage) else TextMessage()
     own, quoted = _separate_foreign_text(said, row, session)
-    return TurnInput(turn_id=row.id, text=own, quoted=quoted, origin=said.origin or "typed", ref=said.message_id)
+    return TurnInput(turn_id=row.id, text=own, quoted=quoted, origin=said.origin or "typed", ref=said.message_id, attached=said.attached)
 
 
 def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:

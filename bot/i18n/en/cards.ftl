@@ -312,9 +312,9 @@ call-named = { $acted ->
     [yes] { $act }
    *[no] { call-verb }
   }{ $parts ->
-    [title] {" "}«{ $title }»
+    [title] {" "}“{ $title }”
     [changes] {" "}({ $changes })
-    [both] {" "}«{ $title }» ({ $changes })
+    [both] {" "}“{ $title }” ({ $changes })
    *[none] {""}
   }
 card-waits-already = A card for this is waiting for a decision already: find it above or send /pending

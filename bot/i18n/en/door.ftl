@@ -76,7 +76,23 @@ choice-outdated = That choice is no longer valid. Please write your request agai
 iteration-limit = I stopped: { $limit } steps were not enough. Please be more specific.
 stranger = You are not on the list. Your ID is { $id }: give it to your administrator.
 too-long = The message is too long ({ $length } characters). Please send no more than { $limit }.
-only-text = I understand text only so far. Please write it in words.
+only-text = { $kind ->
+    [photo] I cannot see what is in a photo.
+    [video] I cannot watch videos.
+    [document] I cannot read files.
+    [audio] I cannot listen to sound files.
+    [sticker] I cannot understand stickers.
+    [place] I cannot read places on a map.
+   *[other] I cannot read such a message.
+} Please write in words what to do. I read text, captions, forwarded messages and contact cards.
+voice-works = I understand voice messages too.
+attached-not-read = { $kind ->
+    [photo] I cannot see what is in the photo: I have read the caption only.
+    [video] I have not watched the video: I have read the caption only.
+    [document] I cannot see what is in the file: I have read the caption only.
+    [audio] I have not listened to the sound file: I have read the caption only.
+   *[other] I cannot see the attachment: I have read the caption only.
+}
 which-card = Several requests wait: press the button under the right card.
 only-button = This is confirmed only by the button under its card.
 shadow-plan = Shadow mode: nothing was sent to Bitrix24. I would have done:

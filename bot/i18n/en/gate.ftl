@@ -65,7 +65,10 @@ gate-mode = { $mode ->
 gate-handler = { $host } is not on the list of allowed addresses, so no events go there
 gate-needs-application = Subscribing to events works only for a Bitrix24 application, and I am connected by a webhook. To let me tell you of changes of your deals, an administrator makes an outgoing webhook in the portal and puts its token into the settings of the bot: docs/events.md says how
 gate-needs-application-other = { $method } works only for a Bitrix24 application, and I am connected by a webhook
-gate-not-found = There is no record No. { $id }: it never was, or it was deleted
+gate-not-found = { $entity ->
+    [user] There is no employee No. { $id }
+   *[other] There is no record No. { $id }: it never was, or it was deleted
+}
 gate-not-yours = Record No. { $id } belongs to a colleague, and you have no access to it
 gate-unscoped = Only those who see all records may do this
 gate-unread = Record No. { $id } could not be read, so nothing was touched
@@ -278,6 +281,8 @@ gate-class-unlink = This unlinks everything at once
 gate-class-config = This changes the portal's settings
 gate-class-money = This changes money
 gate-class-outward = Other people will see this
+gate-notifies = The people named here will be notified
+gate-hidden-link = A link is hidden behind words of the text
 gate-binding = This changes where the portal's events go
 gate-reference-field = The value comes from another command's answer: { gate-field }
 gate-reference-id = Another command's answer decides which record changes
@@ -295,7 +300,7 @@ gate-model-asks = The bot is not sure and asks you to check
 gate-undo = Undoing puts the former values back
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The request does not name record No. { $id }
-reason-record-unnamed = The request does not name the record «{ $title }»
+reason-record-unnamed = The request does not name the record “{ $title }”
 gate-taint-value = The value comes from text in the CRM: { gate-field }
 gate-denied-before = This was denied before: { $by }, { $at }
 
@@ -319,6 +324,8 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }
+    [gate-hidden-link] { gate-hidden-link }
+    [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }
     [gate-policy-method] { gate-policy-method }
     [gate-reference-field] { gate-reference-field }

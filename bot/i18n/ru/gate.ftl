@@ -65,7 +65,10 @@ gate-mode = { $mode ->
 gate-handler = Адрес { $host } не в списке разрешённых, события туда не отправляю
 gate-needs-application = Подписка на события работает только через приложение Битрикс24, а я подключён вебхуком. Чтобы я сообщал об изменениях ваших сделок, администратор создаёт в портале исходящий вебхук и вписывает его токен в настройки бота: шаги описаны в docs/events.md
 gate-needs-application-other = Метод { $method } работает только через приложение Битрикс24, а я подключён вебхуком
-gate-not-found = Не нашёл запись №{ $id }: её нет или её удалили
+gate-not-found = { $entity ->
+    [user] Не нашёл сотрудника №{ $id }
+   *[other] Не нашёл запись №{ $id }: её нет или её удалили
+}
 gate-not-yours = Запись №{ $id } ведёт другой сотрудник, у вас нет к ней доступа
 gate-unscoped = Это доступно только тем, кто видит все записи
 gate-unread = Не смог прочитать запись №{ $id }, поэтому ничего не трогаю
@@ -293,6 +296,8 @@ gate-class-unlink = Это отвяжет всё сразу
 gate-class-config = Это меняет настройки портала
 gate-class-money = Это меняет деньги
 gate-class-outward = Это увидят другие люди
+gate-notifies = Названные здесь люди получат уведомление
+gate-hidden-link = За словами в тексте спрятана ссылка
 gate-binding = Это меняет, куда уходят события портала
 gate-reference-field = Значение возьмётся из ответа другой команды: { gate-field }
 gate-reference-id = Какую запись менять, решит ответ другой команды
@@ -342,6 +347,8 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }
+    [gate-hidden-link] { gate-hidden-link }
+    [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }
     [gate-policy-method] { gate-policy-method }
     [gate-reference-field] { gate-reference-field }

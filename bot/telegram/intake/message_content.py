@@ -37,6 +37,20 @@ _CONTENT_TYPES = frozenset(
     }
 )
 """Kinds of content that a person sends to be read. Service messages (joined, pinned …) are not among them: nobody expects an answer."""
+_ATTACHED: dict[str, str] = {
+    ContentType.PHOTO: "photo",
+    ContentType.LIVE_PHOTO: "photo",
+    ContentType.ANIMATION: "video",
+    ContentType.VIDEO: "video",
+    ContentType.VIDEO_NOTE: "video",
+    ContentType.DOCUMENT: "document",
+    ContentType.AUDIO: "audio",
+    ContentType.STICKER: "sticker",
+    ContentType.LOCATION: "place",
+    ContentType.VENUE: "place",
+}
+"""The content that the bot cannot read → the word for it in messages; content that is not listed is called "other"."""
+_READABLE = frozenset({ContentType.TEXT, ContentType.CONTACT, ContentType.VOICE})
 _COMMAND = re.compile(r"/(?P<name>[^\s@]*)(?:@(?P<addressee>\w+))?")
 
 
@@ -63,6 +77,11 @@ def extract_words(message: Message, me: User) -> str:
     """
     text = _spell_quotations(message).strip()
     return re.sub(rf"^@{re.escape(_find_username(me))}\b[\s,:]*(?=\S)", "", text, count=1, flags=re.IGNORECASE)
+
+
+def find_attached_kind(message: Message) -> str:
+    """Return what the message contains besides its text that the bot cannot read, such as "photo"; "" if there is nothing."""
+    return "" if message.content_type in _READABLE else _ATTACHED.get(message.content_type, "other")
 
 
 def _extract_text(message: Message) -> str:

@@ -5,6 +5,7 @@ Access messages are about people and their access, such as invitations and acces
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,7 +17,6 @@ from bot.telegram.intake.callbacks import ExampleClick, pack
 from bot.telegram.intake.message_content import is_foreign
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import AccessRequest, Input, JoinRequest, PeopleClick
-from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.registry import SESSION, build_proof
 from orchestrator.gate.call.escape_text import escape_text
 from state.canonical import to_storable_text
@@ -24,7 +24,6 @@ from state.clock import generate_id
 from state.journal.store import InboxRow
 from state.stored import JsonObject
 
-STRANGER: Final = "stranger"
 REPLY_INTERVAL: Final = timedelta(minutes=1)
 """Minimum time between two answers to one stranger (a person without access)."""
 ACCESS_REQUEST_INTERVAL: Final = timedelta(days=1)
@@ -46,8 +45,8 @@ class ChatPeople:
     def __init__(self, access: Access) -> None:
         """Create it; people and their languages are looked up in `access`."""
         self.access = access
-        self._replied_at: dict[str, datetime] = {}
-        self._requested_at: dict[str, datetime] = {}
+        self._replied_at: dict[str, _Claim] = {}
+        self._requested_at: dict[str, _Claim] = {}
 
     def build_translator(self, session: str) -> Translator:
         """Return the translator into the language and time zone of the chat with this session key ("tg:<chat>…")."""
@@ -55,36 +54,42 @@ class ChatPeople:
         actor = self.access.find_actor(number) or self.access.find_listed_actor(number)
         return Translator(actor.locale, actor.time_zone) if actor else Translator("ru")
 
-    def list_admins(self) -> list[int]:
-        """Return the Telegram ids of the administrators."""
-        return [int(actor.key.partition(":")[2]) for actor in self.access.list_admins()]
+    def throttle_strangers(self, rows: Sequence[InboxRow], now: datetime) -> tuple[InboxRow, ...]:
+        """Return the inbox rows `rows` of one message, limited so that a stranger (person without access) cannot flood the bot.
 
-    def throttle_strangers(
-        self, rows: Sequence[InboxRow], said: Notice | None, now: datetime
-    ) -> tuple[tuple[InboxRow, ...], Notice | None]:
-        """Return the inbox rows `rows` and the answer `said` of one message, limited so that a stranger cannot flood the bot.
-
-        A stranger (person without access) gets at most one answer a minute; in between the returned answer is None. At most one access
-        request a day is stored; further ones are left out of the returned rows. For people with access both are returned unchanged.
+        A stranger gets at most one answer a minute, and the administrators are asked about them at most once a day. An access request that
+        does neither is left out. All other rows are returned unchanged.
         """
-        if said is None or said.code != STRANGER:
-            return tuple(rows), said
-        who = str(said.args["id"])
-        kept = tuple(
-            row for row in rows if row.kind != AccessRequest.KIND or _claim_turn(self._requested_at, who, now, ACCESS_REQUEST_INTERVAL)
-        )
-        return kept, said if _claim_turn(self._replied_at, who, now, REPLY_INTERVAL) else None
+        return tuple(limited for row in rows if (limited := self._limit_request(row, now)) is not None)
+
+    def _limit_request(self, row: InboxRow, now: datetime) -> InboxRow | None:
+        if row.kind != AccessRequest.KIND:
+            return row
+        asks = _claim_turn(self._requested_at, row, now, ACCESS_REQUEST_INTERVAL)
+        answered = _claim_turn(self._replied_at, row, now, REPLY_INTERVAL)
+        return replace(row, body=AccessRequest(asks=asks, answered=answered).to_json()) if asks or answered else None
 
 
-def _claim_turn(last: dict[str, datetime], who: str, now: datetime, every: timedelta) -> bool:
-    """Return whether at least `every` has passed since the time `last[who]`; if so, set `last[who]` to `now`.
+@dataclass(frozen=True, kw_only=True)
+class _Claim:
+    """When something was last done for a stranger, and the source (id) of the update for which it was done."""
 
-    Also returns True if `last` has no time for `who`, or a time later than `now` because the clock was set back.
+    at: datetime
+    source: str
+
+
+def _claim_turn(last: dict[str, _Claim], row: InboxRow, now: datetime, every: timedelta) -> bool:
+    """Return whether at least `every` has passed since the last claim of the sender of `row`; if so, record a new claim.
+
+    Also returns True if the sender has no claim, or one later than `now` because the clock was set back. The same is true if the last claim
+    is for this very update: it could not be stored and is tried again.
     """
-    if who in last and timedelta(0) <= now - last[who] < every:
+    who = row.actor_key
+    claim = last.get(who)
+    if claim is not None and claim.source != row.source and timedelta(0) <= now - claim.at < every:
         return False
     last.pop(who, None)
-    last[who] = now
+    last[who] = _Claim(at=now, source=row.source)
     while len(last) > _MOST:
         del last[next(iter(last))]
     return True
@@ -96,23 +101,23 @@ def extract_start_payload(text: str) -> str:
     return found["payload"] if found and _TOKEN.fullmatch(found["payload"]) else ""
 
 
-def parse_stranger_message(message: Message, source: str, now: datetime) -> tuple[tuple[InboxRow, ...], Notice | None]:
-    """Return the inbox rows and the answer for a private message of a person without access.
+def parse_stranger_message(message: Message, source: str, now: datetime) -> tuple[InboxRow, ...]:
+    """Return the inbox row for a private message of a person without access.
 
-    A message that opens an invitation link becomes a join request without an answer. Any other message becomes an access request with an
-    answer. Messages in groups and messages of bots give neither. The link's token is not stored, only its fingerprint and the key that
-    decrypts the name in the invitation.
+    A message that opens an invitation link becomes a join request, any other message an access request, whose handler answers the person.
+    Messages in groups and messages of bots give no row. The link's token is not stored, only its fingerprint and the key that decrypts the
+    name in the invitation.
     """
     user = message.from_user
     if user is None or user.is_bot or message.chat.type != "private":
-        return (), None
+        return ()
     locale = "en" if (user.language_code or "").lower().startswith("en") else "ru"
     payload = extract_start_payload(message.text or "") if not is_foreign(message) else ""
     if payload:
         proof = build_proof(payload)
         brought = JoinRequest(token_id=proof.fingerprint, unlock=proof.unlock, locale=locale)
-        return (_build_row(brought, source, _describe_sender(user), now),), None
-    return (_build_row(AccessRequest(), source, _describe_sender(user), now),), Notice(code=STRANGER, args={"id": str(user.id)})
+        return (_build_row(brought, source, _describe_sender(user), now),)
+    return (_build_row(AccessRequest(answered=True), source, _describe_sender(user), now),)
 
 
 def parse_people_click(data: str, source: str, session: str, actor: Actor, now: datetime) -> InboxRow | None:

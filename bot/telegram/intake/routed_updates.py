@@ -5,14 +5,14 @@ processed, and their sender is told so. Decisions about cards (requests for conf
 decides about every call, checks whether the card is open.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import orjson
 from aiogram.types import Update
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import Command, Input, parse_input
+from orchestrator.domain.inputs import AccessRequest, CardDecision, Command, DirectAnswer, Input, parse_input
 from orchestrator.domain.outputs import Notice
 from state.clock import generate_id, parse_iso
 from state.journal.async_store import AsyncStore
@@ -21,14 +21,13 @@ from state.journal.store import RESTORED, InboxRow, Lane
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedUpdate:
-    """The result of parsing an update: inbox rows to store, or an answer to give at once, or both, or nothing.
+    """The result of parsing an update in the chat `session`: an inbox row to store, or a short answer to a click, or both, or nothing.
 
-    `say` is an answer as a message to the chat `session`; `toast` is a short answer to a click.
+    There is at most one row, whose source is the update's id, so that an update that arrives again changes and answers nothing.
     """
 
     session: str = ""
     rows: tuple[InboxRow, ...] = ()
-    say: Notice | None = None
     callback_id: str = ""
     """Id of a click that is to be answered at once, with `toast` as the text if there is one; "" for other updates."""
     toast: Notice | None = None
@@ -64,7 +63,16 @@ class RowBuilder:
         )
         return ParsedUpdate(session=self.session, rows=(row,))
 
+    def build_answer(self, notice: Notice) -> ParsedUpdate:
+        """Return a parsed update that only sends `notice` to the chat, without a turn (processing of a message)."""
+        return self.build(DirectAnswer(notice=notice), "express")
 
+
+_UNAFFECTED = frozenset({CardDecision.KIND, DirectAnswer.KIND, AccessRequest.KIND})
+"""Kinds of inbox rows that may be processed although they were sent before a restore.
+
+The gate checks decisions, and the others change nothing in the portal.
+"""
 _NOTICE = Notice(code="restored-not-worked")
 _READ_ONLY = frozenset({"start", "help", "pending", "today", "stop"})
 """Commands that change nothing, so that they may be processed again."""
@@ -82,18 +90,19 @@ class RestoreGuard:
     async def filter_update(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
         """Return `routed`, the result of parsing `update`, or a notice in its place if the update was sent before the restore.
 
-        Decisions about cards and commands that change nothing pass in any case. Raises StoreError if the time of the restore cannot be
-        read.
+        Decisions about cards, answers and commands that change nothing pass in any case. Raises StoreError if the time of the restore
+        cannot be read.
         """
         at = await self._load_restore_time()
-        if at is None or not routed.rows or all(row.kind == "decision" for row in routed.rows):
+        if at is None or not routed.rows or all(row.kind in _UNAFFECTED for row in routed.rows):
             return routed
         row, written = routed.rows[0], _find_written_time(update)
         said = parse_input(row)
         if written is None or written > at or (isinstance(said, Command) and said.name in _READ_ONLY):
             return routed
         pressed = update.callback_query
-        return ParsedUpdate(session=routed.session, callback_id=pressed.id if pressed is not None else "", say=_NOTICE)
+        refused = replace(row, session=routed.session, lane="express", kind=DirectAnswer.KIND, body=DirectAnswer(notice=_NOTICE).to_json())
+        return ParsedUpdate(session=routed.session, rows=(refused,), callback_id=pressed.id if pressed is not None else "")
 
     async def _load_restore_time(self) -> datetime | None:
         if not self._known:

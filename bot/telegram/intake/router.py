@@ -1,4 +1,4 @@
-"""Parses a Telegram update into inbox rows (inputs to store for the orchestrator), or into an answer that is given at once.
+"""Parses a Telegram update into an inbox row (an input to store for the orchestrator).
 
 Access is checked for every message and click. Messages of other bots, and of people who write as a chat (anonymous administrators,
 channels), are ignored.
@@ -14,7 +14,7 @@ from bot.access.access import Access
 from bot.i18n.translate import Translator
 from bot.telegram.intake.button_clicks import parse_click, parse_stop
 from bot.telegram.intake.callbacks import CardClick, unpack
-from bot.telegram.intake.message_content import extract_quoted_text, extract_words, is_addressed_to, is_foreign
+from bot.telegram.intake.message_content import extract_quoted_text, extract_words, find_attached_kind, is_addressed_to, is_foreign
 from bot.telegram.intake.people import extract_start_payload, parse_stranger_message
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
 from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
@@ -32,7 +32,7 @@ _LONGEST_ARGS: Final = 200
 
 
 def parse_update(update: Update, access: Access, me: User, cards: tuple[OpenCard, ...], now: datetime) -> ParsedUpdate:
-    """Return the inbox rows and the answer for `update`; an empty result if the bot `me` ignores it.
+    """Return the inbox row for `update`, and the answer to a click; an empty result if the bot `me` ignores the update.
 
     `cards` are the cards of the chat that wait for a decision; a typed «да» or «нет» may decide one.
     """
@@ -63,17 +63,16 @@ def _parse_message(message: Message, access: Access, me: User, *, source: str, c
         return ParsedUpdate()
     actor = access.find_actor(message.from_user.id)
     if actor is None:
-        rows, said = parse_stranger_message(message, source, now)
-        return ParsedUpdate(session=session, rows=rows, say=said)
+        return ParsedUpdate(session=session, rows=parse_stranger_message(message, source, now))
     make = RowBuilder(source=source, session=session, actor=actor, now=now)
     if message.voice is not None:
         return make.build(_build_recording(message, message.voice, extract_words(message, me)), "turn")
     text, quoted = extract_words(message, me), extract_quoted_text(message)
     if not text and not quoted and message.media_group_id is None:
-        return ParsedUpdate(session=session, say=Notice(code="only-text"))
+        return make.build_answer(Notice(code="only-text", args={"kind": find_attached_kind(message) or "other"}))
     length = len(text) + len(quoted)
     if length > MAX_TEXT:
-        return ParsedUpdate(session=session, say=Notice(code="too-long", args={"length": length, "limit": MAX_TEXT}))
+        return make.build_answer(Notice(code="too-long", args={"length": length, "limit": MAX_TEXT}))
     if text.startswith("/") and not is_foreign(message):
         return _parse_command(message, text, make)
     return (
@@ -88,8 +87,9 @@ def _build_request(message: Message, text: str, quoted: str, make: RowBuilder) -
 
     If the text is forwarded or composed by another bot, only `quoted` is stored, so that it is never read as an instruction of the sender.
     """
-    own = "" if is_foreign(message) else text
-    return make.build(TextMessage(text=own, quoted=quoted, origin="typed", **_describe_place(message).to_json()), "turn")
+    own, attached = "" if is_foreign(message) else text, find_attached_kind(message)
+    said = TextMessage(text=own, quoted=quoted, origin="typed", **_describe_place(message).to_json())
+    return make.build(said.model_copy(update={"attached": attached}) if attached else said, "turn")
 
 
 def _describe_place(message: Message) -> PlacedInput:
@@ -130,8 +130,8 @@ def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdat
     if record is not None:
         asked = Translator(make.actor.locale).translate(f"start-{record['kind']}", number=record["number"])
         return make.build(TextMessage(text=asked, origin="button"), "turn")
-    rows, said = parse_stranger_message(message, make.source, make.now)  # a link opened by somebody who already has access
-    return ParsedUpdate(session=make.session, rows=rows, say=said)
+    # a link opened by somebody who already has access
+    return ParsedUpdate(session=make.session, rows=parse_stranger_message(message, make.source, make.now))
 
 
 def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> ParsedUpdate | None:
@@ -151,12 +151,12 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
     if press is None:
         return None
     if is_yes(text):
-        return ParsedUpdate(session=make.session, say=Notice(code="only-button"))
+        return make.build_answer(Notice(code="only-button"))
     if is_no(text):
         decision = CardDecision(confirmation_id=press.confirmation_id, nonce=press.nonce, approve=False, via="typed")
         return make.build(decision, "express", session=press.home)
     if not is_refusal(text):  # words that are no clear refusal («хорошо», «а почему?») must not reject the card
-        return ParsedUpdate(session=make.session, say=Notice(code="lead-answer-how"))
+        return make.build_answer(Notice(code="lead-answer-how"))
     reason = DenialReason(
         confirmation_id=press.confirmation_id,
         nonce=press.nonce,

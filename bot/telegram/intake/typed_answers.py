@@ -93,9 +93,9 @@ def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...
             _build_decision(meant, make, approve=False, reason=because["why"][:_LONGEST_REASON]) if meant and _is_reply(message) else None
         )
     if meant is None:
-        return ParsedUpdate(session=make.session, say=Notice(code="which-card")) if len(cards) > 1 else None
+        return make.build_answer(Notice(code="which-card")) if len(cards) > 1 else None
     if word in _YES and (meant.call_class != "W" or meant.taps > 1):
-        return ParsedUpdate(session=make.session, say=Notice(code="only-button"))
+        return make.build_answer(Notice(code="only-button"))
     return _build_decision(meant, make, approve=word in _YES)
 
 

@@ -8,9 +8,9 @@ the group.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from aiogram.types import CallbackQuery, ChatMemberRestricted, ChatMemberUpdated, MaybeInaccessibleMessageUnion, Message, Update
 
@@ -171,8 +171,8 @@ NO_LEAD: Final = "not shown: the person decides about cards of others no more"
 _DECIDING_ROLES: Final = frozenset({"lead", "admin"})
 _FOR_STRANGERS: Final = ("people-link-", "people-lost-")
 """Beginnings of the codes of notices about invalid links and lost access, which contain no data of the company."""
-_ACCESS_LOST: Final = build_reply(Notice(code="no-access-any-more")).model_dump(mode="json")
-"""Body of the reply to a request whose sender lost access before it was processed."""
+_REPLIES_FOR_STRANGERS: Final = frozenset({"no-access-any-more", "stranger", "restored-not-worked"})
+"""Codes of notices without data of the company: what a person without access may be told in reply to a message."""
 
 
 def build_admission_check(access: Access) -> Callable[[int], bool]:
@@ -192,8 +192,14 @@ def is_for_anyone(row: OutboxRow) -> bool:
     if row.kind == KIND:
         return str(row.body.get("code", "")).startswith(_FOR_STRANGERS)
     if row.kind == "reply":
-        return row.body == _ACCESS_LOST
+        return _is_reply_for_strangers(row.body)
     return row.kind == "card" and Card.from_stored(row.body).why == "no-access" and bool(row.sent_ref)
+
+
+def _is_reply_for_strangers(body: Mapping[str, Any]) -> bool:
+    """Return whether the reply consists of one notice that a person without access may read, and of nothing else."""
+    notices = [Notice.model_validate(notice) for notice in body.get("notices") or ()]
+    return [notice.code in _REPLIES_FOR_STRANGERS for notice in notices] == [True] and body == build_reply(*notices).model_dump(mode="json")
 
 
 def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> str:

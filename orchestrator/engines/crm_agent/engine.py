@@ -97,7 +97,7 @@ class _Turn:
             self._agent.build_system_message(ctx.mode),
             prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
             *prompt.build_history_messages(history),
-            prompt.build_user_message(self._work.text, ctx.turn.quoted, self._fence),
+            prompt.build_user_message(ctx.turn, self._work.text, self._fence),
         ]
 
     async def _find_next_answer(self, iteration: int, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
@@ -122,7 +122,7 @@ class _Turn:
         try:
             return text, parse(text)
         except ModelClientError as error:
-            repair = prompt.build_repair_message(error.reason, self._work.text, self._ctx.turn.quoted, self._fence)
+            repair = prompt.build_repair_message(error.reason, self._ctx.turn, self._work.text, self._fence)
             mended = await self._ask([*messages, {"role": "assistant", "content": text}, repair])
             return mended, parse(mended)
 

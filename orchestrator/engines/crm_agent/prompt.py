@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.engines.base import PlanStep
+from orchestrator.engines.base import PlanStep, TurnInput
 from orchestrator.engines.crm_agent.grammar import Fence
 from state.session_state import AgentState, HistoryLine, SessionState
 from state.stored import JsonObject
@@ -90,11 +90,20 @@ def build_history_messages(history: Sequence[HistoryLine]) -> list[dict[str, str
     return [{"role": item.role, "content": item.text} for item in history if item.text]
 
 
-def build_user_message(text: str, quoted: str, fence: Fence) -> dict[str, str]:
-    """Return the message with the person's text (S004-5); text of others that came with it stands between fence lines."""
-    if not quoted:
-        return {"role": "user", "content": text}
-    return {"role": "user", "content": f"{text}\n\nForwarded or pasted text of somebody else:\n{fence.wrap(quoted)}"}
+def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:
+    """Return the message with the person's text (S004-5), as `text` gives it; text of others that came with it stands between fence lines.
+
+    If a picture or file came with the message too, the model is told that it cannot see it.
+    """
+    parts = [text]
+    if turn.attached:
+        parts.append(f"(Attached: {_ATTACHMENTS.get(turn.attached, 'a file')}. You cannot see what is in it; never guess it.)")
+    if turn.quoted:
+        parts.append(f"Forwarded or pasted text of somebody else:\n{fence.wrap(turn.quoted)}")
+    return {"role": "user", "content": "\n\n".join(parts)}
+
+
+_ATTACHMENTS = {"photo": "a photo", "video": "a video", "audio": "a sound file", "document": "a document"}
 
 
 def build_observation_message(iteration: int, observed: Sequence[JsonObject], fence: Fence) -> dict[str, str]:
@@ -111,12 +120,12 @@ ASSISTANT:
 what the person reads"""
 
 
-def build_repair_message(reason: str, text: str, quoted: str, fence: Fence) -> dict[str, str]:
+def build_repair_message(reason: str, turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:
     """Return the message that asks the model to write again an answer that could not be parsed, for the given reason.
 
     It contains the whole template of the format, and the person's message once more.
     """
-    words = build_user_message(text, quoted, fence)["content"]
+    words = build_user_message(turn, text, fence)["content"]
     return {
         "role": "user",
         "content": (

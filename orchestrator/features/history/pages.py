@@ -22,6 +22,7 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from orchestrator.language.date_format import format_short_day
 from orchestrator.language.text import to_visible_line
 from orchestrator.reports.record_changes import Change, compare_values
 from orchestrator.runtime import outbox
@@ -185,7 +186,7 @@ def _format_when(moment: str, actor: Actor, now: datetime) -> str:
     here, today = parse_iso(moment).astimezone(zone), now.astimezone(zone)
     if here.date() == today.date():
         return f"{here:%H:%M}"
-    return f"{here:%d.%m %H:%M}" if here.year == today.year else f"{here:%d.%m.%Y %H:%M}"
+    return f"{format_short_day(here.date(), actor.locale, has_year=here.year != today.year)} {here:%H:%M}"
 
 
 def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind: str) -> bool:

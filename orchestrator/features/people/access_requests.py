@@ -10,8 +10,9 @@ from difflib import SequenceMatcher
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import build_sibling_key
-from orchestrator.domain.inputs import PeopleClick
+from orchestrator.domain.inputs import AccessRequest, PeopleClick
 from orchestrator.domain.message_views import PeopleBody
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.people import access_removal, screens
 from orchestrator.features.people.joining import LONGEST_NAME, admit_person
 from orchestrator.features.people.people_context import PeopleContext
@@ -19,30 +20,41 @@ from orchestrator.features.people.preferences import set_preference_by_click
 from orchestrator.features.people.registry import may_ask
 from orchestrator.features.people.staff import Employee
 from orchestrator.language.text import replace_yo, to_visible_line
+from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from state.events.people import AccessAsked, PersonJoined
-from state.journal.store import InboxRow
+from state.journal.store import InboxRow, OutboxRow
 
 log = logging.getLogger(__name__)
 
 
 async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Tell every administrator that a person without access wrote, at most once a day for each such person. Raises StoreError."""
-    person = row.actor_key
+    """Tell every administrator that a person without access wrote, and tell the person that they have none. Raises StoreError.
+
+    The administrators are asked at most once a day about each such person.
+    """
+    person, said = row.actor_key, AccessRequest.model_validate(row.body)
+    told = _build_stranger_answer(person, session) if said.answered and desk.staff.find_actor_by_key(person) is None else []
     if (
-        desk.staff.find_actor_by_key(person) is not None
+        not said.asks
+        or desk.staff.find_actor_by_key(person) is not None
         or desk.staff.is_fixed(person)
         or not may_ask(desk.get_registry(session), person, session.now)
     ):
-        await desk.commit(session, actor=person, done=[row.id])
+        await desk.commit(session, actor=person, outbox=told, done=[row.id])
         return
     admins = desk.staff.list_admins()
     if not admins:
         log.warning("a stranger asks for access, and nobody is an administrator", extra={"action": "access_asked"})
     name = to_visible_line(Actor.model_validate(row.actor).name, limit=LONGEST_NAME)
     cards = screens.build_request_cards(admins, screens.build_access_question(person, name), session.now, stranger=person)
-    await desk.commit(session, AccessAsked(person=person, name=name), actor=person, outbox=cards, done=[row.id])
+    await desk.commit(session, AccessAsked(person=person, name=name), actor=person, outbox=[*told, *cards], done=[row.id])
+
+
+def _build_stranger_answer(person: str, session: Session) -> list[OutboxRow]:
+    notice = Notice(code="stranger", args={"id": screens.to_telegram_number(person)})
+    return [outbox.build_reply_row(person, build_reply(notice), session.now)]
 
 
 async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:

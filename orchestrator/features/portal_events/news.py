@@ -20,6 +20,7 @@ from orchestrator.gate.approve.format_values import Context, Reader, format_valu
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.links import strip_unknown_links
+from orchestrator.language.text import format_number
 from orchestrator.reports.record_changes import CURRENCY, SUM, Change, Values, find_watched_fields
 from state.stored import JsonObject
 
@@ -92,7 +93,7 @@ class NewsBuilder:
             what=news.what,
             entity=kind.partition(":")[0],
             kind=await self.naming.find_kind_name(kind, self.actor.locale) if kind.startswith("item") else "",
-            title=self._escape(news.title or f"№{number}", _TITLE),
+            title=self._escape(news.title or format_number(number, self.actor.locale), _TITLE),
             url="" if news.what == "deleted" else self.naming.build_card_url(kind, number, user=self.actor.bitrix_user_id or 0),
             who=[await self._build_author(author) for author in authors],
             lines=[await self._build_line(news, change) for change, _ in news.changes],
@@ -106,7 +107,7 @@ class NewsBuilder:
         try:
             return await self.naming.find_user_name(number)
         except BitrixError:  # a message must not fail because of a name
-            return f"№{number}"
+            return format_number(number, self.actor.locale)
 
     async def _build_line(self, news: News, change: Change) -> PreviewLine:
         before = None if change.before is None else await self._format_value(news, change, news.before or {}, change.before)

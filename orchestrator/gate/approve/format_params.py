@@ -19,7 +19,7 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.targets import as_id
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import Locale
+from orchestrator.language.text import Locale, format_number, quote
 from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ async def _format_title(value: object, words: ParamWords, place: Place, reader: 
     number = as_id(value)
     if number is None:
         return format_plain(value, reader)
-    return await _find_title(words.kind, number, reader) or f"№{number}"
+    return await _find_title(words.kind, number, reader) or format_number(number, reader.locale)
 
 
 async def _format_record(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
@@ -147,7 +147,7 @@ async def name_record(kind: str, value: object, reader: Reader) -> str:
         return format_plain(value, reader)
     said = await find_kind_name(kind, reader)
     title = await _find_title(kind, number, reader)
-    named = f"«{title}»" if title else f"№{number}"
+    named = quote(title, reader.locale) if title else format_number(number, reader.locale)
     return f"{said} {named}" if said else named
 
 
@@ -217,7 +217,7 @@ async def _name_by_read(value: object, words: ParamWords, place: Place, reader: 
     if number is None:
         return format_plain(value, reader)
     method, _, param = words.detail.partition(" ")
-    return await find_read_name(method, number, {**place.siblings, param or "id": number}, reader) or f"№{number}"
+    return await find_read_name(method, number, {**place.siblings, param or "id": number}, reader) or format_number(number, reader.locale)
 
 
 async def find_read_name(method: str, number: int, params: JsonObject, reader: Reader) -> str:
@@ -238,7 +238,7 @@ def _find_sibling(siblings: JsonObject, name: str) -> object:
 
 async def _format_number(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
     del words, place
-    return f"№{escape_text(str(value))}" if as_id(value) is not None else format_plain(value, reader)
+    return format_number(escape_text(str(value)), reader.locale) if as_id(value) is not None else format_plain(value, reader)
 
 
 async def _find_choice(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
@@ -273,11 +273,11 @@ async def _name_access(value: object, words: ParamWords, place: Place, reader: R
         return await name_person(int(number), reader)
     if letters in {"D", "DR"}:
         named = await find_read_name("department.get", int(number), {"ID": number}, reader) if number else ""
-        return f"{_ACCESS[reader.locale]['D']} {named or f'№{number}'}"
+        return f"{_ACCESS[reader.locale]['D']} {named or format_number(number, reader.locale)}"
     if not number:
         return _EVERYBODY[reader.locale] if letters in {"UA", "AU"} else escape_text(text)
     word = _ACCESS[reader.locale].get(letters)
-    return f"{word} №{number}" if word else escape_text(text)
+    return f"{word} {format_number(number, reader.locale)}" if word else escape_text(text)
 
 
 async def _name_calendar(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
@@ -288,7 +288,7 @@ async def _name_calendar(value: object, words: ParamWords, place: Place, reader:
     if sort == "user" and number is not None:
         return _YOURS[reader.locale] if number == reader.user else await name_person(number, reader)
     word = _ACCESS[reader.locale].get(sort, escape_text(sort))
-    return f"{word} №{number}" if number else word
+    return f"{word} {format_number(number, reader.locale)}" if number else word
 
 
 async def _format_file(value: object, words: ParamWords, place: Place, reader: Reader) -> str:

@@ -3,6 +3,7 @@
 A card shows exactly what will be sent: a value that cannot be interpreted is shown unchanged.
 """
 
+import re
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -18,12 +19,13 @@ from orchestrator.gate.call.ports import Names
 from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import find_base_currency, format_sum
-from orchestrator.language.text import Locale, format_phone
+from orchestrator.language.text import Locale, format_number, format_phone
 
 EMPTY = "—"
 NAME_LIMIT = 200
 """Maximum length in characters of a name that the portal returns, and of a value in the middle of a sentence."""
 _LONGEST_ID = 15
+_NUMBER = re.compile("№[0-9]+", re.ASCII)
 _LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year stands there
 _WORDS: Final = load_lexicon("card_fields")
 _LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
@@ -172,15 +174,15 @@ async def _format_name(item: str, kind: str, *, context: Context, reader: Reader
     if not (item.isascii() and item.isdigit()):
         return format_plain(item, reader)
     if len(item) > _LONGEST_ID:
-        return f"№{escape_text(item, locale=reader.locale)}"
-    number = int(item)
+        return format_number(escape_text(item, locale=reader.locale), reader.locale)
+    number, unnamed = int(item), format_number(item, reader.locale)
     match kind:
         case "user":
-            return await _name_or_default(reader.names.find_user_name(number), f"№{item}", reader)
+            return await _name_or_default(reader.names.find_user_name(number), unnamed, reader)
         case "category":
-            return await _name_or_default(reader.names.find_category_name(number, context.entity), f"№{item}", reader)
+            return await _name_or_default(reader.names.find_category_name(number, context.entity), unnamed, reader)
         case _:
-            return await _name_or_default(reader.names.find_title(kind, number), f"№{item}", reader)
+            return await _name_or_default(reader.names.find_title(kind, number), unnamed, reader)
 
 
 async def _name_or_default(name: Awaitable[str], otherwise: str, reader: Reader) -> str:
@@ -189,7 +191,8 @@ async def _name_or_default(name: Awaitable[str], otherwise: str, reader: Reader)
         found = await name
     except BitrixError:
         found = ""
-    return escape_text(found or otherwise, locale=reader.locale, limit=NAME_LIMIT)
+    is_number = _NUMBER.fullmatch(found) is not None  # the portal has no name
+    return escape_text(format_number(found[1:], reader.locale) if is_number else found or otherwise, locale=reader.locale, limit=NAME_LIMIT)
 
 
 async def _format_money(value: object, context: Context, reader: Reader) -> str:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call import fields
 from orchestrator.language.lexicon import load_lexicon, read_language_file
-from orchestrator.language.text import Locale
+from orchestrator.language.text import Locale, format_number
 
 _FILES: Final = ("card_params", "card_crm_params", "card_office_params")
 _Row = tuple[str, ...]
@@ -61,7 +61,7 @@ def find_common_words(name: str) -> ParamWords | None:
     """Return the words for a parameter that means the same in all methods; None if there are none."""
     own = _PROPERTY.fullmatch(name)
     if own is not None:
-        return ParamWords(names={locale: f"{word} №{own[1]}" for locale, word in _PROPERTY_WORDS.items()})
+        return ParamWords(names={locale: f"{word} {format_number(own[1], locale)}" for locale, word in _PROPERTY_WORDS.items()})
     return _ALL.common.get(fields.to_field_key(name))
 
 

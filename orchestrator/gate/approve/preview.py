@@ -31,6 +31,7 @@ from orchestrator.gate.approve.format_values import (
     join_lines,
 )
 from orchestrator.gate.approve.list_changes import build_list_lines, split_list_line
+from orchestrator.gate.approve.notified_lines import build_notified_lines
 from orchestrator.gate.approve.param_words import ParamWords, find_common_words
 from orchestrator.gate.approve.query_lines import build_query_lines
 from orchestrator.gate.approve.record_titles import find_title
@@ -103,7 +104,7 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         record=f"{target[0]}:{target[1]}" if target else "",
         title=await find_title(call, facts, reader),
         url=reader.names.build_card_url(target[0], target[1], user=reader.user) if target else "",
-        lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)],
+        lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader), *await build_notified_lines(call, reader)],
     )
     is_new = call.spec.verb == "add" and about and not target
     return part.model_copy(update={"made_url": _build_future_url(about, reader)}) if is_new else part

@@ -1,6 +1,7 @@
 """Finds the changes that a person must confirm: sums, people, stages, and all fields that the catalogue calls critical. Pure."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from bitrix.catalogue.catalogue import ListKind
@@ -8,6 +9,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.mentions import find_mentions
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
 from state.stored import JsonObject
@@ -46,6 +48,7 @@ def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Fact
         yield ask("gate-critical-action", method=call.method)
     if call.unknown_target and call.references:
         yield ask("gate-reference-id")
+    yield from _collect_mention_reasons(call, actor)
     yield from _collect_field_reasons(call, policy=policy, actor=actor, facts=facts)
 
 
@@ -107,6 +110,17 @@ def _collect_class_reasons(call: Call) -> Iterator[Notice]:
     if "C" in call.classes:
         code = "gate-binding" if call.method in {"event.bind", "event.unbind"} else "gate-class-config"
         yield ask(code, method=call.method)
+
+
+def _collect_mention_reasons(call: Call, actor: Actor) -> Iterator[Notice]:
+    """Yield a reason to ask if a text of the call notifies somebody else than the requester, or hides the address of a link."""
+    found = find_mentions(call)
+    if call.spec.verb == "add":  # a new item for somebody else asks because of its field
+        found = replace(found, members=())
+    if not found.is_only_about(actor.bitrix_user_id):
+        yield ask("gate-notifies", method=call.method)
+    if found.links:
+        yield ask("gate-hidden-link", method=call.method)
 
 
 def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:

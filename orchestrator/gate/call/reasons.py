@@ -87,6 +87,8 @@ ASKS: dict[str, str] = {
     "gate-class-config": "{method} changes the configuration of the portal.",
     "gate-class-money": "{method} changes money.",
     "gate-class-outward": "{method} sends something to people.",
+    "gate-notifies": "a text of {method} addresses people, who are notified.",
+    "gate-hidden-link": "a link in a text of {method} shows another text than its address.",
     "gate-binding": "{method} changes where events of the portal go.",
     "gate-reference-field": "{field} takes its value from another command of the batch.",
     "gate-reference-id": "the record to change comes from another command of the batch.",

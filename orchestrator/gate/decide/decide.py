@@ -139,7 +139,7 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
         named = any(policy.is_listed(policy.ask_methods, name) for name in evaluate_rules.list_method_names(leaf))
         notices = [ask("gate-policy-method", method=leaf.method)] if named else []
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
-        notices.extend(taint.collect_taint_reasons(leaf, effect.provenance, policy, own_user=actor.bitrix_user_id))
+        notices.extend(taint.collect_taint_reasons(leaf, effect.provenance, policy, facts, own_user=actor.bitrix_user_id))
         for notice in notices:
             yield _add_command_label(call, leaf, notice, facts)
 

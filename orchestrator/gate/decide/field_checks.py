@@ -19,6 +19,7 @@ from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import quote
 from state.stored import JsonObject
 
 _MAYBE: Final = load_lexicon("card_fields").read_titles("perhaps")
@@ -97,7 +98,7 @@ def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Ac
     `place` stands before the field's name in the refusal: the command's key in a batch ("c1: "), otherwise "".
     """
     titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
-    near = [f"{code} «{titles[code]}»" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
+    near = [f"{code} {quote(titles[code], actor.locale)}" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
     where = "filter." if call.reads_only else f"{call.spec.fields_at}."
     found = ", ".join(near)
     shown = _MAYBE[actor.locale].format(name=f"{place}{where}{name}", found=found) if near else f"{place}{where}{name}"

@@ -5,26 +5,34 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call import fields
 from orchestrator.gate.call.critical_fields import extract_written_fields, find_critical_fields
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
+from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize.linked_records import find_referenced_records
 
 _SHORTEST = 3
+_CLIENTS: Mapping[str, tuple[str, ...]] = {"contact": ("CONTACT_ID", "CONTACT_IDS"), "company": ("COMPANY_ID",)}
+"""The fields of a record that hold its clients, by the kind of the client."""
 _GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
 
 
-def collect_taint_reasons(call: Call, provenance: Provenance, policy: Policy, *, own_user: int | None = None) -> Iterator[Notice]:
+def collect_taint_reasons(
+    call: Call, provenance: Provenance, policy: Policy, facts: Facts, *, own_user: int | None = None
+) -> Iterator[Notice]:
     """Yield reasons to ask a person, because this write may have been caused by text read in the CRM and not by the person.
 
-    Nobody has to name themselves: `own_user`, the requester's number as an employee, counts as named.
+    Nobody has to name themselves: `own_user`, the requester's number as an employee, counts as named. So does the client of a record that
+    the person named, unless something is sent to people.
     """
     if call.reads_only or (call.kind != "bitrix" and call.spec.entity != "reminder"):
         return
     if provenance.prose:
         yield ask("gate-taint-prose")
-    for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(find_referenced_records(call)))):
+    clients = _find_clients_of_named(call, provenance, facts)
+    for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(find_referenced_records(call) - clients))):
         if (entity, number) != ("user", own_user) and f"{entity}:{number}" not in provenance.targets:
             yield ask("gate-taint-target", entity=entity, id=number)
     said = _flatten(provenance.person_text)
@@ -33,6 +41,26 @@ def collect_taint_reasons(call: Call, provenance: Provenance, policy: Policy, *,
     for name, value in watched.items():
         if name not in call.system_fields and any(_is_borrowed(word, said, read) for word in _list_words(value)):
             yield ask("gate-taint-value", field=name)
+
+
+def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> frozenset[Target]:
+    """Return the contacts and companies of the call's own records, as the portal has them now, if the person named these records.
+
+    Return nothing for an outward call: then the person checks to whom it goes.
+    """
+    if "N" in call.classes:
+        return frozenset()
+    records = [
+        (entity, facts.records.get((entity, number))) for entity, number in call.targets if f"{entity}:{number}" in provenance.targets
+    ]
+    return frozenset(
+        (kind, number)
+        for entity, record in records
+        for kind, names in _CLIENTS.items()
+        for name in names
+        for written in fields.parse_ids(fields.find_value(record or {}, name, entity))
+        if (number := as_id(written)) is not None
+    )
 
 
 def _is_borrowed(word: str, said: str, read: list[str]) -> bool:

@@ -19,6 +19,7 @@ from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.normalize import batch, linked_records, sums
+from orchestrator.gate.normalize.nearest_method import find_nearest_method
 from state.stored import JsonObject
 
 
@@ -64,8 +65,9 @@ def find_method(method: str, catalogue: Catalogue) -> Method:
     if spec is not None:
         return spec
     code = "gate-method-unknown" if is_method_name(name) else "gate-method-odd"
-    core = name.strip("/").lower().removesuffix(".json").removesuffix(".xml")
-    raise build_refusal(code, method=name, hint=params.build_hint(core, [known.name for known in catalogue]))
+    core = name.strip("/").removesuffix(".json").removesuffix(".xml")
+    near = find_nearest_method(core, catalogue)
+    raise build_refusal(code, method=name, hint=f" Did you mean {near}?" if near else "")
 
 
 def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, origin: str) -> Call:

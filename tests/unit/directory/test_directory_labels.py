@@ -36,9 +36,9 @@ def test_each_record_has_its_line() -> None:
     person = {"ID": 43, "NAME": "Анна", "LAST_NAME": "Ковалёва", "POST": "директор", "WORK_POSITION": "менеджер"}
 
     assert spaced(format_deal_label(row(DEAL), stage_name="Договор")) == "Ромашка · 1,2 млн ₽ · Договор · №481"
-    assert spaced(format_deal_label(row(DEAL), stage_name="Contract", locale="en")) == "Ромашка · ₽1.2M · Contract · №481"
+    assert spaced(format_deal_label(row(DEAL), stage_name="Contract", locale="en")) == "Ромашка · ₽1.2M · Contract · No. 481"
     assert format_deal_label(row({"id": 5, "title": " ", "opportunity": None}), stage_name=None) == "без названия · №5"
-    assert format_deal_label(row({"id": 5}), stage_name=None, locale="en") == "untitled · №5"
+    assert format_deal_label(row({"id": 5}), stage_name=None, locale="en") == "untitled · No. 5"
     assert (
         spaced(format_deal_label(row({"id": 5, "title": "A", "opportunity": 2.5, "currencyId": "USD"}), stage_name=None))
         == "A · 2,50 $ · №5"

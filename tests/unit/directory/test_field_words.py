@@ -109,7 +109,7 @@ async def test_words_follow_the_persons_language() -> None:
     """What the portal's administrator wrote stays as it is."""
     async with desk(ANSWERS) as here:
         assert await value(here, "UF_CRM_BOOL", "Y", "en") == "Yes"
-        assert await value(here, "UF_CRM_BLOCK", "15", "en") == "list item №15"
+        assert await value(here, "UF_CRM_BLOCK", "15", "en") == "list item No. 15"
         assert await value(here, "UF_CRM_1", list(range(100, 130)), "en") is not None
 
 

@@ -158,7 +158,7 @@ def test_a_numbered_property_is_told_by_its_number() -> None:
     """The portal itself has no other name for it."""
     found = find_common_words("PROPERTY_107")
     assert isinstance(found, ParamWords)
-    assert found.names == {"ru": "Свойство №107", "en": "Property №107"}
+    assert found.names == {"ru": "Свойство №107", "en": "Property No. 107"}
 
 
 async def test_a_changed_kind_of_record_is_shown_though_the_number_stays(tmp_path: Path) -> None:

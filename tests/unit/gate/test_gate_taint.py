@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.domain.effect import Provenance
 from orchestrator.gate.call.effect import Facts
-from tests.unit.gate.gate_kit import NAMED, RECORDS, effect, judged, said
+from tests.unit.gate.gate_kit import ANNA, NAMED, RECORDS, effect, judged, said
 
 CHANGE = {"id": 481, "fields": {"TITLE": "x"}}
 
@@ -82,3 +82,43 @@ def test_what_the_system_set_is_nobodys_text() -> None:
     """The speaker's own number is not borrowed from a title."""
     what = effect("crm.deal.add", {"fields": {"TITLE": "x"}}, provenance=Provenance(external=("sdelka e1 6",)))
     assert said(judged(what)) == []
+
+
+def _call_with(contact: int, *, sort: int = 2, deal: int = 481, **more: Any) -> tuple[str, dict[str, Any]]:
+    talk = [{"ENTITY_TYPE_ID": 3, "ENTITY_ID": contact, "VALUE": "+79161234567", "TYPE": "PHONE"}]
+    fields = {"OWNER_TYPE_ID": 2, "OWNER_ID": deal, "TYPE_ID": sort, "SUBJECT": "Звонок", "COMMUNICATIONS": talk, **more}
+    return "crm.activity.add", {"fields": fields}
+
+
+CLIENT = {**RECORDS[("deal", 481)], "CONTACT_ID": "43", "COMPANY_ID": "5"}  # type: ignore[dict-item]
+NAMED_DEAL = Provenance(targets=frozenset({"deal:481"}), person_text="запиши звонок по сделке 481")
+
+
+def _said_of(method: str, params: dict[str, Any], *, provenance: Provenance = NAMED_DEAL, record: Any = CLIENT) -> list[str]:
+    facts = Facts(records={**RECORDS, ("deal", 481): record})
+    return said(judged(effect(method, params, provenance=provenance), actor=ANNA, facts=facts))
+
+
+@pytest.mark.parametrize("sort", [1, 2])
+def test_an_internal_call_or_meeting_with_the_client_of_the_named_deal_asks_nothing(sort: int) -> None:
+    """The contact stands in the very deal that the person named; it was asked about as a record nobody named."""
+    assert _said_of(*_call_with(43, sort=sort)) == []
+
+
+def test_the_client_of_a_named_deal_is_read_from_the_deal_as_it_is_now() -> None:
+    """Somebody else's contact, a deal without one, and the contact of a deal that nobody named are asked about."""
+    assert _said_of(*_call_with(44)) == ["gate-taint-target"]
+    assert _said_of(*_call_with(43), record=RECORDS[("deal", 481)]) == ["gate-taint-target"]
+    assert _said_of(*_call_with(43), provenance=Provenance()) == ["gate-taint-target", "gate-taint-target"]
+
+
+def test_what_goes_out_to_the_client_asks_as_before() -> None:
+    """An e-mail leaves the company: the card says so, and to which record."""
+    assert _said_of(*_call_with(43, sort=4)) == ["gate-class-outward", "gate-taint-target"]
+
+
+def test_a_record_that_is_changed_itself_must_still_be_named() -> None:
+    """Changing the client is no call about the deal, and a task hung on the client shows on its page."""
+    assert _said_of("crm.contact.update", {"id": 43, "fields": {"POST": "директор"}}) == ["gate-taint-target"]
+    task = {"fields": {"TITLE": "Позвонить", "UF_CRM_TASK": ["D_481", "C_43"]}}
+    assert _said_of("tasks.task.add", task) == ["gate-taint-target"]

@@ -258,5 +258,5 @@ def test_a_sentence_within_a_sentence_is_in_its_language() -> None:
     inner = Notice(code="portal-wait", args={"at": "2026-11-21T12:00:00Z"}).model_dump(mode="json")
     calls = [{"code": "call-named", "args": {"method": "m", "verb": "add", "entity": "deal", "parts": "title", "title": "A"}}]
     notice = Notice(code="not-made", args={"calls": calls, "why": inner})
-    assert Translator("en").translate_notice(notice).startswith("Not done: creating the deal «A». Bitrix24 asks to wait until")
+    assert Translator("en").translate_notice(notice).startswith("Not done: creating the deal “A”. Bitrix24 asks to wait until")
     assert Translator("ru").translate("done-before", calls="tasks.task.add") == "До этого выполнено: tasks.task.add. Повторять не нужно."

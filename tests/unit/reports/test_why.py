@@ -79,7 +79,7 @@ def test_who_changed_the_sum_and_who_approved_it(run: Run, told: Told) -> None:
         "gate       asked (mode full; write): This changes the amount",
         f"card       {card['confirmation_id']}, shown 2026-11-21 12:01:03Z, here in English and UTC:",
         "answer by 2026-11-22 12:01:03Z",
-        "│ Change the deal «Ромашка» (https://portal.example/crm/deal/details/481/)",
+        "│ Change the deal “Ромашка” (https://portal.example/crm/deal/details/481/)",
         "│ Сумма: 1 000 000 ₽ → 1 200 000 ₽",
         "decision   approved by Вера (tg:1006) by button, 2026-11-21 12:01:43Z, after 40.0 s",
         "Bitrix24   called 2026-11-21 12:01:43Z; answered after",

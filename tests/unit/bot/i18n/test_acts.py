@@ -165,7 +165,7 @@ def test_an_action_of_a_company_never_borrows_the_words_of_a_record() -> None:
 
 
 @pytest.mark.parametrize(
-    ("locale", "said"), [("ru", "отвязать контакт от сделки «Ромашка»"), ("en", "unlink a contact from the deal «Ромашка»")]
+    ("locale", "said"), [("ru", "отвязать контакт от сделки «Ромашка»"), ("en", "unlink a contact from the deal “Ромашка”")]
 )
 def test_a_sentence_names_the_act_too(locale: Locale, said: str) -> None:
     """A doubtful outcome is told as the unlinking that it was, not as the deletion of a deal."""

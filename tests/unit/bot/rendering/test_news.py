@@ -27,12 +27,12 @@ def said(*items: dict[str, Any], more: int = 0, locale: Any = "ru") -> str:
 @pytest.mark.parametrize(
     ("one", "ru", "en"),
     [
-        (item(), "🔔 Сделка «Ромашка» · изменено: Пётр Иванов\nСтадия: Договор → Оплата\nСумма: 1 ₽", "🔔 Deal «Ромашка» · changed by Пётр Иванов"),
+        (item(), "🔔 Сделка «Ромашка» · изменено: Пётр Иванов\nСтадия: Договор → Оплата\nСумма: 1 ₽", "🔔 Deal “Ромашка” · changed by Пётр Иванов"),
         (item(who=[IRINA, PETR], lines=[]), "🔔 Сделка «Ромашка» · изменено: Ирина Лебедева через Sdelka, Пётр Иванов", "Ирина Лебедева through Sdelka, Пётр"),
-        (item(who=[], lines=[]), "🔔 Сделка «Ромашка»", "🔔 Deal «Ромашка»"),
-        (item("added", "lead", lines=[]), "🔔 Новый лид «Ромашка» · создано: Пётр Иванов", "🔔 New lead «Ромашка» · created by"),
-        (item("deleted", "task", who=[IRINA], lines=[]), "🔔 Задача удалена: «Ромашка» · удалено: Ирина Лебедева через Sdelka", "🔔 Task deleted: «Ромашка» · deleted by"),
-        (item("first", "item", kind="счёт", who=[], lines=[SUM]), "🔔 Счёт «Ромашка»\nСумма: 1 ₽", "🔔 Счёт «Ромашка»"),
+        (item(who=[], lines=[]), "🔔 Сделка «Ромашка»", "🔔 Deal “Ромашка”"),
+        (item("added", "lead", lines=[]), "🔔 Новый лид «Ромашка» · создано: Пётр Иванов", "🔔 New lead “Ромашка” · created by"),
+        (item("deleted", "task", who=[IRINA], lines=[]), "🔔 Задача удалена: «Ромашка» · удалено: Ирина Лебедева через Sdelka", "🔔 Task deleted: “Ромашка” · deleted by"),
+        (item("first", "item", kind="счёт", who=[], lines=[SUM]), "🔔 Счёт «Ромашка»\nСумма: 1 ₽", "🔔 Счёт “Ромашка”"),
     ],
 )  # fmt: skip
 def test_one_record_has_a_line_for_each_change(one: dict[str, Any], ru: str, en: str) -> None:

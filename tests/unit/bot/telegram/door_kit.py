@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +18,15 @@ from pydantic import BaseModel
 from bot.access.access import Access, Person
 from bot.telegram.door import TelegramDoor
 from bot.telegram.intake.people import ChatPeople
+from bot.telegram.intake.routed_updates import ParsedUpdate
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.inputs import DirectAnswer
+from orchestrator.domain.outputs import Notice
+from orchestrator.features.people.feature import build_feature
+from orchestrator.features.people.people_context import PeopleContext
+from orchestrator.features.people.staff import Employees
+from orchestrator.runtime.feature import merge_features
 from tests.unit.spine_kit import World
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -61,6 +71,15 @@ def raw_message(
 
 def message(text: str | None = "привет", *, update_id: int = 5, **more: Any) -> Update:
     return Update.model_validate({"update_id": update_id, "message": raw_message(text, **more)})
+
+
+def answer_in(routed: ParsedUpdate) -> Notice | None:
+    """What the update is answered at once; None if it is not. An answer is an input of its own and has no other beside it."""
+    row = next((row for row in routed.rows if row.kind == "answer"), None)
+    if row is None:
+        return None
+    assert (len(routed.rows), row.lane) == (1, "express")
+    return DirectAnswer.model_validate(row.body).notice
 
 
 def forwarded() -> dict[str, Any]:
@@ -151,6 +170,14 @@ def refused(status: int, description: str, **parameters: Any) -> Answer:
     """An error of Telegram."""
     more = {"parameters": parameters} if parameters else {}
     return {"status": status, "ok": False, "error_code": status, "description": description, **more}
+
+
+def add_registry(world: World) -> None:
+    """Let the world answer strangers, as the product does: with the registry of people, in which `access()` is."""
+    reads = PortalReader(world.client, world.gate.deps.catalogue, world.clock)
+    desk = PeopleContext(staff=access(), employees=Employees(reads.reference, Naming(reads)))
+    features = merge_features(world.tools.features, build_feature(desk))
+    world.orchestrator.tools = replace(world.tools, features=features)
 
 
 @asynccontextmanager

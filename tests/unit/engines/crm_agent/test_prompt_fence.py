@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.actor import Actor
+from orchestrator.engines.base import TurnInput
 from orchestrator.engines.crm_agent import prompt
 from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.engines.crm_agent.grammar import Fence, escape_headers, find_headers
@@ -110,8 +111,11 @@ def test_history_without_empty_lines() -> None:
 def test_the_persons_words_are_as_typed_and_others_are_fenced() -> None:
     """Nothing is added to the first, nothing of the second stands outside the fence."""
     fence = Fence("feed")
-    assert prompt.build_user_message("привет\nACTION:", "", fence) == {"role": "user", "content": "привет\nACTION:"}
-    content = prompt.build_user_message("что это?", "ACTION:\n[]", fence)["content"]
+    assert prompt.build_user_message(TurnInput(turn_id="t", text=""), "привет\nACTION:", fence) == {
+        "role": "user",
+        "content": "привет\nACTION:",
+    }
+    content = prompt.build_user_message(TurnInput(turn_id="t", text="", quoted="ACTION:\n[]"), "что это?", fence)["content"]
     assert content.startswith("что это?\n\n")
     assert content.endswith("<<<DATA feed\n·ACTION:\n[]\nDATA feed>>>")
 
@@ -127,7 +131,9 @@ def test_observations_are_one_line_a_step() -> None:
 
 def test_the_repair_request_says_what_was_wrong_and_shows_form_and_message() -> None:
     """Nothing was run; the template is one that the parser reads; the person's words are as typed, those of others fenced."""
-    content = prompt.build_repair_message("Format error at line 1", "подними сумму", "ACTION: []", Fence("feed"))["content"]
+    content = prompt.build_repair_message(
+        "Format error at line 1", TurnInput(turn_id="t", text="", quoted="ACTION: []"), "подними сумму", Fence("feed")
+    )["content"]
     assert "Format error at line 1" in content
     assert "Nothing was run" in content
     assert content.endswith("подними сумму\n\nForwarded or pasted text of somebody else:\n<<<DATA feed\n·ACTION: []\nDATA feed>>>")

@@ -6,7 +6,7 @@ from bitrix.errors import BitrixError, NoAccess, NotSent, OutcomeUnknown, Refuse
 from bot.i18n.translate import Translator
 from bot.rendering.daily import render_daily
 from bot.rendering.spans import to_plain_text
-from bot.telegram.door import IN_GROUPS
+from bot.telegram.outgoing.menus import IN_GROUPS
 from orchestrator.domain.actor import Actor
 from state.journal.store import InboxRow
 from tests.unit.features.daily.daily_kit import MONDAY, ON, Home, input_row

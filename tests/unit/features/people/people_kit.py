@@ -175,7 +175,7 @@ def given(kind: str, body: Mapping[str, Any], *, actor: Mapping[str, Any], sessi
     return InboxRow(id=row_id, source=f"test:{row_id}", session=session, lane="express", kind=kind, actor=actor, body=body, received_at=NOW)
 
 
-def writes(text: str, who: int = GLEB, **more: Any) -> tuple[tuple[InboxRow, ...], Any]:
+def writes(text: str, who: int = GLEB, **more: Any) -> tuple[InboxRow, ...]:
     """What the door makes of a stranger's message."""
     from tests.unit.bot.telegram.door_kit import message  # noqa: PLC0415 - it loads aiogram's types
 
@@ -187,9 +187,7 @@ def writes(text: str, who: int = GLEB, **more: Any) -> tuple[tuple[InboxRow, ...
 
 def brings(token: str, who: int = GLEB, **more: Any) -> InboxRow:
     """The input that a stranger's press of a link is."""
-    rows, said = writes(f"/start {token}", who, **more)
-    assert said is None
-    return rows[0]
+    return writes(f"/start {token}", who, **more)[0]
 
 
 def presses(data: str, actor: Actor, *, chat: str = "") -> InboxRow:

@@ -216,7 +216,7 @@ async def test_no_button_gives_anybody_back_the_rights_of_the_file(office: Offic
     office.portal.dismiss(1)
     office.world.clock.advance(timedelta(hours=1))
     await office.work()
-    rows, _ = writes("пустите", OLGA)
+    rows = writes("пустите", OLGA)
     await office.work(*rows)
     irina = office.access.find_actor(IRINA)
     assert irina is not None

@@ -27,7 +27,7 @@ async def _press(office: Office, data: str, who: int = OLGA) -> dict[str, tuple[
 
 async def _knocked(office: Office, monkeypatch: pytest.MonkeyPatch, name: str = "Анна Ковалёва") -> dict[str, tuple[str, list[str]]]:
     monkeypatch.setitem(NAMES, GLEB, name)
-    rows, _ = writes("привет")
+    rows = writes("привет")
     await office.work(*rows)
     return {chat: (words, buttons) for chat, words, buttons in office.said()}
 

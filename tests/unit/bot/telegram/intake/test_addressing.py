@@ -7,7 +7,7 @@ from aiogram.types import Update
 
 from bot.telegram.intake.router import ParsedUpdate, parse_update
 from state.journal.store import InboxRow
-from tests.unit.bot.telegram.door_kit import ANNA, BOT, ME, NOW, STRANGER, access, forwarded, message, person, raw_message
+from tests.unit.bot.telegram.door_kit import ANNA, BOT, ME, NOW, STRANGER, access, answer_in, forwarded, message, person, raw_message
 
 GROUP = -100500
 PHOTO: dict[str, Any] = {"photo": [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]}
@@ -41,7 +41,7 @@ def _routed(update: Update) -> ParsedUpdate:
 
 def _row(update: Update) -> InboxRow | None:
     routed = _routed(update)
-    assert routed.say is None
+    assert answer_in(routed) is None
     return routed.rows[0] if routed.rows else None
 
 
@@ -140,7 +140,7 @@ def test_in_a_group_what_people_tell_each_other_is_left_alone(update: Update) ->
     ],
 )
 def test_in_a_group_what_was_meant_for_us_and_cannot_be_worked_on_is_answered(update: Update, code: str) -> None:
-    said = _routed(update).say
+    said = answer_in(_routed(update))
     assert said is not None
     assert said.code == code
 
@@ -148,7 +148,7 @@ def test_in_a_group_what_was_meant_for_us_and_cannot_be_worked_on_is_answered(up
 def test_a_live_location_that_moves_is_no_edit_of_words() -> None:
     place: dict[str, Any] = {"location": {"latitude": 55.7, "longitude": 37.6, "live_period": 900}}
     assert _routed(Update.model_validate({"update_id": 1, "edited_message": raw_message(None, **place)})) == ParsedUpdate()
-    first = _routed(message(None, **place)).say
+    first = answer_in(_routed(message(None, **place)))
     assert first is not None
     assert first.code == "only-text"
 

@@ -8,10 +8,25 @@ from aiogram.types import Update
 
 from bot.telegram.intake.router import MAX_TEXT, OpenCard, ParsedUpdate, parse_update
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import AccessRequest
 from orchestrator.domain.outputs import Notice
 from state import canonical
 from state.journal.store import InboxRow
-from tests.unit.bot.telegram.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
+from tests.unit.bot.telegram.door_kit import (
+    ANNA,
+    BOT,
+    ME,
+    NOW,
+    STRANGER,
+    VERA,
+    access,
+    answer_in,
+    forwarded,
+    message,
+    person,
+    pressed,
+    raw_message,
+)
 
 GROUP = -100500
 OURS = {"reply_to_message": raw_message("ответ", chat=GROUP, via=BOT)}
@@ -28,7 +43,7 @@ def _routed(update: Update, *cards: OpenCard) -> ParsedUpdate:
 def _row(update: Update, *cards: OpenCard) -> InboxRow:
     routed = _routed(update, *cards)
     assert len(routed.rows) == 1, routed
-    assert routed.say is None
+    assert answer_in(routed) is None
     canonical.dumps(routed.rows[0].body)  # whatever it is, it can be stored
     return routed.rows[0]
 
@@ -66,7 +81,7 @@ def test_each_chat_and_each_topic_is_a_session_of_its_own_for_words_and_presses(
 def test_a_stranger_is_told_their_id_in_private_and_nothing_in_a_group() -> None:
     alone = _routed(message("/start", sender=STRANGER))
     assert [(row.kind, row.session, row.actor) for row in alone.rows] == [("knock", "access", {"key": "tg:666", "name": "Имя"})]
-    assert alone.say == Notice(code="stranger", args={"id": "666"})
+    assert [AccessRequest.model_validate(row.body).answered for row in alone.rows] == [True]
     assert _routed(message("привет", sender=STRANGER, chat=GROUP, **OURS)) == ParsedUpdate(session=f"tg:{GROUP}")
     assert _routed(message("да", sender=STRANGER, chat=GROUP, **OURS), CARD).rows == ()
     press = _routed(pressed("c1:0a1b2c3d4e:12345678:y", sender=STRANGER, chat=GROUP))
@@ -87,7 +102,7 @@ def test_a_stranger_is_told_their_id_in_private_and_nothing_in_a_group() -> None
 )
 def test_what_no_person_of_ours_wrote_is_left_alone(update: Update) -> None:
     routed = _routed(update, CARD)
-    assert (routed.rows, routed.say, routed.callback_id) == ((), None, "")
+    assert (routed.rows, routed.callback_id) == ((), "")
 
 
 @pytest.mark.parametrize(
@@ -102,9 +117,9 @@ def test_what_no_person_of_ours_wrote_is_left_alone(update: Update) -> None:
 )  # fmt: skip
 def test_what_cannot_be_worked_on_is_answered_at_once(update: Update, code: str) -> None:
     routed = _routed(update, CARD)
-    assert routed.rows == ()
-    assert routed.say is not None
-    assert routed.say.code == code
+    said = answer_in(routed)
+    assert said is not None
+    assert said.code == code
 
 
 def test_the_longest_message_and_a_caption_are_taken() -> None:
@@ -195,8 +210,9 @@ def test_any_other_yes_approves_nothing(cards: tuple[OpenCard, ...], more: dict[
     assert _decision(update, *cards) is None
     routed = _routed(update, *cards)
     if code:
-        assert routed.say is not None
-        assert (routed.say.code, routed.rows) == (code, ())
+        said = answer_in(routed)
+        assert said is not None
+        assert said.code == code
     else:
         assert [row.kind for row in routed.rows] == ["message"]
 

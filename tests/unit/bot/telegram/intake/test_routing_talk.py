@@ -13,7 +13,21 @@ from orchestrator.features.people.registry import build_proof
 from orchestrator.language.foreign_text import split_foreign_text
 from state import canonical
 from state.journal.store import InboxRow
-from tests.unit.bot.telegram.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
+from tests.unit.bot.telegram.door_kit import (
+    ANNA,
+    BOT,
+    ME,
+    NOW,
+    STRANGER,
+    VERA,
+    access,
+    answer_in,
+    forwarded,
+    message,
+    person,
+    pressed,
+    raw_message,
+)
 
 GROUP = -100500
 CARD = OpenCard(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
@@ -69,7 +83,7 @@ def test_each_picture_of_an_album_is_kept_for_the_one_that_has_the_words() -> No
     """An album is several messages with at most one caption: none of them is answered «only text» by itself."""
     row = _row(message(None, **PHOTO, media_group_id="77"))
     assert (row.body["text"], row.body["album"]) == ("", "77")
-    assert _routed(message(None, **PHOTO)).say == Notice(code="only-text")
+    assert answer_in(_routed(message(None, **PHOTO))) == Notice(code="only-text", args={"kind": "photo"})
 
 
 def test_a_voice_message_is_stored_before_it_is_fetched_and_decides_nothing() -> None:
@@ -99,7 +113,7 @@ def test_an_edit_is_an_input_of_its_own_and_never_a_request_or_a_decision(update
     """ "Edited messages: say they are ignored, or offer a rerun": whoever works it knows what was said before."""
     routed = _routed(update, CARD)
     assert [row.kind for row in routed.rows] == kinds
-    assert routed.say is None
+    assert answer_in(routed) is None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +143,7 @@ def test_a_press_by_a_bot_or_a_stranger_is_refused_where_only_they_see_it() -> N
     by_bot = press.callback_query.model_copy(update={"from_user": press.callback_query.from_user.model_copy(update={"is_bot": True})})
     for update in (press.model_copy(update={"callback_query": by_bot}), pressed("a1:undo:e1", sender=STRANGER, chat=GROUP)):
         routed = _routed(update)
-        assert (routed.rows, routed.say, routed.callback_id) == ((), None, "cb1")
+        assert (routed.rows, routed.callback_id) == ((), "cb1")
         assert routed.toast is not None
 
 
@@ -172,7 +186,7 @@ def test_a_lead_who_answers_a_card_in_words_says_why_not(text: str, kind: str, s
 
 def test_a_yes_to_a_card_of_somebody_else_is_no_reason_and_no_consent() -> None:
     routed = _routed(message("да", sender=VERA, reply_to_message=_lead_card()))
-    assert (routed.rows, routed.say) == ((), Notice(code="only-button"))
+    assert answer_in(routed) == Notice(code="only-button")
 
 
 def test_buttons_that_somebody_else_put_under_a_message_say_nothing() -> None:

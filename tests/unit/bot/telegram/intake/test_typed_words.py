@@ -7,7 +7,7 @@ import pytest
 from bot.telegram.intake.callbacks import CardClick, pack
 from bot.telegram.intake.router import OpenCard, parse_update
 from orchestrator.domain.outputs import Notice
-from tests.unit.bot.telegram.door_kit import ANNA, ME, NOW, VERA, access, message, raw_message
+from tests.unit.bot.telegram.door_kit import ANNA, ME, NOW, VERA, access, answer_in, message, raw_message
 from tests.unit.bot.telegram.door_kit import BOT as BOT_USER
 
 CARD = OpenCard(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)
@@ -88,4 +88,4 @@ def test_a_lead_who_begins_with_a_refusal_denies_with_the_reason(text: str, reas
 def test_a_lead_whose_words_are_no_refusal_has_denied_nothing(text: str) -> None:
     """«Согласна» in answer to the card denied it, with that for a reason: words decide only where they leave no doubt."""
     routed = _to_lead_card(text)
-    assert (routed.rows, routed.say) == ((), Notice(code="lead-answer-how"))
+    assert answer_in(routed) == Notice(code="lead-answer-how")

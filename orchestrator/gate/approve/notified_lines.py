@@ -1,0 +1,41 @@
+"""Builds the card lines that say whom the texts of a call notify, and where a link with a text of its own leads."""
+
+from typing import Final
+
+from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.approve.format_values import Context, Reader, format_value, join_lines
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.mentions import EVERYBODY, find_mentions
+from orchestrator.language.lexicon import load_lexicon
+
+NOTIFIED: Final = "NOTIFIED"
+"""The `field` of the line that names the people who are notified."""
+LINKS: Final = "LINKS"
+_WORDS = load_lexicon("mentions")
+_LINE: Final = _WORDS.read_titles("line")
+_EVERYBODY: Final = _WORDS.read_titles("everybody")
+_DEPARTMENTS: Final = _WORDS.read_titles("departments")
+_CHATS: Final = _WORDS.read_titles("chats")
+_LINKS: Final = _WORDS.read_titles("links")
+
+
+async def build_notified_lines(call: Call, reader: Reader) -> list[PreviewLine]:
+    """Return the line with everybody whom the call's texts notify, by their names in the portal, and the line with hidden links.
+
+    The label of a mark is not trusted: "[USER=8]Anna[/USER]" notifies employee 8, whoever that is.
+    """
+    found, locale = find_mentions(call), reader.locale
+    people = [user for user in (*found.users, *found.members) if user != EVERYBODY]
+    named = await format_value(people, "user", context=Context(entity=call.entity), reader=reader) if people else ""
+    told = [
+        *([_EVERYBODY[locale]] if EVERYBODY in found.users else []),
+        *named.split("\n"),
+        *(_DEPARTMENTS[locale].format(id=one) for one in found.departments),
+        *(_CHATS[locale].format(id=one) for one in found.chats),
+        *(f"@{name}" for name in found.names),
+    ]
+    lines = [
+        PreviewLine(field=NOTIFIED, name=_LINE[locale], before="", after=join_lines(filter(None, told), reader)),
+        PreviewLine(field=LINKS, name=_LINKS[locale], before="", after=join_lines(found.links, reader)),
+    ]
+    return [line for line in lines if line.after]

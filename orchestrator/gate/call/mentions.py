@@ -1,0 +1,85 @@
+"""Finds whom the texts of a call address, so that the portal notifies them, and the links whose text hides their address. Pure.
+
+The portal reads marks such as [USER=8] in comments, descriptions and messages. Every text that a call writes is searched, whatever its
+field: a mark in the wrong field costs one question, an unseen one disturbs a colleague or a whole company.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from orchestrator.gate.call.effect import Call
+from orchestrator.language.lexicon import load_lexicon
+
+_LEXICON = load_lexicon("mentions")
+_FLAGS = re.IGNORECASE | re.DOTALL
+_PLACES = {kind: re.compile(_LEXICON.read_text(kind), _FLAGS) for kind in ("user", "department", "chat")}
+_NAME = re.compile(_LEXICON.read_text("name"), re.IGNORECASE)
+_LINK = re.compile(_LEXICON.read_text("link"), _FLAGS)
+_MEMBERS = "members"
+EVERYBODY = "all"
+"""The id of a mark that addresses everybody."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mentions:
+    """Whom the texts of a call address, each once and in order."""
+
+    users: tuple[str, ...] = ()
+    """Ids of employees, or `EVERYBODY`."""
+    members: tuple[str, ...] = ()
+    """Ids of employees whom an item of a checklist is given to."""
+    departments: tuple[str, ...] = ()
+    chats: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """Names after "@", which the portal may or may not understand."""
+    links: tuple[str, ...] = ()
+    """Addresses of links that show another text."""
+
+    def is_only_about(self, user: int | None) -> bool:
+        """Return whether nobody but this employee is addressed; links do not count."""
+        return not (self.departments or self.chats or self.names) and {*self.users, *self.members} <= {str(user)}
+
+
+def find_mentions(call: Call) -> Mentions:
+    """Return whom the texts that a write sends to the portal address; nobody for a call that only reads, deletes, or stays in the bot."""
+    if call.kind != "bitrix" or call.reads_only or call.spec.verb == "delete":
+        return Mentions()
+    texts = [text for text in _list_texts(call.params) if "[" in text or "@" in text]
+    found = {kind: _list_ids(pattern, texts) for kind, pattern in _PLACES.items()}
+    links = (link for text in texts for link in _LINK.finditer(text))
+    return Mentions(
+        users=found["user"],
+        members=tuple(dict.fromkeys(_list_members(call.params))),
+        departments=found["department"],
+        chats=found["chat"],
+        names=_list_ids(_NAME, texts),
+        links=tuple(dict.fromkeys(link["address"] for link in links if link["label"].strip() != link["address"])),
+    )
+
+
+def _list_ids(pattern: re.Pattern[str], texts: list[str]) -> tuple[str, ...]:
+    found = (found["id"] for text in texts for found in pattern.finditer(text))
+    return tuple(dict.fromkeys(name.lower() if name.isascii() else name for name in found))
+
+
+def _list_texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _list_texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _list_texts(item)
+
+
+def _list_members(value: object) -> Iterator[str]:
+    """Yield the ids of the people whom an item of a checklist names: the keys of the map under MEMBERS."""
+    if not isinstance(value, Mapping):
+        return
+    for name, item in value.items():
+        if str(name).lower() == _MEMBERS and isinstance(item, Mapping):
+            yield from (str(key) for key in item if str(key).isdecimal())
+        else:
+            yield from _list_members(item)

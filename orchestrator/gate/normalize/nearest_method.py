@@ -1,0 +1,166 @@
+"""Finds the method of the catalogue that a wrong method name most likely means, for the sentence that is told to the model.
+
+A name is read by its words, since names that look alike may do different things: crm.task.add is no crm.status.add but tasks.task.add.
+Nothing is ever run in place of what was written.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.language.lexicon import load_lexicon
+
+_LEXICON = load_lexicon("method_names")
+_VERBS: Final = {word: tuple(meant.split()) for word, meant in _LEXICON.read_table("verbs").items()}
+_COMPOUNDS: Final = {word: tuple(parts.split()) for word, parts in _LEXICON.read_table("compounds").items()}
+_FAMILIES: Final = _LEXICON.read_table("families")
+_ATTRIBUTES: Final = frozenset(_LEXICON.read_words("attributes"))
+_NOISE: Final = frozenset(_LEXICON.read_words("noise"))
+_KNOWN: Final = frozenset({*_VERBS, *_COMPOUNDS, *_ATTRIBUTES, *(word for family in _FAMILIES for word in family.split("."))})
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_NAMESPACES: Final = frozenset({"crm", "im", "item", "api"})
+"""Words that say little about what a method is about."""
+_LIKE: Final = 0.5
+"""The least likeness of words, from 0 to 1, with which a method is suggested."""
+_MISSPELT: Final = 0.65
+"""The least likeness of letters with which a word counts as a misspelt one."""
+_LITTLE, _OBJECT = 0.2, 3.0
+"""The weights of a namespace, and of the last noun of a name: what is added, listed, changed. All other nouns weigh 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Name:
+    """A method name in words: the nouns in the singular, and the words that its verb may mean, "" if it has none."""
+
+    nouns: tuple[str, ...]
+    verbs: tuple[str, ...]
+
+
+def find_nearest_method(written: str, catalogue: Catalogue) -> str:
+    """Return the name of the method that `written` most likely means, "" if no method is near.
+
+    A method that deletes is returned only for a name that says so itself.
+    """
+    offered = [method for method in catalogue if method.verb != "delete" or _reads_as_deletion(written)]
+    return _find_misspelt(written, offered) or _find_renamed(written, offered) or _find_by_words(written, offered)
+
+
+def _reads_as_deletion(written: str) -> bool:
+    """Return whether the name says that something is taken away, perhaps misspelt."""
+    words = _split_words(written)
+    return "delete" in _VERBS.get(words[-1], ()) or bool(difflib.get_close_matches(words[-1], ("delete", "remove"), cutoff=0.6))
+
+
+def _find_misspelt(written: str, methods: Iterable[Method]) -> str:
+    """Return the method that differs from `written` only in the letters of one part that is no known word, "" if there is none."""
+    ours = written.lower().split(".")
+    by_parts = {tuple(method.name.lower().split(".")): method.name for method in methods}
+    known = {part for parts in by_parts for part in parts} | _KNOWN
+    likeness = {
+        name: difflib.SequenceMatcher(None, *differing[0]).ratio()
+        for parts, name in by_parts.items()
+        if len(parts) == len(ours)
+        and len(differing := [pair for pair in zip(ours, parts, strict=True) if pair[0] != pair[1]]) == 1
+        and not {differing[0][0], _to_singular(differing[0][0])} & known
+    }
+    best = max(likeness, key=lambda name: likeness[name], default="")
+    return best if best and likeness[best] >= _MISSPELT else ""
+
+
+def _find_renamed(written: str, methods: Sequence[Method]) -> str:
+    """Return the method that the name means if its family is a known wrong one: the longest such beginning counts; "" if none fits."""
+    words = _split_words(written)
+    by_lower = {method.name.lower(): method.name for method in methods}
+    for length in range(len(words) - 1, 0, -1):
+        family = ".".join(words[:length])
+        for verb in _list_verbs(words[length:]):
+            name = f"{_FAMILIES.get(family, family)}.{verb}"
+            if name in by_lower:
+                return by_lower[name]
+    return ""
+
+
+def _list_verbs(words: Sequence[str]) -> tuple[str, ...]:
+    """Return what `words`, the end of a name, may mean if they say only what is done, as "remove" and "updateStage" do; otherwise ()."""
+    said = [word for word in words if word in _VERBS]
+    verb = "fields" if "fields" in said else said[-1] if said else ""
+    verbs = _VERBS.get(verb, ())
+    rest = set(words) - set(said)
+    return verbs if not rest or ("update" in verbs and rest <= _ATTRIBUTES) else ()
+
+
+def _find_by_words(written: str, methods: Iterable[Method]) -> str:
+    """Return the method with the most words of `written`, "" if none has enough of them."""
+    wanted = _read_name(written)
+    best = max(methods, key=lambda method: _rate(wanted, method), default=None)
+    return best.name if best is not None and _rate(wanted, best) >= _LIKE else ""
+
+
+def _rate(wanted: _Name, method: Method) -> float:
+    """Return from 0 to 1 how well a method fits the words of a name. A name without a verb fits only methods that read."""
+    found = _read_name(method.name)
+    verb = _rate_verb(wanted, found, method)
+    if not verb or not wanted.nouns:
+        return 0
+    weights = {noun: _LITTLE if noun in _NAMESPACES else 1.0 for noun in (*found.nouns, *wanted.nouns)}
+    weights[wanted.nouns[-1]] = _OBJECT
+    shared = sum(weights[noun] for noun in set(wanted.nouns) & set(found.nouns))
+    return verb * shared / sum(weights.values()) * (0.9 if method.rare or method.closed else 1)
+
+
+def _rate_verb(wanted: _Name, found: _Name, method: Method) -> float:
+    if not wanted.verbs:
+        return 0.9 if method.reads_only else 0
+    last = found.verbs[0] if found.verbs else method.verb
+    names = [name for name in (last, method.verb) if name in wanted.verbs]
+    return 1 - 0.1 * wanted.verbs.index(names[0]) if names else 0
+
+
+@cache
+def _read_name(name: str) -> _Name:
+    words = _split_words(name)
+    verb = next((word for word in reversed(words) if word in _VERBS), "")
+    nouns = [part for word in words if word != verb for part in _COMPOUNDS.get(word, (word,))]
+    verbs = _VERBS.get(verb, ())
+    if "update" in verbs:
+        nouns = [noun for noun in nouns if noun not in _ATTRIBUTES] or nouns
+    return _Name(nouns=tuple(dict.fromkeys(nouns)), verbs=(verb, *(other for other in verbs if other != verb)) if verb in verbs else verbs)
+
+
+@cache
+def _split_words(name: str) -> tuple[str, ...]:
+    """Return the words of a method name in small letters and in the singular; a verb that is written together with a noun is split off.
+
+    There is at least one word; a name of nothing else than noise is its own word.
+    """
+    words: list[str] = []
+    for part in re.split(r"[._]", name):
+        if part.lower() in _VERBS:
+            words.append(part.lower())
+            continue
+        for piece in _WORD.findall(part) or [part]:
+            words.extend(_split_verb(piece.lower()))
+    kept = [word for word in words if word not in _NOISE]
+    kept = kept[: kept.index("by")] if "by" in kept else kept  # "find by phone" is "find"
+    return tuple(kept) or (name.lower(),)
+
+
+def _split_verb(word: str) -> tuple[str, ...]:
+    """Return a verb and the rest of a word such as "addcomment"; other words alone, in the singular."""
+    if word in _VERBS:
+        return (word,)
+    rests = (word.removeprefix(verb) for verb in _VERBS if word.startswith(verb))
+    rest = next((rest for rest in rests if rest in _ATTRIBUTES or rest in _COMPOUNDS), "")
+    return (word.removesuffix(rest), rest) if rest else (_to_singular(word),)
+
+
+def _to_singular(word: str) -> str:
+    if word in {"tasks", "status", "address", "events"}:
+        return {"tasks": "task", "events": "event"}.get(word, word)
+    if word.endswith("ies"):
+        return f"{word.removesuffix('ies')}y"
+    return word.removesuffix("s") if not word.endswith("ss") else word
