@@ -44,7 +44,7 @@ def shown(reasons: tuple[Notice, ...], *, lines: list[dict[str, str]] | None = N
 async def test_a_record_is_told_by_its_title_and_otherwise_by_its_number() -> None:
     """A portal that is away or a kind that cannot be read leaves the number; the reason itself is never lost."""
     assert "В просьбе не названа запись «Поставка „Ромашка“»" in shown(await named(unnamed("deal", 481)))
-    assert "The request does not name the record «Поставка „Ромашка“»" in shown(await named(unnamed("deal", 481)), english=True)
+    assert "The request does not name the record “Поставка „Ромашка“”" in shown(await named(unnamed("deal", 481)), english=True)
     for entity, number in (("contact", 43), ("odd", 481), ("deal", 5)):
         assert f"В просьбе не названа запись №{number}" in shown(await named(unnamed(entity, number)))
 
