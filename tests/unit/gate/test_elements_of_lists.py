@@ -19,7 +19,10 @@ ROW = {"PRODUCT_NAME": "Монтаж", "PRICE": 1, "QUANTITY": 1}
         ("crm.deal.productrows.set", {"id": DEAL, "rows": [{"price": 1, **ROW, "PRICE": 987654}]}),
         ("crm.deal.productrows.set", {"id": DEAL, "rows": {"0": {**ROW, "P_RICE": 987654}}}),
         ("crm.deal.productrows.set", {"id": DEAL, "rows": [{**ROW, "quantity": 987654}]}),
-        ("crm.item.productrow.set", {"ownerId": DEAL, "ownerType": "D", "productRows": [{"productName": "a", "price": 1, "PRICE": 987654}]}),
+        (
+            "crm.item.productrow.set",
+            {"ownerId": DEAL, "ownerType": "D", "productRows": [{"productName": "a", "price": 1, "PRICE": 987654}]},
+        ),
         ("crm.deal.contact.items.set", {"id": DEAL, "items": [{"CONTACT_ID": 43, "contactId": 987654}]}),
         ("batch", {"cmd": {"a": f"crm.deal.productrows.set?id={DEAL}&rows[0][PRICE]=1&rows[0][price]=987654"}}),
     ],
@@ -48,3 +51,13 @@ async def test_a_field_of_other_lists_is_shown_too(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as desk:
         found = await desk.wish("crm.deal.productrows.set", {"id": DEAL, "rows": [{**ROW, "CONTACT_ID": 987654}]})
         assert any("987654" in line.after for line in Preview.model_validate(desk.card(found).preview).lines)
+
+
+async def test_a_batch_creates_a_record_once(tmp_path: Path) -> None:
+    """Seen: a batch with the same new lead twice made both, without a card."""
+    same = "crm.lead.add?fields[TITLE]=X"
+    async with a_desk(tmp_path) as desk:
+        refused = await desk.refused("batch", {"cmd": {"a": same, "b": same}})
+        assert refused.reason is not None
+        assert (refused.reason.code, refused.reason.args["key"]) == ("gate-batch-broken", "b")
+        assert (await desk.done("batch", {"cmd": {"a": same, "b": "crm.lead.add?fields[TITLE]=Y"}})).status == "succeeded"
