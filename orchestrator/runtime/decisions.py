@@ -51,7 +51,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
         actor=actor,
         via=said.via,
         reason=to_storable_text(said.reason)[:LONGEST_REASON].strip(),
-        saw_all=said.via == OVER_HTTP or not Address.parse(session.key).is_messenger,
+        saw_all=said.via == OVER_HTTP or not Address.parse(_find_reply_chat(row, session)).is_messenger,
     )
     entry = session.state.cards.get(decision.confirmation_id)
     press = _ButtonClick(

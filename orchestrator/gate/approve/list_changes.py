@@ -54,7 +54,8 @@ _IN_TEXT: Final = frozenset({"productid", "productname", "price", "quantity"})
 """Fields of a product row that stand in its text anyway."""
 _OF_PRESENT: Final = frozenset({"discountrate", "discountsum", "taxrate", "taxincluded"})
 """Details that are also shown of rows that the call does not write."""
-_IGNORED: Final = frozenset({"contactid", "companyid", "isprimary"})
+_IN_LINK: Final = {"contacts": frozenset({"contactid", "isprimary"}), "companies": frozenset({"companyid", "isprimary"})}
+"""Fields of a linked contact or company that stand in its text anyway."""
 _PEOPLE: Final = frozenset({"user", "contact", "company"})
 
 
@@ -225,9 +226,9 @@ class _Drawing:
 
     def _is_detail(self, name: str, row: JsonObject, *, is_written: bool, in_full: bool) -> bool:
         key, value = fields.to_field_key(name), row[name]
-        if value in (None, "", "N", [], {}) or fields.parse_number(value) == 0 or key in _IGNORED:
+        if value in (None, "", "N", [], {}) or fields.parse_number(value) == 0 or key in _IN_LINK.get(self.kind, ()):
             return False
-        if key in _IN_TEXT:
+        if self.kind == "products" and key in _IN_TEXT:
             return in_full and key == "productid"
         if key == "discounttypeid" and not in_full:
             return has_value(row, "discountrate") and has_value(row, "discountsum")

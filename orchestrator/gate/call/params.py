@@ -129,6 +129,31 @@ def normalize_fields(spec: Method, params: JsonObject, *, entity: Entity | None,
     return {**params, spec.fields_at: result}
 
 
+def check_inner_names(spec: Method, params: JsonObject) -> None:
+    """Raise Refusal if a write contains an element, such as a product row, that names one field twice in different spellings.
+
+    A card would show one of the two values, and the portal might write the other: {"price": 1, "PRICE": 900}.
+    """
+    for name, value in () if spec.reads_only else params.items():
+        _check_names_inside(value, name, is_element=name != spec.fields_at)
+
+
+def _check_names_inside(value: object, path: str, *, is_element: bool = True) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _check_names_inside(item, path)
+        return
+    if not isinstance(value, Mapping):
+        return
+    seen: set[str] = set()
+    for name, item in value.items():
+        inner, key = f"{path}.{name}", fields.to_field_key(name)
+        if is_element and key in seen:
+            raise build_refusal("gate-param-twice", param=inner)
+        seen.add(key)
+        _check_names_inside(item, inner)
+
+
 def check_required(spec: Method, params: JsonObject) -> None:
     """Raise Refusal when a required parameter is missing or empty."""
     for path in spec.required:

@@ -247,7 +247,7 @@ def _is_same_row(new: JsonObject, old: JsonObject, kind: ListKind) -> bool:
     """
     if kind != "products":
         return is_primary(new) == is_primary(old) and _is_equal(new.get("sort", old.get("sort")), old.get("sort"))
-    for key in sorted({*new, *old} - _RESERVED_ROW):
+    for key in sorted({*new, *old}):
         if key not in new and (key in _SET_BY_PORTAL or (key == "quantity" and _is_equal(old[key], 1))):
             continue
         if key == "discounttypeid" and not any(_number(row, name) for row in (new, old) for name in ("discountrate", "discountsum")):

@@ -77,6 +77,7 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
     Rules and rights are not checked here. Raises Refusal.
     """
     spelled = params.convert_ids(spec, params.normalize_names(spec, given))
+    params.check_inner_names(spec, spelled)
     about = targets.find_entity_name(spec, spelled, bench.catalogue)
     own = about if spec.entity == "item" else spec.entity
     entities = targets.find_definitions(own, about, catalogue=bench.catalogue)

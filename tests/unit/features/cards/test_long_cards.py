@@ -83,6 +83,18 @@ async def test_over_the_api_every_value_was_shown(world: World) -> None:
     assert len(world.portal.ledger) == 1
 
 
+async def test_a_lead_who_presses_in_a_chat_has_read_on_wherever_the_card_belongs(tmp_path: Path) -> None:
+    """Seen: a press from a lead's chat about a card of the API counted as if the API had shown them everything."""
+    async with a_department(tmp_path) as world:
+        world.model.will(reply(LONG))
+        await world.work(message("поставь комментарий в сделке 481", key="http:site"))
+        copy = next(row.body for row in world.outbox() if row.kind == "card" and row.session == VERA.key)
+        await world.work(press(copy, actor=VERA, key="http:site"))
+        assert world.portal.ledger == []
+        await world.work(press(copy, actor=VERA, key="http:site", via="http"))
+        assert len(world.portal.ledger) == 1
+
+
 async def test_a_lead_opens_the_rest_in_their_own_chat(tmp_path: Path) -> None:
     """The copy gets its button there, and the requester's card stays as it is."""
     async with a_department(tmp_path) as world:
