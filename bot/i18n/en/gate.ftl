@@ -302,6 +302,10 @@ gate-taint-prose = The bot read other people's text in this conversation: check 
 gate-taint-target = The request does not name record No. { $id }
 reason-record-unnamed = The request does not name the record “{ $title }”
 gate-taint-value = The value comes from text in the CRM: { gate-field }
+gate-batch-twice = The same write stands here more than once: { $count } { $count ->
+    [one] repetition
+   *[other] repetitions
+  }
 gate-denied-before = This was denied before: { $by }, { $at }
 
 ## Created without some of its fields

@@ -325,6 +325,7 @@ gate-taint-prose = В этом разговоре бот читал чужой �
 gate-taint-target = В просьбе не названа запись №{ $id }
 reason-record-unnamed = В просьбе не названа запись «{ $title }»
 gate-taint-value = Значение взято из текста в CRM: { gate-field }
+gate-batch-twice = Одно и то же записано больше одного раза: лишних повторов { $count }
 gate-denied-before = Раньше это отклонили: { $by }, { $at }
 
 ## Создано без части полей

@@ -107,6 +107,7 @@ ASKS: dict[str, str] = {
     "gate-taint-prose": "free text of other people was read in this turn.",
     "gate-taint-target": "{entity} {id} was not named by the person.",
     "gate-taint-value": "the value of {field} comes from text of the CRM.",
+    "gate-batch-twice": "{count} commands of the batch repeat another one exactly.",
     "gate-denied-before": "this was denied on {at} by {by}.",
 }
 BATCH_ASKS: dict[str, str] = {"gate-batch-asks": "command {key} ({method}) of the batch: {text}"}

@@ -114,7 +114,8 @@ def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) 
 def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
     """Yield the reasons to ask that concern the call as a whole.
 
-    They are the policy, the model's request for a confirmation, and an earlier denial of the same call.
+    They are the policy, the model's request for a confirmation, commands of a batch that repeat each other, and an earlier denial of the
+    same call.
     """
     if call.commands and policy.is_listed(policy.ask_methods, call.method):
         yield ask("gate-policy-method", method=call.method)
@@ -126,8 +127,17 @@ def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
             yield ask(code, amount=over.text, limit=sums.RawSum(value=f"{limit:f}", currency=policy.currency).text)
     if effect.requires_confirmation:
         yield ask("gate-undo" if effect.proposed_by == "undo" else "gate-model-asks")
+    repeated = _count_repeated_writes(call)
+    if repeated:
+        yield ask("gate-batch-twice", count=repeated)
     if facts.denied_at:
         yield ask("gate-denied-before", at=facts.denied_at, by=facts.denied_by or "?")
+
+
+def _count_repeated_writes(call: Call) -> int:
+    """Return how many commands of a batch write exactly what an earlier one writes; models repeat commands more often than people mean it."""
+    writes = [leaf.essence for leaf in call.commands if not leaf.reads_only]
+    return len(writes) - len(set(writes))
 
 
 def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:

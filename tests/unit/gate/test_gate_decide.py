@@ -177,6 +177,17 @@ def test_above_the_limit_a_second_person_must_approve() -> None:
     ).four_eyes  # type: ignore[union-attr]
 
 
+def test_a_batch_that_writes_the_same_twice_asks() -> None:
+    """Of two equal comments or leads a person says whether both are meant; reads may repeat, and different writes are none."""
+    comment = "crm.timeline.comment.add?fields[ENTITY_ID]=481&fields[ENTITY_TYPE]=deal&fields[COMMENT]="
+    facts = Facts(records={("deal", 481): DEAL})
+    twice = judged(effect("batch", {"cmd": {"a": comment + "x", "b": comment + "x", "c": comment + "x"}}), facts=facts)
+    assert said(twice) == ["gate-batch-twice"]
+    assert twice.reasons[0].args == {"count": 2}  # type: ignore[union-attr]
+    assert said(judged(effect("batch", {"cmd": {"a": comment + "x", "b": comment + "y"}}), facts=facts)) == []
+    assert said(judged(effect("batch", {"cmd": {"a": "crm.deal.list", "b": "crm.deal.list"}}), facts=facts)) == []
+
+
 def test_a_denied_call_is_not_proposed_again_in_the_turn() -> None:
     """Later it is a new card that says when and by whom it was denied."""
     records = {("deal", 481): DEAL}

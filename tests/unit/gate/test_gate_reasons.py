@@ -19,7 +19,15 @@ EARLY = {  # refused while the call is brought into form, before commands are ju
     "gate-filter-unclear", "gate-denied-now", "gate-withdrawn", "gate-no-user", "gate-delete", "gate-cap-batch", "gate-cap-day",
     "gate-foreign-request",  # says it of a whole batch too
 }  # fmt: skip
-WHOLE = {"gate-policy-person", "gate-policy-amount", "gate-four-eyes", "gate-model-asks", "gate-undo", "gate-denied-before"}
+WHOLE = {
+    "gate-policy-person",
+    "gate-policy-amount",
+    "gate-four-eyes",
+    "gate-model-asks",
+    "gate-undo",
+    "gate-denied-before",
+    "gate-batch-twice",
+}
 
 
 def _path(language: str) -> Path:
