@@ -135,7 +135,7 @@ def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def _count_repeated_writes(call: Call) -> int:
-    """Return how many commands of a batch write exactly what an earlier one writes; models repeat commands more often than people mean it."""
+    """Return how many commands of a batch write exactly what an earlier one writes, as models do more often than people mean it."""
     writes = [leaf.essence for leaf in call.commands if not leaf.reads_only]
     return len(writes) - len(set(writes))
 

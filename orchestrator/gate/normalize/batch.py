@@ -117,7 +117,6 @@ def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: st
         cmd = build_cmd([Command(call.key, call.method, dict(call.params)) for call in calls])
     except BatchError as error:
         raise build_refusal("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
-    _check_repeats(calls)
     present = {name for call in calls for name in call.classes}
     return Call(
         kind="bitrix",
@@ -133,15 +132,6 @@ def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: st
         entities={name: entity for call in calls for name, entity in call.entities.items()},
         ties=tuple(dict.fromkeys(tie for call in calls for tie in call.ties)),
     )
-
-
-def _check_repeats(calls: Sequence[Call]) -> None:
-    """Raise Refusal if two commands create the same record: one step of a plan would not be sent twice either."""
-    known: dict[str, str] = {}
-    for call in calls:
-        first = known.setdefault(call.essence, call.key)
-        if first != call.key and call.spec.verb == "add":
-            raise build_refusal("gate-batch-broken", key=call.key, why=f"the command {first} does the same")
 
 
 def _rename_references(value: object, keys: Mapping[str, str]) -> object:

@@ -53,11 +53,10 @@ async def test_a_field_of_other_lists_is_shown_too(tmp_path: Path) -> None:
         assert any("987654" in line.after for line in Preview.model_validate(desk.card(found).preview).lines)
 
 
-async def test_a_batch_creates_a_record_once(tmp_path: Path) -> None:
+async def test_a_batch_that_creates_the_same_record_twice_asks(tmp_path: Path) -> None:
     """Seen: a batch with the same new lead twice made both, without a card."""
     same = "crm.lead.add?fields[TITLE]=X"
     async with a_desk(tmp_path) as desk:
-        refused = await desk.refused("batch", {"cmd": {"a": same, "b": same}})
-        assert refused.reason is not None
-        assert (refused.reason.code, refused.reason.args["key"]) == ("gate-batch-broken", "b")
+        waits = desk.card(await desk.wish("batch", {"cmd": {"a": same, "b": same}}))
+        assert [reason["code"] for reason in waits.reasons] == ["gate-batch-twice"]
         assert (await desk.done("batch", {"cmd": {"a": same, "b": "crm.lead.add?fields[TITLE]=Y"}})).status == "succeeded"
