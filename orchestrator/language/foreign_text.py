@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from orchestrator.language.copied_text import is_chat_head, is_sender_line, is_signature
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import fold
 
@@ -48,6 +49,7 @@ _REPORTING_OR_LETTERS: Final = _compile_words("reporting", "letters")
 _SOURCES: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('sources')})(?:\s+\w+)?\W*$")
 _REPORTING_AT_END: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('reporting')})\W*$")
 _ANNOUNCEMENT: Final = re.compile(rf"(?:^|[.!?\n])\s*(?:{_WORDS.join_patterns('announcements')})[^.!?\n]{{0,40}}[.!?]+(?=\s)")
+_LEAD_LINE: Final = re.compile(_WORDS.join_patterns("lead_lines"))
 _NOTES: Final = _compile_words("notes")
 _ANSWERED: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('answered')})\W*$")
 _OUTWARD: Final = _compile_words("outward")
@@ -56,6 +58,8 @@ _ORDERS: Final = _compile_words("orders", "outward", "readings")
 _LABELS: Final = _compile_words("labels")
 _ORDERS_FOLLOW: Final = re.compile(rf"(?:{_WORDS.join_patterns('orders_follow')})[\s{_COLONS}]*")
 _ACTS: Final = _compile_words("acts")
+_STARTS_ACT: Final = _compile_words("acts", "commands")
+_REPORTED_ACT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('reporting')})(?:\s+(?:{_WORDS.join_patterns('retelling')}))?\s+")
 _ACT_STEMS: Final = re.compile(rf"(?<!\w)\w{{0,3}}(?:{_WORDS.join_patterns('act_stems')})")
 _DELETING: Final = _compile_words("deleting")
 _COMMANDS: Final = _compile_words("commands")
@@ -70,20 +74,9 @@ _HEADER: Final = _compile_line_start(
     f"{_WORDS.join_patterns('headers_of_people')}|{_WORDS.join_patterns('headers')}", after=rf"[*_ ]*[{_COLONS}]"
 )
 _SEPARATOR: Final = re.compile(rf"[-_=*>\s]*(?:{_WORDS.join_patterns('separators')})[-_=*{_COLONS}\s]*$")
-_DAY: Final = (
-    r"[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},?\s+"
-    rf"(?:{_WORDS.join_patterns('before_hour')})?"
-    r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?"
-)
-_HOUR: Final = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?"
-_CHAT_LINE: Final = re.compile(
-    rf"\s*\[?{_HOUR}\]?\s+[^\W\d]\w*(?: \w+)?[{_COLONS}]|[^\[\n]{{1,40}}[\[(]{_HOUR}[\])]|"
-    rf"\s*(?:\[{_DAY}\]|{_DAY}\s?[-–—]).{{1,80}}|.{{1,80}}\[{_DAY}\][{_COLONS}]?\s*$"
-)
-"""A message as messengers copy it: «Пётр, [23.11.2026 10:00]» or «[23.11.2026, 10:00] Пётр: …»."""
 _ATTRIBUTION: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}|\w@\w")
 """A mail program wrote the line above the letter («On Mon, 23 Nov 2026 at 10:00, P wrote:»), not the person."""
-_QUOTED_LINE: Final = re.compile(r"\s{0,3}(?:[>＞❯›〉》▌▎│┃]|&gt;|\|\s(?!.*\|))")
+_QUOTED_LINE: Final = re.compile(r"\s{0,3}(?:(?:[-*•+]\s+|\|)?[>＞❯›〉》▌▎│┃]|»\s*\w|&gt;|\|\s(?!.*\|))")
 _LEAD_END: Final = re.compile(rf"[{_COLONS}]+[\s*_)👇⬇️↓]*$|\s[–—-]+>?\s*$|[👇⬇↓→]️?\s*$")
 _INLINE_COLON: Final = re.compile(rf"(?<![0-9])[{_COLONS}](?!//)|[{_COLONS}](?![0-9/])|→|\s[–—-]+>?(?=\s)")
 _RULE_LINE: Final = re.compile(r"\s*([-*=_~#])\1{2,}\s*$")
@@ -96,12 +89,13 @@ _FENCES: Final = tuple(
         (r"`{3,}", r"`{3,}"),
         (r"~{3,}", r"~{3,}"),
         (r"<(?!(?:a|b|br|em|hr|i|s|strong|u)\b)[^\W\d]\w{0,20}\b[^<>\n]{0,100}>", r"</[^\W\d]\w{0,20}\s*>"),
+        (r"<{2,}(?!/)", r">{2,}"),
         (r"\[quote\b[^\]\n]{0,100}\]", r"\[/quote\]"),
     )
 )
 _LIST_MARK: Final = re.compile(r"^\s*(?:[0-9]{1,2}[.)]|[-–—*•])\s+")
-_OPENERS: Final = {"«": "»", "“": "”", "„": "“”", "‹": "›", "‘": "’", "「": "」", '"': '"', "`": "`", "'": "'"}
-_SYMMETRIC: Final = frozenset("\"`'")
+_SYMMETRIC: Final = frozenset("\"`'＂″")
+_OPENERS: Final = {"„": "“”"} | dict(zip("«“‹‘「『❝❮" + "".join(_SYMMETRIC), "»”›’」』❞❯" + "".join(_SYMMETRIC), strict=True))
 _WORD: Final = re.compile(r"\w")
 
 
@@ -121,6 +115,7 @@ class _Line(NamedTuple):
     start: int
     end: int
     folded: str
+    spoken: str
 
     @property
     def is_blank(self) -> bool:
@@ -130,7 +125,7 @@ class _Line(NamedTuple):
 def split_foreign_text(text: str) -> SplitText:
     """Divide a message into the person's own words and the text of others. Both keep their words in the original order."""
     folded = "".join("\n" if char == "\n" else fold(char) for char in text)
-    lines = list(_list_lines(folded))
+    lines = list(_list_lines(folded, text))
     spans = [*_find_fences(folded), *_find_quoted_lines(lines)]
     tail = _find_letter(lines)
     if tail is not None:
@@ -159,11 +154,12 @@ def announces_foreign_text(text: str) -> bool:
     return _LEAD_END.search(line) is not None and _REPORTING_OR_LETTERS.search(line) is not None
 
 
-def _list_lines(folded: str) -> Iterator[_Line]:
+def _list_lines(folded: str, text: str) -> Iterator[_Line]:
     start = 0
     for line in folded.split("\n"):
-        yield _Line(start, start + len(line), line)
-        start += len(line) + 1
+        end = start + len(line)
+        yield _Line(start, end, line, text[start:end])
+        start = end + 1
 
 
 def _merge(spans: Sequence[_Span]) -> list[_Span]:
@@ -210,7 +206,7 @@ def _find_letter(lines: Sequence[_Line]) -> int | None:
 def _find_head(lines: Sequence[_Line]) -> int | None:
     """Return the offset of an e-mail's header, of a line above a forwarded message, or of lines copied from a chat; None without these."""
     for number, line in enumerate(lines):
-        if _SEPARATOR.match(line.folded) or _RULE_LINE.match(line.folded) or _CHAT_LINE.match(line.folded):
+        if _SEPARATOR.match(line.folded) or _RULE_LINE.match(line.folded) or is_chat_head(line.folded) or is_sender_line(line.spoken):
             return line.start
         if not _HEADER.match(line.folded):
             continue
@@ -239,7 +235,7 @@ def _find_greeting(lines: Sequence[_Line]) -> int | None:
 def _find_signed(lines: Sequence[_Line]) -> int | None:
     """Return the offset of a text that ends as letters do; None without one. A first line that only announces the letter is left out."""
     spoken = [line for line in lines if not line.is_blank]
-    if not any(_SIGN_OFF.match(line.folded) for line in spoken[1:]):
+    if not any(_SIGN_OFF.match(line.folded) for line in spoken[1:]) and not is_signature([line.spoken for line in spoken]):
         return None
     first = spoken[0].folded
     of_letter = _GREETING.match(first) or _COMMANDS.search(first) or _NUMBERED_RECORD.search(first)
@@ -259,7 +255,7 @@ def _find_led_in(lines: Sequence[_Line]) -> int | None:
 
 def _is_lead_in(line: str) -> bool:
     """Return whether the line announces the text after it: it ends with a colon, or with words such as «письмо от клиента»."""
-    if _LEAD_END.search(line):
+    if _LEAD_END.search(line) or _LEAD_LINE.fullmatch(line.strip(" .!,")):
         return True
     words = line.split()
     if len(words) > MAX_LEAD_WORDS or _SENTENCE_END.search(line):
@@ -310,7 +306,9 @@ def _find_quotations(folded: str) -> Iterator[_Span]:
 def _find_opener(folded: str, position: int) -> int | None:
     for place in range(position, len(folded)):
         char = folded[place]
-        if char in _OPENERS and not (char in _SYMMETRIC and place and folded[place - 1].isalnum()):
+        if char not in _OPENERS or (char in _SYMMETRIC and place and folded[place - 1].isalnum()):
+            continue
+        if char not in _SYMMETRIC or not folded.startswith(char, place + 1):  # of several marks in a row, the last one opens
             return place
     return None
 
@@ -365,6 +363,9 @@ def _find_reported_words(folded: str, foreign: Sequence[_Span]) -> Iterator[_Spa
     announced = _ANNOUNCEMENT.search(folded)
     if announced is not None:
         yield _Span(announced.end(), len(folded))
+    for said in _REPORTED_ACT.finditer(folded):  # «клиент пишет переименуйте …»: dictated, without a colon
+        if _STARTS_ACT.match(folded, said.end()) and _is_instruction(folded[said.end() :]):
+            yield _Span(said.end(), len(folded))
     for colon in _INLINE_COLON.finditer(folded):
         if any(span.start <= colon.start() < span.end for span in foreign):
             continue
@@ -379,7 +380,7 @@ def _find_reported_words(folded: str, foreign: Sequence[_Span]) -> Iterator[_Spa
 def _is_led_letter(clause: str, rest: str) -> bool:
     """Return whether a letter or an instruction follows a colon; False if the clause before the colon is an order of the person."""
     if _NOTES.search(clause):
-        return _ACTS.match(rest) is not None and _is_instruction(rest)
+        return _STARTS_ACT.match(rest) is not None and _is_instruction(rest)
     if _ORDERS.search(clause) or _ORDERS_FOLLOW.fullmatch(clause.strip()):
         return False
     if _GREETING.match(rest):

@@ -8,6 +8,9 @@ from orchestrator.language.text import fold
 
 _WORDS: Final = load_lexicon("requests")
 _OPENING: Final = re.compile(rf"(?:(?:{_WORDS.join_patterns('before_request')})[,.!]? )*(?:{_WORDS.join_patterns('request_opens')})(?!\w)")
+_UNREAD_OPENING: Final = re.compile(
+    rf"(?:(?:{_WORDS.join_patterns('before_request')})[,.!]? )*(?:{_WORDS.join_patterns('request_opens_unread')})(?!\w)"
+)
 _GREETING: Final = re.compile(rf"(?:{_WORDS.join_patterns('greetings')})(?!\w)")
 _SUBJECT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('request_subjects')})")
 _SPEAKER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('speaker')})(?!\w)")
@@ -15,11 +18,11 @@ _QUOTED: Final = re.compile(r"«[^«»]+»|\"[^\"]+\"|“[^“”]+”")
 
 
 def may_be_request(text: str) -> bool:
-    """Return whether the text begins like a request or a question, or ends like one; a value such as «1,3 млн» does neither."""
+    """Return whether a text that could not be read as a value begins like a request or a question, or ends like one."""
     said = fold(text).strip()
     if is_quoted(text) or not said:
         return False
-    return said.endswith("?") or _OPENING.match(said) is not None or _GREETING.match(said) is not None
+    return said.endswith("?") or any(one.match(said) is not None for one in (_OPENING, _UNREAD_OPENING, _GREETING))
 
 
 def is_clear_request(text: str) -> bool:

@@ -51,6 +51,9 @@ _SHORTEST_BLOCK_FENCE = 3
 _DENIES = re.compile(rf"(?i)\b(?:{load_lexicon('plan_words').join_patterns('denying')})\b|n['’]t\b")
 """Prose before an array that may mean the opposite of "run this", or that somebody else said it."""
 
+_ODD_SIGNS = '<>`~"]}?❌✗✘🚫⛔'
+"""Signs before an array with which it may be a quotation, a question or struck out."""
+
 _NAMES_METHOD = re.compile(r"(?i)[a-z]\.[a-z]|\b(?:method|batch)\b")
 
 
@@ -102,7 +105,7 @@ def _find_closing(text: str, start: int, stop: int, fence: re.Match[str] | None)
 
 
 def _refuse_odd_prose(text: str, start: int, prose: str, *, is_empty: bool) -> None:
-    if any(sign in prose for sign in '<>`~"]}'):
+    if any(sign in prose for sign in _ODD_SIGNS):
         cure = "Write one JSON array of steps; with nothing to do write []."
         raise build_format_error(text, start, f"ACTION is not a JSON array but begins with {_shorten(prose)}", cure)
     if is_empty and _NAMES_METHOD.search(prose):

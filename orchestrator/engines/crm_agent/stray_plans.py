@@ -7,15 +7,19 @@ import re
 
 from orchestrator.engines.crm_agent.grammar import BLANKS, build_format_error
 
+_FAMILIES = "crm|tasks?|user|calendar|event|im|reminder|catalog|sale"
+_QUOTE = r"(?:\\?[\"'“”„＂]|&quot;)"
 _KEY = re.compile(
-    r"""
-      (?:method|params|arguments)["'“”»][^\w:：=]{0,5}[:：=]
-    | ["'“”„«{,]\s{0,20}(?:method|params|arguments)\s{0,3}[:：=]
-    | \bmethod:[ ]{0,3}["']?[a-z_]{1,20}\.[a-z]
-    | ["'](?:name|tool|function|action|api|call)["']\s{0,3}:\s{0,3}["'](?:crm|tasks?|user|calendar|event|im|reminder|catalog|sale)\.[a-z]
+    rf"""
+      (?:method|params|arguments)["'“”»][^\w:：=]{{0,5}}[:：=]
+    | ["'“”„«{{,]\s{{0,20}}(?:method|params|arguments)\s{{0,3}}[:：=]
+    | \bmethod:[ ]{{0,3}}["']?[a-z_]{{1,20}}\.[a-z]
+    | [:：=\[]\s{{0,3}}{_QUOTE}(?:{_FAMILIES})\.[a-z][a-z0-9_.]{{1,80}}{_QUOTE}
+    | ^[ \t]{{0,8}}(?:(?:\d{{1,2}}[.)]|[-*•|`])[ \t]{{0,4}}){{0,3}}(?:{_FAMILIES})\.[a-z][a-z0-9_.]{{1,80}}[ \t]{{0,4}}[({{\[?|]
     """,
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
+"""A step, however its keys are called: a key of the format, a method's name as a JSON value, or a line that is a call."""
 _BRACKET = re.compile(r"[\[{]")
 _LABEL_ENDS = (":", "：", "=", "-", "–", "—", "→", ">", "`", "~", "*")
 _LONGEST_LABEL = 2

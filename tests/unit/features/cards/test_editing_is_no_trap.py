@@ -250,6 +250,25 @@ def test_requests_are_recognized_by_their_words(text: str) -> None:
     assert may_be_request(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "мне нужен отчёт за неделю",
+        "подскажи номер Ромашки",
+        "не надо, отмени всё",
+        "удалить сделку 482",
+        "позвони Ивану",
+        "ладно, забей",
+        "I need a report",
+        "never mind",
+    ],
+)
+def test_an_unread_sentence_is_a_request_by_more_words(text: str) -> None:
+    """What was asked for it is not; as a title or a comment it stays a value."""
+    assert may_be_request(text)
+    assert not is_clear_request(text)
+
+
 @pytest.mark.parametrize("text", ["дорого", "1,3 млн", "завтра в 15:00", "Вера Белова", "Борису", "да", "нет", "в работе", "30 ноября", ""])
 def test_values_are_not_taken_for_requests(text: str) -> None:
     """A value that cannot be read is told, and not worked as a request."""
