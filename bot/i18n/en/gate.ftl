@@ -92,6 +92,7 @@ gate-value-choice = { $field }: { $value ->
 gate-value-flag = { $field }: I do not understand “{ $value }”. Just say whether to switch it on or off
 gate-value-user = { $field }: I find no employee by “{ $value }”. Give the first and the last name
 gate-value-id = { $field }: it is not clear which record “{ $value }” is. Name it by its title or number
+gate-value-text = { $field }: a text is needed here, not “{ $value }”. Say what to write
 gate-value-email = “{ $value }” is no e-mail address. It should look like ivan@example.com
 gate-value-phone = “{ $value }” is no phone: it has no digits. Write the number in digits
 gate-move-funnel = The funnel cannot change together with other fields. { $id ->
@@ -208,6 +209,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-value-flag] { gate-value-flag }
     [gate-value-user] { gate-value-user }
     [gate-value-id] { gate-value-id }
+    [gate-value-text] { gate-value-text }
     [gate-value-email] { gate-value-email }
     [gate-value-phone] { gate-value-phone }
     [gate-move-funnel] { gate-move-funnel }

@@ -92,6 +92,7 @@ gate-value-choice = { $field }: { $value ->
 gate-value-flag = { $field }: не понял «{ $value }». Скажите просто: включить или выключить
 gate-value-user = { $field }: не нашёл сотрудника по слову «{ $value }». Назовите имя и фамилию
 gate-value-id = { $field }: не понял, что за запись «{ $value }». Назовите её точнее, по названию или номеру
+gate-value-text = { $field }: здесь нужен текст, а стоит «{ $value }». Скажите, что написать
 gate-value-email = «{ $value }» – не адрес почты. Нужен адрес вида ivan@example.ru
 gate-value-phone = «{ $value }» – не телефон: в нём нет цифр. Напишите номер цифрами
 gate-move-funnel = Вместе с другими полями воронку не сменить. { $id ->
@@ -208,6 +209,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-value-flag] { gate-value-flag }
     [gate-value-user] { gate-value-user }
     [gate-value-id] { gate-value-id }
+    [gate-value-text] { gate-value-text }
     [gate-value-email] { gate-value-email }
     [gate-value-phone] { gate-value-phone }
     [gate-move-funnel] { gate-move-funnel }

@@ -52,6 +52,7 @@ REFUSALS: dict[str, str] = {
     "gate-value-flag": "{param} ({field}) is Y or N, not {value}.",
     "gate-value-user": "{param} ({field}) is the number of an employee, not {value}: write @user: and the name, or @me: for the speaker.",
     "gate-value-id": "{param} ({field}) is the number of a record, not {value}: find the record first.",
+    "gate-value-text": "{param} ({field}) needs a text that says something, not «{value}». Ask the person for it, or leave the field out.",
     "gate-value-email": "{value} is no e-mail address. Ask the person for it.",
     "gate-value-phone": "{value} is no phone: it has no digits. Ask the person for it.",
     "gate-move-funnel": "{param} of deal {id} is left out: crm.deal.update moves no deal to another funnel; use crm.item.update with "

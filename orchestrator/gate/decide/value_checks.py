@@ -18,6 +18,7 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.reasons import format_english, refuse, wrap_in_batch
+from orchestrator.gate.decide.text_checks import find_text_problems
 from orchestrator.gate.decide.value_kinds import ValueKind, WrittenValue, find_list_key, find_title, list_written_values
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.language.lexicon import load_lexicon
@@ -98,6 +99,7 @@ class _Place:
 
 
 def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
+    yield from find_text_problems(call, actor)
     values = list(list_written_values(call, facts))
     for value in values:
         title = find_title(call, value, actor.locale)
