@@ -45,10 +45,10 @@ class Studio:
         await page.screenshot(path=self.folder / f"{name}.png")
         await page.close()
 
-    async def begin(self) -> None:
-        """Start the bot, as `sdelka run` does."""
+    async def begin(self, policy: str = RULES) -> None:
+        """Start the bot, as `sdelka run` does, under this policy."""
         rules = self.world.folder / "policy.yaml"
-        rules.write_text(RULES, encoding="utf-8")
+        rules.write_text(policy, encoding="utf-8")
         await self.bot.enter_async_context(self.world.bot(clock=self.clock, policy_file=rules))
 
     async def later(self, moment: datetime) -> None:

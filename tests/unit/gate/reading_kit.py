@@ -89,7 +89,12 @@ async def open_portal(folder: Path) -> AsyncIterator[Desk]:
 
 
 async def draw(desk: Desk, method: str, locale: Locale, params: Mapping[str, Any] | None = None) -> Drawn:
-    """Return the card that the speaker, employee 7, would get for the realistic call of `method`."""
+    """Return the card that the speaker, employee 7, would get for the realistic call of `method`, as plain text."""
+    return Drawn(method, locale, to_plain_text(render_card(await build_view(desk, method, locale, params), Translator(locale))))
+
+
+async def build_view(desk: Desk, method: str, locale: Locale, params: Mapping[str, Any] | None = None) -> CardView:
+    """Return what stands on that card."""
     actor = SPEAKER[locale]
     wish = effect(method, dict(load_calls()[method] if params is None else params))
     call = made(wish, actor=actor)
@@ -104,7 +109,7 @@ async def draw(desk: Desk, method: str, locale: Locale, params: Mapping[str, Any
         "confirmation_id": "0a1b2c3d4e", "nonce": "12345678", "method": call.method, "status": "requested", "preview": shown.to_json(),
         "reasons": reasons, "call_class": "".join(call.classes), "requested_by_name": "Борис", "expires_at": "2020-11-21T12:00:00.000000Z",
     }  # fmt: skip
-    return Drawn(method, locale, to_plain_text(render_card(CardView.from_body(body), Translator(locale))))
+    return CardView.from_body(body)
 
 
 async def _read_facts(desk: Desk, call: Call, actor: Actor) -> Facts:
