@@ -139,8 +139,9 @@ def _render_reasons(view: CardView, tr: Translator) -> list[str]:
         args = _name_reason(reason, view.preview, tr)
         code = _RECORD_NAMED if code == _UNNAMED and "title" in args else code
         text = tr.translate(code, **args)
-        if text not in found.setdefault(code, []):
-            found[code].append(text)
+        group = found.setdefault(_UNNAMED if code == _RECORD_NAMED else code, [])
+        if text not in group:
+            group.append(text)
     return [texts[0] if len(texts) == 1 else tr.translate("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
 
 

@@ -5,7 +5,9 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.read_only import PortalCaller
+from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.rows import to_number
+from orchestrator.language.money_format import NO_CURRENCY_BOOK, format_sum
 from orchestrator.language.text import Locale, to_visible_line, trim_text
 from state.stored import JsonObject
 
@@ -73,5 +75,15 @@ def _extract_name(row: JsonObject, locale: Locale) -> str:
             value = value.get(locale) or next(iter(value.values()), "")
         text = trim_text(to_visible_line(value), limit=_NAME) if isinstance(value, str) and not value.isdecimal() else ""
         if text:
-            return text
+            return ", ".join(filter(None, (text, _format_paid_sum(row, locale) if title == "ACCOUNT_NUMBER" else "")))
     return ""
+
+
+def _format_paid_sum(row: JsonObject, locale: Locale) -> str:
+    """Return the sum of a payment with its currency; "" if the row does not have both."""
+    amount, currency = parse_amount(row.get("sum")), row.get("currency")
+    return (
+        format_sum(amount, to_visible_line(currency, limit=12), locale=locale, book=NO_CURRENCY_BOOK)
+        if amount and isinstance(currency, str)
+        else ""
+    )

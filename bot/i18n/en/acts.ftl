@@ -44,7 +44,7 @@ act-crm-timeline-logo-delete = Delete the timeline logo
 
 ## Applications and placements
 
-act-placement-bind = Place a page of an application in the portal
+act-placement-bind = Place in the portal a page of an application
 act-placement-unbind = Remove a page of an application from the portal
 act-placement-get = View the placements of the application
 act-placement-list = View the places for placements
@@ -144,19 +144,19 @@ act-calendar-user-settings-set = Change the personal settings of the calendar
 act-calendar-meeting-status-set = Answer the invitation to the meeting
 act-calendar-resource-add = Create the resource for booking
 act-calendar-resource-update = Change the resource for booking
-act-calendar-resource-delete = Delete the resource with its bookings
+act-calendar-resource-delete = Delete with its bookings the resource
 
 ## Product catalogue
 
 act-catalog-product-add = Create the product in the catalogue
-act-catalog-product-update = Change the product in the catalogue
-act-catalog-product-delete = Delete the product from the catalogue
+act-catalog-product-update = Change in the catalogue the product
+act-catalog-product-delete = Delete from the catalogue the product
 act-catalog-product-offer-add = Create the variation of a product
 act-catalog-product-offer-update = Change the variation of a product
 act-catalog-product-offer-delete = Delete the variation of a product
 act-catalog-product-service-add = Create the service in the catalogue
-act-catalog-product-service-update = Change the service in the catalogue
-act-catalog-product-service-delete = Delete the service from the catalogue
+act-catalog-product-service-update = Change in the catalogue the service
+act-catalog-product-service-delete = Delete from the catalogue the service
 act-catalog-product-sku-add = Create the product with variations
 act-catalog-product-sku-update = Change the product with variations
 act-catalog-product-sku-delete = Delete the product with variations
@@ -193,8 +193,8 @@ act-im-notify-personal-add = Send a personal notice to an employee
 act-im-notify-system-add = Send a system notice to an employee
 act-im-notify-delete = Delete the notice
 act-im-message-add = Send a message to the chat
-act-im-message-update = Change a message in the chat
-act-im-message-delete = Delete a message from the chat
+act-im-message-update = Change in the chat the message
+act-im-message-delete = Delete from the chat the message
 act-im-chat-add = Create the chat
 act-im-chat-user-add = Add members to the chat
 act-im-chat-user-delete = Remove a member from the chat
@@ -230,16 +230,16 @@ act-im-disk-file-delete = Delete a file from the chat
 
 ## Reference books of the CRM
 
-act-crm-status-add = Create the value of a reference book (stage, source, type)
-act-crm-status-update = Change the value of a reference book (stage, source, type)
-act-crm-status-delete = Delete the value of a reference book (stage, source, type)
+act-crm-status-add = Create in a reference book (stages, sources, types) the value
+act-crm-status-update = Change in a reference book (stages, sources, types) the value
+act-crm-status-delete = Delete from a reference book (stages, sources, types) the value
 act-crm-category-add = Create the funnel
 act-crm-category-update = Change the funnel
-act-crm-category-delete = Delete the funnel with its stages
+act-crm-category-delete = Delete with its stages the funnel
 act-crm-dealcategory-add = Create the funnel
 act-crm-dealcategory-update = Change the funnel
 act-crm-dealcategory-default-set = Rename the main funnel
-act-crm-dealcategory-delete = Delete the funnel with its stages
+act-crm-dealcategory-delete = Delete with its stages the funnel
 act-crm-type-add = Create the smart process
 act-crm-type-update = Change the smart process
 act-crm-type-delete = Delete the smart process
@@ -259,8 +259,8 @@ act-crm-vat-add = Create the VAT rate
 act-crm-vat-update = Change the VAT rate
 act-crm-vat-delete = Delete the VAT rate
 act-crm-product-add = Create the product in the catalogue
-act-crm-product-update = Change the product in the catalogue
-act-crm-product-delete = Delete the product from the catalogue
+act-crm-product-update = Change in the catalogue the product
+act-crm-product-delete = Delete from the catalogue the product
 act-crm-productsection-add = Create the section of the catalogue
 act-crm-productsection-update = Change the section of the catalogue
 act-crm-productsection-delete = Delete the section of the catalogue
@@ -300,7 +300,7 @@ act-crm-requisite-preset-field-delete = Delete the field from a template of requ
 ## Documents
 
 act-crm-documentgenerator-document-add = Create from a template a document of the record
-act-crm-documentgenerator-document-update = Change the document and make it anew
+act-crm-documentgenerator-document-update = Change and make anew the document
 act-crm-documentgenerator-document-upload = Upload a finished document to the record
 act-crm-documentgenerator-document-delete = Delete the document
 act-crm-documentgenerator-document-enablepublicurl = Open or close the public link to the document
@@ -390,7 +390,7 @@ act-salescenter-payment-getpublicurl = Get a public link to the payment
 act-crm-deal-recurring-add = Create the recurring deal
 act-crm-deal-recurring-update = Change the recurring deal
 act-crm-deal-recurring-delete = Delete the recurring deal
-act-crm-deal-recurring-expose = Create a deal now of the recurring one
+act-crm-deal-recurring-expose = Create now a deal of the recurring one
 
 ## Import of records
 
@@ -401,28 +401,28 @@ act-crm-item-batchimport = Import into the CRM, without robots, several records
 
 act-crm-deal-userfield-add = Create the custom field of deals
 act-crm-deal-userfield-update = Change the custom field of deals
-act-crm-deal-userfield-delete = Delete the custom field of deals with all its values
+act-crm-deal-userfield-delete = Delete with all its values the custom field of deals
 act-crm-lead-userfield-add = Create the custom field of leads
 act-crm-lead-userfield-update = Change the custom field of leads
-act-crm-lead-userfield-delete = Delete the custom field of leads with all its values
+act-crm-lead-userfield-delete = Delete with all its values the custom field of leads
 act-crm-contact-userfield-add = Create the custom field of contacts
 act-crm-contact-userfield-update = Change the custom field of contacts
-act-crm-contact-userfield-delete = Delete the custom field of contacts with all its values
+act-crm-contact-userfield-delete = Delete with all its values the custom field of contacts
 act-crm-company-userfield-add = Create the custom field of companies
 act-crm-company-userfield-update = Change the custom field of companies
-act-crm-company-userfield-delete = Delete the custom field of companies with all its values
+act-crm-company-userfield-delete = Delete with all its values the custom field of companies
 act-crm-quote-userfield-add = Create the custom field of quotes
 act-crm-quote-userfield-update = Change the custom field of quotes
-act-crm-quote-userfield-delete = Delete the custom field of quotes with all its values
+act-crm-quote-userfield-delete = Delete with all its values the custom field of quotes
 act-crm-requisite-userfield-add = Create the custom field of requisites
 act-crm-requisite-userfield-update = Change the custom field of requisites
-act-crm-requisite-userfield-delete = Delete the custom field of requisites with all its values
+act-crm-requisite-userfield-delete = Delete with all its values the custom field of requisites
 act-user-userfield-add = Create the custom field of employees
 act-user-userfield-update = Change the custom field of employees
-act-user-userfield-delete = Delete the custom field of employees with all its values
+act-user-userfield-delete = Delete with all its values the custom field of employees
 act-task-item-userfield-add = Create the custom field of tasks
 act-task-item-userfield-update = Change the custom field of tasks
-act-task-item-userfield-delete = Delete the custom field of tasks with all its values
+act-task-item-userfield-delete = Delete with all its values the custom field of tasks
 
 ## Layout of records
 
@@ -478,9 +478,9 @@ act-event-offline-error = Mark an error in the queue of events of the portal
 
 ## Lists
 
-act-lists-element-add = Create an entry in a list
+act-lists-element-add = Create in a list the entry
 act-lists-element-update = Overwrite all fields of an entry in a list
-act-lists-element-delete = Delete an entry from a list
+act-lists-element-delete = Delete from a list the entry
 act-lists-add = Create the list
 act-lists-update = Change the list
 act-lists-delete = Delete the list with all its entries
@@ -496,16 +496,16 @@ act-lists-field-delete = Delete the field of a list
 act-timeman-open = Start the working day of the employee
 act-timeman-close = End the working day of the employee
 act-timeman-pause = Pause the working day of the employee
-act-log-blogpost-add = Publish a post in the feed
-act-log-blogpost-update = Change a post in the feed
+act-log-blogpost-add = Publish in the feed the post
+act-log-blogpost-update = Change in the feed the post
 act-log-blogpost-share = Show more people a post of the feed
-act-log-blogpost-delete = Delete a post from the feed
+act-log-blogpost-delete = Delete from the feed the post
 act-log-blogcomment-add = Comment on a post in the feed
 act-log-blogcomment-delete = Delete a comment from the feed
 
 ## Open lines
 
-act-imopenlines-crm-message-add = Send a message to the customer (open line)
+act-imopenlines-crm-message-add = Send through an open line a message to the customer from the card
 act-imopenlines-crm-lead-create = Create a lead from a dialogue of an open line
 act-imopenlines-crm-chat-user-add = Add an employee to the chat with the customer
 act-imopenlines-crm-chat-user-delete = Remove an employee from the chat with the customer
@@ -537,7 +537,7 @@ act-imopenlines-config-delete = Delete the open line
 
 ## Colleagues and departments
 
-act-user-add = Invite an employee to the portal
+act-user-add = Invite to the portal the employee
 act-user-update = Change the data of the employee
 act-department-add = Create the department
 act-department-update = Change the department

@@ -44,7 +44,7 @@ act-crm-timeline-logo-delete = Удалить логотип ленты
 
 ## Приложения и встройки
 
-act-placement-bind = Встроить страницу приложения в портал
+act-placement-bind = Встроить в портал страницу приложения
 act-placement-unbind = Убрать страницу приложения из портала
 act-placement-get = Посмотреть встройки приложения
 act-placement-list = Посмотреть места для встроек
@@ -57,7 +57,7 @@ act-userfieldconfig-get = Посмотреть своё поле
 act-userfieldconfig-list = Посмотреть свои поля
 act-userfieldconfig-gettypes = Посмотреть типы своих полей
 act-userfieldconfig-update = Изменить своё поле
-act-userfieldconfig-delete = Удалить своё поле со всеми его значениями
+act-userfieldconfig-delete = Удалить со всеми значениями своё поле
 act-userfieldtype-add = Создать тип поля
 act-userfieldtype-list = Посмотреть типы полей приложения
 act-userfieldtype-update = Изменить тип поля
@@ -121,9 +121,9 @@ act-bizproc-robot-add = Создать робота
 act-bizproc-robot-update = Изменить робота
 act-bizproc-robot-delete = Удалить робота
 act-bizproc-robot-list = Посмотреть роботов
-act-bizproc-activity-add = Создать действие для бизнес-процессов
-act-bizproc-activity-update = Изменить действие для бизнес-процессов
-act-bizproc-activity-delete = Удалить действие для бизнес-процессов
+act-bizproc-activity-add = Создать для бизнес-процессов действие
+act-bizproc-activity-update = Изменить для бизнес-процессов действие
+act-bizproc-activity-delete = Удалить для бизнес-процессов действие
 act-bizproc-activity-list = Посмотреть действия для бизнес-процессов
 act-bizproc-activity-log = Записать в журнал бизнес-процесса
 act-bizproc-task-complete = Ответить на задание бизнес-процесса
@@ -144,19 +144,19 @@ act-calendar-user-settings-set = Изменить личные настройк�
 act-calendar-meeting-status-set = Ответить на приглашение на встречу
 act-calendar-resource-add = Создать ресурс для бронирования
 act-calendar-resource-update = Изменить ресурс для бронирования
-act-calendar-resource-delete = Удалить ресурс вместе с его бронями
+act-calendar-resource-delete = Удалить вместе с бронями ресурс
 
 ## Каталог товаров
 
-act-catalog-product-add = Создать товар в каталоге
-act-catalog-product-update = Изменить товар в каталоге
-act-catalog-product-delete = Удалить товар из каталога
+act-catalog-product-add = Создать в каталоге товар
+act-catalog-product-update = Изменить в каталоге товар
+act-catalog-product-delete = Удалить из каталога товар
 act-catalog-product-offer-add = Создать вариацию товара
 act-catalog-product-offer-update = Изменить вариацию товара
 act-catalog-product-offer-delete = Удалить вариацию товара
-act-catalog-product-service-add = Создать услугу в каталоге
-act-catalog-product-service-update = Изменить услугу в каталоге
-act-catalog-product-service-delete = Удалить услугу из каталога
+act-catalog-product-service-add = Создать в каталоге услугу
+act-catalog-product-service-update = Изменить в каталоге услугу
+act-catalog-product-service-delete = Удалить из каталога услугу
 act-catalog-product-sku-add = Создать товар с вариациями
 act-catalog-product-sku-update = Изменить товар с вариациями
 act-catalog-product-sku-delete = Удалить товар с вариациями
@@ -193,8 +193,8 @@ act-im-notify-personal-add = Отправить уведомление сотр�
 act-im-notify-system-add = Отправить системное уведомление сотруднику
 act-im-notify-delete = Удалить уведомление
 act-im-message-add = Отправить сообщение в чат
-act-im-message-update = Изменить сообщение в чате
-act-im-message-delete = Удалить сообщение из чата
+act-im-message-update = Изменить в чате сообщение
+act-im-message-delete = Удалить из чата сообщение
 act-im-chat-add = Создать чат
 act-im-chat-user-add = Добавить участников в чат
 act-im-chat-user-delete = Исключить участника из чата
@@ -230,16 +230,16 @@ act-im-disk-file-delete = Удалить файл из чата
 
 ## Справочники CRM
 
-act-crm-status-add = Создать значение справочника (стадию, источник, тип)
-act-crm-status-update = Изменить значение справочника (стадию, источник, тип)
-act-crm-status-delete = Удалить значение справочника (стадию, источник, тип)
+act-crm-status-add = Создать в справочнике (стадии, источники, типы) значение
+act-crm-status-update = Изменить в справочнике (стадии, источники, типы) значение
+act-crm-status-delete = Удалить из справочника (стадии, источники, типы) значение
 act-crm-category-add = Создать воронку
 act-crm-category-update = Изменить воронку
-act-crm-category-delete = Удалить воронку вместе со стадиями
+act-crm-category-delete = Удалить вместе со стадиями воронку
 act-crm-dealcategory-add = Создать воронку
 act-crm-dealcategory-update = Изменить воронку
 act-crm-dealcategory-default-set = Переименовать основную воронку
-act-crm-dealcategory-delete = Удалить воронку вместе со стадиями
+act-crm-dealcategory-delete = Удалить вместе со стадиями воронку
 act-crm-type-add = Создать смарт-процесс
 act-crm-type-update = Изменить смарт-процесс
 act-crm-type-delete = Удалить смарт-процесс
@@ -258,9 +258,9 @@ act-crm-measure-delete = Удалить единицу измерения
 act-crm-vat-add = Создать ставку НДС
 act-crm-vat-update = Изменить ставку НДС
 act-crm-vat-delete = Удалить ставку НДС
-act-crm-product-add = Создать товар в каталоге
-act-crm-product-update = Изменить товар в каталоге
-act-crm-product-delete = Удалить товар из каталога
+act-crm-product-add = Создать в каталоге товар
+act-crm-product-update = Изменить в каталоге товар
+act-crm-product-delete = Удалить из каталога товар
 act-crm-productsection-add = Создать раздел каталога
 act-crm-productsection-update = Изменить раздел каталога
 act-crm-productsection-delete = Удалить раздел каталога
@@ -300,7 +300,7 @@ act-crm-requisite-preset-field-delete = Удалить поле из шабло�
 ## Документы
 
 act-crm-documentgenerator-document-add = Создать документ по шаблону в карточке
-act-crm-documentgenerator-document-update = Изменить документ и собрать его заново
+act-crm-documentgenerator-document-update = Изменить и собрать заново документ
 act-crm-documentgenerator-document-upload = Загрузить готовый документ в карточку
 act-crm-documentgenerator-document-delete = Удалить документ
 act-crm-documentgenerator-document-enablepublicurl = Открыть или закрыть публичную ссылку на документ
@@ -390,7 +390,7 @@ act-salescenter-payment-getpublicurl = Получить публичную сс�
 act-crm-deal-recurring-add = Создать регулярную сделку
 act-crm-deal-recurring-update = Изменить регулярную сделку
 act-crm-deal-recurring-delete = Удалить регулярную сделку
-act-crm-deal-recurring-expose = Создать сделку по регулярной сейчас
+act-crm-deal-recurring-expose = Создать сейчас сделку по регулярной
 
 ## Загрузка записей
 
@@ -401,28 +401,28 @@ act-crm-item-batchimport = Загрузить в CRM без роботов не�
 
 act-crm-deal-userfield-add = Создать поле сделок
 act-crm-deal-userfield-update = Изменить поле сделок
-act-crm-deal-userfield-delete = Удалить поле сделок со всеми значениями
+act-crm-deal-userfield-delete = Удалить со всеми значениями поле сделок
 act-crm-lead-userfield-add = Создать поле лидов
 act-crm-lead-userfield-update = Изменить поле лидов
-act-crm-lead-userfield-delete = Удалить поле лидов со всеми значениями
+act-crm-lead-userfield-delete = Удалить со всеми значениями поле лидов
 act-crm-contact-userfield-add = Создать поле контактов
 act-crm-contact-userfield-update = Изменить поле контактов
-act-crm-contact-userfield-delete = Удалить поле контактов со всеми значениями
+act-crm-contact-userfield-delete = Удалить со всеми значениями поле контактов
 act-crm-company-userfield-add = Создать поле компаний
 act-crm-company-userfield-update = Изменить поле компаний
-act-crm-company-userfield-delete = Удалить поле компаний со всеми значениями
+act-crm-company-userfield-delete = Удалить со всеми значениями поле компаний
 act-crm-quote-userfield-add = Создать поле предложений
 act-crm-quote-userfield-update = Изменить поле предложений
-act-crm-quote-userfield-delete = Удалить поле предложений со всеми значениями
+act-crm-quote-userfield-delete = Удалить со всеми значениями поле предложений
 act-crm-requisite-userfield-add = Создать поле реквизитов
 act-crm-requisite-userfield-update = Изменить поле реквизитов
-act-crm-requisite-userfield-delete = Удалить поле реквизитов со всеми значениями
+act-crm-requisite-userfield-delete = Удалить со всеми значениями поле реквизитов
 act-user-userfield-add = Создать поле сотрудников
 act-user-userfield-update = Изменить поле сотрудников
-act-user-userfield-delete = Удалить поле сотрудников со всеми значениями
+act-user-userfield-delete = Удалить со всеми значениями поле сотрудников
 act-task-item-userfield-add = Создать поле задач
 act-task-item-userfield-update = Изменить поле задач
-act-task-item-userfield-delete = Удалить поле задач со всеми значениями
+act-task-item-userfield-delete = Удалить со всеми значениями поле задач
 
 ## Вид карточек
 
@@ -444,7 +444,7 @@ act-crm-item-details-configuration-forcecommonscopeforall = Включить в�
 
 ## Диск
 
-act-disk-file-delete = Удалить файл навсегда
+act-disk-file-delete = Удалить навсегда файл
 act-disk-file-markdeleted = Убрать в корзину файл
 act-disk-folder-deletetree = Удалить навсегда папку со всем содержимым
 act-disk-folder-markdeleted = Убрать в корзину папку
@@ -478,12 +478,12 @@ act-event-offline-error = Отметить ошибку в очереди соб
 
 ## Списки
 
-act-lists-element-add = Создать запись в списке
-act-lists-element-update = Перезаписать все поля записи в списке
-act-lists-element-delete = Удалить запись из списка
+act-lists-element-add = Создать в списке запись
+act-lists-element-update = Перезаписать в списке все поля записи
+act-lists-element-delete = Удалить из списка запись
 act-lists-add = Создать список
 act-lists-update = Изменить список
-act-lists-delete = Удалить список со всеми записями
+act-lists-delete = Удалить со всеми записями список
 act-lists-section-add = Создать раздел списка
 act-lists-section-update = Изменить раздел списка
 act-lists-section-delete = Удалить раздел списка
@@ -496,16 +496,16 @@ act-lists-field-delete = Удалить поле списка
 act-timeman-open = Начать рабочий день сотрудника
 act-timeman-close = Завершить рабочий день сотрудника
 act-timeman-pause = Поставить на паузу рабочий день сотрудника
-act-log-blogpost-add = Опубликовать сообщение в ленте новостей
-act-log-blogpost-update = Изменить сообщение в ленте новостей
+act-log-blogpost-add = Опубликовать в ленте новостей сообщение
+act-log-blogpost-update = Изменить в ленте новостей сообщение
 act-log-blogpost-share = Показать новым людям сообщение из ленты новостей
-act-log-blogpost-delete = Удалить сообщение из ленты новостей
+act-log-blogpost-delete = Удалить из ленты новостей сообщение
 act-log-blogcomment-add = Прокомментировать сообщение в ленте новостей
 act-log-blogcomment-delete = Удалить комментарий из ленты новостей
 
 ## Открытые линии
 
-act-imopenlines-crm-message-add = Отправить сообщение клиенту (открытая линия)
+act-imopenlines-crm-message-add = Отправить через открытую линию сообщение клиенту из карточки
 act-imopenlines-crm-lead-create = Создать лид из диалога открытой линии
 act-imopenlines-crm-chat-user-add = Добавить сотрудника в чат с клиентом
 act-imopenlines-crm-chat-user-delete = Исключить сотрудника из чата с клиентом
@@ -537,7 +537,7 @@ act-imopenlines-config-delete = Удалить открытую линию
 
 ## Сотрудники и отделы
 
-act-user-add = Пригласить сотрудника на портал
+act-user-add = Пригласить на портал сотрудника
 act-user-update = Изменить данные сотрудника
 act-department-add = Создать отдел
 act-department-update = Изменить отдел

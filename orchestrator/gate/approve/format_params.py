@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bitrix.errors import BitrixError
-from orchestrator.gate.approve.format_values import EMPTY, Context, Reader, format_plain, format_value
+from orchestrator.gate.approve.format_values import EMPTY, Context, Reader, format_duration, format_plain, format_value
 from orchestrator.gate.approve.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
@@ -31,6 +31,9 @@ _CHAT: Final = _WORDS.read_titles("chat")
 _EVERYBODY: Final = _WORDS.read_titles("everybody")
 _YOURS: Final = _WORDS.read_titles("your_calendar")
 _KINDS: Final = {"ru": _WORDS.read_table("kinds", "ru"), "en": _WORDS.read_table("kinds", "en")}
+_BEFORE: Final = _WORDS.read_titles("before_event")
+_MINUTE: Final = 60
+_REMINDERS: Final = {"min": 60, "hour": 3600, "day": 86400}
 _ACCESS: Final = {"ru": _WORDS.read_table("access", "ru"), "en": _WORDS.read_table("access", "en")}
 _NAME: Final = 80
 _PAIR: Final = 2
@@ -113,8 +116,15 @@ async def format_parts(value: JsonObject, place: Place, reader: Reader) -> str:
             continue
         said = words.names[reader.locale] if words else escape_text(str(name))
         shown = await format_param(item, words or ParamWords(names={}), inner, reader)
-        texts.append(f"{said}: {'; '.join(shown.split(chr(10)))}")
+        text = "; ".join(shown.split("\n"))
+        is_plain = not said or (len(value) - len(paired & set(map(fields.to_field_key, value))) == 1 and _says_itself(name, words))
+        texts.append(text if is_plain else f"{said}: {text}")
     return ", ".join(texts)
+
+
+def _says_itself(name: str, words: ParamWords | None) -> bool:
+    """Return whether the only part of a value needs no name: a record, which stands there with its kind, or a text."""
+    return fields.to_field_key(name) == "message" or (words is not None and words.kind == "record")
 
 
 def find_part_words(name: str, place: Place) -> ParamWords | None:
@@ -273,7 +283,8 @@ async def _name_access(value: object, words: ParamWords, place: Place, reader: R
         return await name_person(int(number), reader)
     if letters in {"D", "DR"}:
         named = await find_read_name("department.get", int(number), {"ID": number}, reader) if number else ""
-        return f"{_ACCESS[reader.locale]['D']} {named or format_number(number, reader.locale)}"
+        kind = _ACCESS[reader.locale]["D"]
+        return named if named.lower().startswith(kind) else f"{kind} {named or format_number(number, reader.locale)}"
     if not number:
         return _EVERYBODY[reader.locale] if letters in {"UA", "AU"} else escape_text(text)
     word = _ACCESS[reader.locale].get(letters)
@@ -315,6 +326,26 @@ def _format_size(content: str, locale: Locale) -> str:
     return _WORDS.read_titles("kilobytes")[locale].format(count=max(1, round(size / _KILO)))
 
 
+async def _format_seconds(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
+    del words, place
+    return escape_text(format_duration(value, reader.locale), locale=reader.locale)
+
+
+async def _format_minutes(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
+    number = fields.parse_number(value)
+    return format_plain(value, reader) if number is None else await _format_seconds(number * _MINUTE, words, place, reader)
+
+
+async def _format_reminder(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
+    """Return a reminder of the calendar, {"type": "min", "count": 15}, as «за 15 мин»."""
+    del words
+    length = _REMINDERS.get(str(value.get("type"))) if isinstance(value, Mapping) and set(value) == {"type", "count"} else None
+    count = fields.parse_number(value["count"]) if isinstance(value, Mapping) and length else None
+    if length is None or count is None:
+        return await format_parts(value, place, reader) if isinstance(value, Mapping) else format_plain(value, reader)
+    return _BEFORE[reader.locale].format(value=format_duration(count * length, reader.locale))
+
+
 async def _format_json(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
     del words, place, reader
     return f"«{escape_text(_dump(value))}»"
@@ -352,5 +383,8 @@ _FORMATTERS: Final[Mapping[str, _Formatter]] = {
     "json": _format_json,
     "code": _format_json,
     "free": _format_mapping,
+    "seconds": _format_seconds,
+    "minutes": _format_minutes,
+    "reminder": _format_reminder,
 }
 """The formatter of each kind of value that only parameters have."""

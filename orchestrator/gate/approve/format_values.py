@@ -20,6 +20,7 @@ from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import find_base_currency, format_sum
 from orchestrator.language.text import Locale, format_number, format_phone
+from state.stored import JsonObject
 
 EMPTY = "—"
 NAME_LIMIT = 200
@@ -41,6 +42,12 @@ UNKNOWN: Final = _WORDS.read_titles("unknown")
 MADE_BY: Final = _WORDS.read_titles("made_by_command")
 NAMED_BY: Final = _WORDS.read_titles("named_by_command")
 _VALUE_TYPES: Final = {locale: _WORDS.read_table("value_types", locale) for locale in _LOCALES}
+_EMAIL_TYPES: Final = {locale: _WORDS.read_table("email_types", locale) for locale in _LOCALES}
+_UNITS: Final = {locale: _WORDS.read_table("durations", locale) for locale in _LOCALES}
+_DURATIONS: Final = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
+_LONGEST_DURATION: Final = 10**10
+_CURRENCIES: Final = ("CURRENCY_ID", "CURRENCY", "COST_CURRENCY", "PURCHASING_CURRENCY")
+"""What methods call the currency of their sums."""
 _TASK_STATUS: Final = {locale: _WORDS.read_table("task_statuses", locale) for locale in _LOCALES}
 
 
@@ -102,12 +109,32 @@ def format_plain(value: object, reader: Reader) -> str:
     return join_lines([_flatten(item) for item in value] if isinstance(value, list) else [_flatten(value)], reader)
 
 
-def format_steps(steps: Sequence[Step], reader: Reader) -> str:
-    """Return what happens to each phone or address (added, edited or removed), one a line.
+def format_steps(steps: Sequence[Step], reader: Reader, *, is_new: bool = False) -> str:
+    """Return what happens to each phone or address (added, edited or removed), one a line; of a new record the values alone.
 
     A value that is new to the record is never called an edit.
     """
+    if is_new and all(step.verb == "add" for step in steps):
+        return join_lines([_format_typed(step, step.value_type, reader.locale) for step in steps], reader) or EMPTY
     return join_lines([_format_step(step, reader.locale) for step in steps], reader) or EMPTY
+
+
+def find_currency(values: JsonObject, entity: str) -> str:
+    """Return the currency that the fields name, in any of the portal's spellings; "" if they name none."""
+    return next((str(found) for name in _CURRENCIES if (found := fields.find_value(values, name, entity))), "")
+
+
+def format_duration(value: object, locale: Locale) -> str:
+    """Return seconds as «1 ч 30 мин», with nothing rounded; a value that is no whole number of seconds is returned as it is."""
+    number = fields.parse_number(value)
+    if number is None or number != int(number) or not 0 <= number < _LONGEST_DURATION:
+        return str(value)
+    left, texts = int(number), []
+    for unit, length in _DURATIONS.items():
+        count, left = divmod(left, length)
+        if count:
+            texts.append(_UNITS[locale][unit].format(count=count))
+    return " ".join(texts) or _UNITS[locale]["second"].format(count=0)
 
 
 def join_lines(texts: Iterable[str], reader: Reader) -> str:
@@ -130,9 +157,9 @@ def _format_step(step: Step, locale: Locale) -> str:
     was, value = format_multifield(step.kind, step.old.value if step.old is not None else ""), format_multifield(step.kind, step.value)
     match step.verb:
         case "add":
-            return _ADDED[locale].format(value=_format_typed(value, step.value_type, locale))
+            return _ADDED[locale].format(value=_format_typed(step, step.value_type, locale))
         case "edit" if step.old is not None and step.value == step.old.value:
-            return f"{_format_typed(was, step.old.value_type, locale)} → {_format_typed(value, step.value_type, locale)}"
+            return f"{_format_typed(step, step.old.value_type, locale)} → {_format_typed(step, step.value_type, locale)}"
         case "edit" if was == value and step.old is not None:  # the same number in another spelling: the spelling is the change
             return f"{step.old.value} → {step.value}"
         case "edit":
@@ -143,8 +170,9 @@ def _format_step(step: Step, locale: Locale) -> str:
             assert_never(step.verb)
 
 
-def _format_typed(value: str, value_type: str, locale: Locale) -> str:
-    said = _VALUE_TYPES[locale].get(value_type.upper(), value_type)
+def _format_typed(step: Step, value_type: str, locale: Locale) -> str:
+    words = (_EMAIL_TYPES if step.kind == "EMAIL" else _VALUE_TYPES)[locale]
+    value, said = format_multifield(step.kind, step.value), words.get(value_type.upper(), value_type)
     return f"{value} ({said})" if value_type not in {"", "WORK"} else value
 
 

@@ -40,7 +40,7 @@ _PARTS: Final = {part: _WORDS.read_titles("parts", part) for part in ("added", "
 _OWNER: Final = _WORDS.read_titles("owner")
 _TOTAL: Final = _WORDS.read_titles("total")
 _SUM: Final = _WORDS.read_titles("sum")
-_PRIMARY: Final = _WORDS.read_titles("primary")
+_PRIMARY: Final = {kind: _WORDS.read_titles("primary_company" if kind == "company" else "primary") for kind in ("contact", "company")}
 _IDLE: Final = {part: _WORDS.read_titles("idle", part) for part in ("added", "removed")}
 _NO_PRICE: Final = _WORDS.read_titles("no_price")
 _NO_NAME: Final = _WORDS.read_titles("no_name")
@@ -139,7 +139,7 @@ async def _divide_people(line: PreviewLine, value: object, old: object, kind: st
         texts = []
         for item in sorted(ids, key=lambda item: (len(item), item)):
             text = await format_value(item, kind, context=context, reader=reader)
-            texts.append(_PRIMARY[reader.locale].format(name=text) if item == first else text)
+            texts.append(_PRIMARY[kind][reader.locale].format(name=text) if item == first else text)
         lines += [_build_line(line.field, _PARTS[part][reader.locale].format(name=line.name), "\n".join(texts))] if texts else []
     return lines
 
@@ -245,7 +245,8 @@ class _Drawing:
         if words is None:
             return f"{name}: {text}"
         place = Place(method="", context=self._context, siblings={})
-        return f"{words.names[locale]}: {await format_param(value, words, place, self.reader)}"
+        said = words.names[locale]
+        return f"{said[:1].lower()}{said[1:]}: {await format_param(value, words, place, self.reader)}"
 
     async def _format_product(self, row: JsonObject) -> str:
         locale, number = self.reader.locale, find_row_value(row, "productid")
@@ -259,7 +260,7 @@ class _Drawing:
     async def _format_link(self, row: JsonObject) -> str:
         kind = "contact" if self.kind == "contacts" else "company"
         name = await format_value(replaced_lists.find_link(row, self.kind), kind, context=self._context, reader=self.reader)
-        return _PRIMARY[self.reader.locale].format(name=name) if is_primary(row) else name
+        return _PRIMARY[kind][self.reader.locale].format(name=name) if is_primary(row) else name
 
     async def format_money(self, value: object) -> str:
         """Return a sum in the currency of the record; a value that is no number is returned unchanged."""
@@ -289,7 +290,7 @@ async def _build_idle_line(call: Call, change: ListChange, drawing: _Drawing) ->
     part = "added" if call.spec.changes_one == "add" else "removed"
     one = call.params[call.spec.fields_at]
     text = _IDLE[part][drawing.reader.locale].format(name=await drawing.format_row(one))
-    return _build_line(change.name, drawing.name_part(part), text)
+    return _build_line(change.name, drawing.label, text)
 
 
 async def _build_total_lines(change: ListChange, record: JsonObject | None, drawing: _Drawing) -> list[PreviewLine]:

@@ -16,13 +16,14 @@ from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
-from orchestrator.gate.approve.call_params import ShownParam, find_shown_entity, find_words, list_shown_params
+from orchestrator.gate.approve.call_params import ShownParam, find_shown_entity, find_words, is_about_calendar, list_shown_params
 from orchestrator.gate.approve.format_params import Place, format_param
 from orchestrator.gate.approve.format_values import (
     EMPTY,
     UNKNOWN,
     Context,
     Reader,
+    find_currency,
     format_multifield,
     format_own_value,
     format_plain,
@@ -33,6 +34,7 @@ from orchestrator.gate.approve.format_values import (
 from orchestrator.gate.approve.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.approve.notified_lines import build_notified_lines
 from orchestrator.gate.approve.param_words import ParamWords, find_common_words
+from orchestrator.gate.approve.part_lines import put_old_text
 from orchestrator.gate.approve.query_lines import build_query_lines
 from orchestrator.gate.approve.record_titles import find_title
 from orchestrator.gate.call import critical_fields, fields, multifields
@@ -58,6 +60,7 @@ _LOST: Final = _WORDS.read_titles("lost")
 _LOST_FIELDS = ("OPPORTUNITY", "STAGE_ID", "STATUS_ID", "COMPANY_ID", "CONTACT_ID", "DEADLINE")
 _TITLE = 80
 _SOME_NUMBER = 987654321
+_QUOTES: Final = "crm.quote."
 _INCOMING = "1"
 """The DIRECTION of an activity that came from the customer."""
 _OWN_CODES: Final = frozenset({"task", "activity"})
@@ -79,10 +82,8 @@ async def preview(
     if not call.commands:
         return Preview.model_validate({**(await _build_part(call, facts, reader)).to_json(), "items": [], "count": 1})
     parts = [(leaf, await _build_part(leaf, then, reader)) for leaf, then in walk_commands(call, facts)]
-    items = [
-        part.model_copy(update={"key": leaf.key, "method": leaf.method, **({"is_critical": True} if _is_critical(leaf) else {})})
-        for leaf, part in parts
-    ]
+    marked = {True: {"is_critical": True}, False: {}}
+    items = [part.model_copy(update={"key": leaf.key, "method": leaf.method, **marked[_is_critical(leaf)]}) for leaf, part in parts]
     total = await _format_total(call.commands, facts, reader)
     card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items))
     return card.model_copy(update={"sum": total}) if total else card
@@ -103,7 +104,7 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         id=target[1] if target else None,
         record=f"{target[0]}:{target[1]}" if target else "",
         title=await find_title(call, facts, reader),
-        url=reader.names.build_card_url(target[0], target[1], user=reader.user) if target else "",
+        url=reader.names.build_card_url(*target, user=reader.user) if target and not is_about_calendar(call) else "",
         lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader), *await build_notified_lines(call, reader)],
     )
     is_new = call.spec.verb == "add" and about and not target
@@ -121,7 +122,7 @@ async def _build_kind_lines(call: Call, reader: Reader) -> list[PreviewLine]:
 
     The heading of the card does not name the smart process.
     """
-    if not call.entity.startswith("item:"):
+    if not call.entity.startswith("item:") or call.method.startswith(_QUOTES):
         return []
     kind = escape_text(await reader.names.find_kind_name(call.entity, reader.locale), locale=reader.locale, limit=_TITLE)
     return [PreviewLine(field=KIND, name=_KIND_NAME[reader.locale], before="", after=kind)] if kind else []
@@ -183,7 +184,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
         found = await split_list_line(line, call, facts, _build_context(call, record, {}), reader)
         lines.extend((one.is_held(call, record), one.name not in critical, part) for part in found)
     changed = [line for line in lines if not line[0]] or lines
-    return [line for _, _, line in sorted(changed, key=lambda found: found[1])]
+    return put_old_text([line for _, _, line in sorted(changed, key=lambda found: found[1])], call)
 
 
 def _list_lines(call: Call) -> list[ShownParam]:
@@ -244,7 +245,7 @@ async def _build_line(call: Call, one: ShownParam, *, record: JsonObject | None,
         before = UNKNOWN[reader.locale] if one.is_field or words is None else ""
     else:
         before = await show(_find_present_value(call, record, name), _build_context(call, record, {}), record)
-    after = await show(value, _build_context(call, record, written), one.siblings)
+    after = await show(value, _build_context(call, record, {**one.siblings, **written}), one.siblings)
     return PreviewLine(field=name, name=said, before=before, after=after)
 
 
@@ -293,7 +294,9 @@ def _format_multifield_change(call: Call, name: str, value: object, *, record: J
     """
     held = [element for element in multifields.parse_elements(record) if name.upper() in {element.kind, "FM"}]
     steps = find_steps(call, record).get(name)
-    after = format_steps(steps, reader) if steps else format_plain(value, reader)  # what cannot be parsed is shown as it is sent
+    after = (
+        format_steps(steps, reader, is_new=call.spec.verb == "add") if steps else format_plain(value, reader)
+    )  # what cannot be parsed is shown as it is sent
     if record is None:
         return "", after
     values = [format_multifield(element.kind, element.value) for element in held] or _format_plain_phone(
@@ -343,12 +346,12 @@ def _build_context(call: Call, record: JsonObject | None, written: JsonObject) -
 
     If the call writes none, the currency or funnel of the present record is used.
     """
-    currency = fields.find_value(written, "CURRENCY_ID", call.entity) or fields.find_value(record or {}, "CURRENCY_ID", call.entity)
+    currency = find_currency(written, call.entity) or find_currency(record or {}, call.entity)
     category = fields.find_value(written, "CATEGORY_ID", call.entity) or fields.find_value(record or {}, "CATEGORY_ID", call.entity)
     funnel = fields.parse_number(category)
     is_new = call.spec.verb == "add" and record is None
     entity = find_shown_entity(call)
-    return Context(entity=entity, currency=str(currency or ""), category=int(funnel or 0), is_new=is_new)
+    return Context(entity=entity, currency=currency, category=int(funnel or 0), is_new=is_new)
 
 
 def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -> JsonObject:

@@ -88,7 +88,7 @@ async def test_the_speakers_own_calendar_is_theirs(tmp_path: Path) -> None:
         own = await lines(desk, "calendar.event.add", {**event, "ownerId": 7})
         other = await lines(desk, "calendar.event.add", {**event, "ownerId": 8})
         group = await lines(desk, "calendar.event.add", {**event, "type": "group", "ownerId": 5})
-    assert own[0].startswith("Создать событие в календаре «Встреча»")
+    assert own[0].startswith("Создать в календаре событие «Встреча»")
     assert (own[-1], other[-1], group[-1]) == ("Календарь: ваш", "Календарь: Вера Лебедева", "Календарь: рабочая группа №5")
 
 
@@ -104,7 +104,7 @@ def test_nobody_has_to_name_themselves() -> None:
 async def test_a_deletion_says_what_it_deletes(tmp_path: Path) -> None:
     """The name comes from the catalogue's reader; without one the number stands in the heading."""
     async with open_portal(tmp_path) as desk:
-        assert (await lines(desk, "crm.item.payment.delete", {"id": 22001}))[0] == "Удалить оплату «7/1»"
+        assert (await lines(desk, "crm.item.payment.delete", {"id": 22001}))[0] == "Удалить оплату «7/1, 11 655 ₽»"
         assert (await lines(desk, "catalog.store.delete", {"id": 5}))[0] == "Удалить склад №5"
         assert (await lines(desk, "task.commentitem.delete", {"TASKID": 8017, "ITEMID": 26003}))[-1] == "Комментарий: Жду ответа"
 
@@ -114,7 +114,7 @@ async def test_the_fields_of_a_part_are_not_compared_with_its_record(tmp_path: P
     async with open_portal(tmp_path) as desk:
         changed = await lines(desk, "task.checklistitem.update", {"TASKID": 8017, "ITEMID": 26001, "FIELDS": {"TITLE": "Собрать подписи"}})
         removed = await lines(desk, "task.checklistitem.delete", {"TASKID": 8017, "ITEMID": 26001})
-    assert changed[1:] == ["Пункт: Собрать подписи", "Пункт: Собрать документы"]
+    assert changed[1:] == ["Текст: Собрать документы → Собрать подписи"]
     assert removed[1:] == ["Пункт: Собрать документы"]
 
 
@@ -135,7 +135,7 @@ async def test_a_code_that_nothing_explains_stays_whole(tmp_path: Path) -> None:
     async with open_portal(tmp_path) as desk:
         shown = await lines(desk, "crm.activity.update", params)
     assert "Тема: Уточнить сроки поставки → a ⏎ b" in shown
-    assert [line.partition(" → ")[2] for line in shown if line.startswith(("Вид", "Кому"))] == ["77", "Значение: x, ODD: deep: 1; k: v"]
+    assert [line.partition(" → ")[2] for line in shown if line.startswith(("Вид", "Кому"))] == ["77", "x, ODD: deep: 1; k: v"]
 
 
 @pytest.mark.parametrize(

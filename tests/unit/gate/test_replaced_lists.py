@@ -174,7 +174,7 @@ async def test_one_row_is_shown_as_it_is_and_as_it_will_be() -> None:
                 ("Контакты — изменятся", "", "Иванов (главный в списке) → Иванов"),
             ],
         ),
-        ("crm.deal.contact.add", {"fields": {"CONTACT_ID": 44}}, [("Контакты — добавятся", "", "Петрова (уже есть)")]),
+        ("crm.deal.contact.add", {"fields": {"CONTACT_ID": 44}}, [("Контакты", "", "Петрова — уже есть")]),
         (
             "crm.deal.contact.delete",
             {"fields": {"CONTACT_ID": 43}},
@@ -183,7 +183,7 @@ async def test_one_row_is_shown_as_it_is_and_as_it_will_be() -> None:
                 ("Контакты — изменятся", "", "Петрова → Петрова (главный в списке)"),
             ],
         ),
-        ("crm.deal.contact.delete", {"fields": {"CONTACT_ID": 45}}, [("Контакты — исчезнут", "", "Сидоров (сейчас не связано)")]),
+        ("crm.deal.contact.delete", {"fields": {"CONTACT_ID": 45}}, [("Контакты", "", "Сидоров — сейчас не связано")]),
     ],
 )
 async def test_linked_contacts_are_told_apart(method: str, params: dict[str, Any], lines: list[Any]) -> None:
@@ -268,7 +268,7 @@ def test_a_card_that_unlinks_all_does_not_say_that_it_is_final() -> None:
             {"id": 43, "fields": {"COMPANY_IDS": [5, 6]}},
             {**CONTACT, "COMPANY_IDS": [5]},
             ("contact", 43),
-            [("Компании — добавятся", "", "Север"), ("Компании — останутся", "", "Вектор (главный в списке)")],
+            [("Компании — добавятся", "", "Север"), ("Компании — останутся", "", "Вектор (главная в списке)")],
         ),
         (
             "tasks.task.update",

@@ -150,3 +150,14 @@ def test_what_a_person_should_see_first_stands_first_and_a_read_names_its_key() 
     assert lines[0] == "Изменить сделку, добавить комментарий в карточку"
     assert lines[2].startswith("1. Изменить сделку «Сделка-3»")
     assert lines[3].startswith("2. Найти сделки (команда find) — Название: Ромашка")
+
+
+def test_records_that_the_request_does_not_name_make_one_reason() -> None:
+    """Titles are read for a few of them only; those with a number are counted in the same sentence."""
+    reasons = [
+        {"code": "gate-taint-target", "args": {"entity": "deal", "id": number, **({"title": "Ромашка"} if number == 1 else {})}}
+        for number in (1, 2, 3)
+    ]
+    text = shown(a_card(reasons=reasons))
+    assert text.count("В просьбе не названа") == 1
+    assert "В просьбе не названа запись «Ромашка» и ещё 2" in text

@@ -1,0 +1,117 @@
+"""What was seen when the cards of sixty acts were looked at one by one, and mended."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.gate.approve.format_values import format_duration
+from tests.unit.gate.reading_kit import draw, load_calls, open_portal
+from tests.unit.gate.sandbox_kit import Desk
+
+
+async def lines(desk: Desk, method: str, params: dict[str, Any] | None = None) -> list[str]:
+    """The heading and the lines of a card in Russian."""
+    text = (await draw(desk, method, "ru", params)).text
+    return [line for part in text.split("\n\n")[:2] for line in part.split("\n")]
+
+
+@pytest.mark.req("S004-30")
+async def test_no_card_has_two_lines_of_one_name_and_no_doubled_word(tmp_path: Path) -> None:
+    """Of two lines with one name nobody knows which is which; «отдел Отдел продаж» says a word twice."""
+    seen: dict[str, list[str]] = {}
+    async with open_portal(tmp_path) as desk:
+        for method in load_calls():
+            shown = await lines(desk, method)
+            names = [line.partition(":")[0] for line in shown[1:] if ": " in line and line[0] not in "•→"]
+            bad = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+            bad += [word for line in shown for word in re.findall(r"\b(\w{3,}) \1\b", line, re.IGNORECASE)]
+            bad += [word for line in shown for word in re.findall(r"\b(\w{3,}): \1:", line, re.IGNORECASE)]
+            if bad:
+                seen[method] = bad
+    assert seen == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "heading"),
+    [
+        ("calendar.event.add", "Создать в календаре событие «Встреча с клиентом»"),
+        ("calendar.event.update", "Изменить в календаре событие «Планёрка»"),
+        ("im.message.update", "Изменить в чате сообщение №900051"),
+        ("user.add", "Пригласить на портал сотрудника «Олег Новиков»"),
+        ("disk.file.delete", "Удалить навсегда файл «смета.pdf»"),
+        ("log.blogpost.delete", "Удалить из ленты новостей сообщение «Победа в тендере»"),
+        ("crm.category.delete", "Удалить вместе со стадиями воронку «Тендеры»"),
+        ("crm.item.payment.pay", "Отметить полученной оплату «7/1, 11 655 ₽»"),
+    ],
+)
+async def test_the_title_stands_behind_the_word_that_it_names(method: str, heading: str, tmp_path: Path) -> None:
+    """«Удалить сообщение из ленты «Победа»» would name the feed; a payment says its sum."""
+    async with open_portal(tmp_path) as desk:
+        assert (await lines(desk, method))[0].replace("\xa0", " ") == heading
+
+
+async def test_an_event_does_not_link_to_a_person(tmp_path: Path) -> None:
+    """Its calendar belongs to a person, whose page is not that of the event."""
+    async with open_portal(tmp_path) as desk:
+        assert "http" not in (await draw(desk, "calendar.event.add", "ru")).text
+
+
+@pytest.mark.parametrize(
+    ("method", "line"),
+    [
+        ("crm.activity.add", "Кому: ivanov@example.ru, контакт «Иван Кузнецов», Способ: почта"),
+        ("crm.activity.add", "Также в карточках: компания «ООО Ромашка»"),
+        ("crm.activity.add", "От кого: Борис Смирнов <smirnov@example.ru>"),
+        ("calendar.event.add", "Напомнить: за 15 мин"),
+        ("crm.activity.todo.update", "Напомнить за: 1 ч"),
+        ("crm.activity.todo.update", "Тема: Уточнить сроки поставки → Позвонить снова"),
+        ("task.elapseditem.add", "Затрачено: 25 мин"),
+        ("tasks.task.add", "План времени: 25 мин"),
+        ("telephony.externalCall.finish", "Длительность: 1 мин 30 с"),
+        ("telephony.externalCall.finish", "Стоимость: 15 ₽"),
+        ("telephony.externalCall.register", "Источник: звонок"),
+        ("event.bind", "Событие: новая сделка"),
+        ("placement.bind", "Место: вкладка в карточке сделки"),
+        ("task.checklistitem.update", "Текст: Собрать документы → Собрать подписи"),
+        ("task.commentitem.update", "Текст: Жду ответа → Ответ получен"),
+        ("crm.contact.add", "Телефон: +7 900 111-22-33"),
+        ("crm.lead.add", "Почта: ilin@example.ru (личная)"),
+        ("crm.contact.company.add", "Компании: ООО Ромашка (главная в списке) — уже есть"),
+        ("crm.company.contact.delete", "Контакты — исчезнут: Иван Кузнецов (главный в списке)"),
+        ("im.message.add", "Вложение: Сумма большая"),
+    ],
+)
+async def test_a_line_reads_as_a_person_would_say_it(method: str, line: str, tmp_path: Path) -> None:
+    """Units instead of seconds, words for codes, the old value before the new one."""
+    async with open_portal(tmp_path) as desk:
+        assert line in [found.replace("\xa0", " ") for found in await lines(desk, method)]
+
+
+async def test_the_kind_of_a_quote_stands_in_its_heading_alone(tmp_path: Path) -> None:
+    """A record of a smart process has a line for its kind, since the heading says «элемент»."""
+    async with open_portal(tmp_path) as desk:
+        assert not any(line.startswith("Вид записи") for line in await lines(desk, "crm.quote.add"))
+        assert any(line.startswith("Вид записи") for line in await lines(desk, "crm.item.add"))
+
+
+async def test_a_price_has_the_currency_that_the_call_names(tmp_path: Path) -> None:
+    """Some methods call it CURRENCY; a sum in dollars is never shown in roubles."""
+    params = load_calls()["crm.invoice.add"]
+    dollars = {"fields": {**params["fields"], "CURRENCY": "USD"}}
+    async with open_portal(tmp_path) as desk:
+        text = (await draw(desk, "crm.invoice.add", "ru", dollars)).text
+        prices = (await draw(desk, "catalog.price.update", "ru")).text
+    assert "₽" not in text
+    assert "$" in text
+    assert "Цена: 1 500 ₽" in prices.replace("\xa0", " ")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 с"), (59, "59 с"), (60, "1 мин"), (5400, "1 ч 30 мин"), (86400, "1 д"), (90061, "1 д 1 ч 1 мин 1 с"), (-60, "-60"), (1.5, "1.5"), ("x", "x"), (10**30, str(10**30))],
+)  # fmt: skip
+def test_a_duration_is_told_whole(seconds: object, text: str) -> None:
+    """Nothing of it is rounded away; what is no duration stays as it is sent."""
+    assert format_duration(seconds, "ru") == text
