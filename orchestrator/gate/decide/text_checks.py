@@ -14,8 +14,8 @@ _SHOWN: Final = 60
 _NOTHING: Final = re.compile(r"null|none|undefined|nan|\[object object\]|\{\{[^{}]*\}\}|\$\{[^{}]*\}|<[a-z_ ]{1,40}>", re.IGNORECASE)
 """What a program writes where it has no value."""
 _TEXT_KINDS: Final = frozenset({"text", "prose"})
-_REQUIRED: Final = frozenset({"comment", "commentmessage", "postmessage", "subject"})
-"""Keys of the fields that hold the text of a comment or message, or the title of an activity."""
+_MESSAGES: Final = frozenset({"comment", "postmessage", "subject"})
+"""Keys of the fields that hold the text of a comment or message, or the title of an activity; the portal itself refuses blank ones."""
 
 
 def find_text_problems(call: Call, actor: Actor) -> Iterator[Refuse]:
@@ -27,8 +27,8 @@ def find_text_problems(call: Call, actor: Actor) -> Iterator[Refuse]:
     for name, value in critical_fields.extract_written_fields(call).items():
         key = fields.to_field_key(name, call.entity)
         info = fields.find_field_info(entity, name)
-        is_title = key in _REQUIRED or (key == title_key and call.entity not in {"comment", "contact"})
-        is_text = is_title or (info is not None and info.kind in _TEXT_KINDS)
+        is_title = key == title_key and call.entity not in {"comment", "contact"}
+        is_text = is_title or key in _MESSAGES or (info is not None and info.kind in _TEXT_KINDS)
         blank = is_title and (not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip())
         if blank or (is_text and isinstance(value, str) and _NOTHING.fullmatch(value.strip()) is not None):
             title = fields.find_label(entity, name, actor.locale)
