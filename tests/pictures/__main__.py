@@ -18,14 +18,16 @@ from playwright.async_api import Browser, async_playwright
 
 from tests.e2e.e2e_kit import MovedClock, opened_world
 from tests.e2e.e2e_servers import Servers, running_servers
-from tests.pictures import acts, cards, talk
+from tests.pictures import acts, cards, points, talk
 from tests.pictures.studio import Scene, Studio
 
 CHROMIUM: Final = "/usr/bin/chromium"
 _LATER: Final = (talk.today, cards.expired)
 """These put the clock forward; the others are played at the present hour."""
 _EVERY: Final = (*(scene for scene in (*cards.SCENES, *acts.SCENES, *talk.SCENES) if scene not in _LATER), *_LATER)
-SCENES: Final[Mapping[str, Scene]] = {scene.__name__: scene for scene in _EVERY}
+SCENES: Final[Mapping[str, Scene]] = {scene.__name__: scene for scene in (*_EVERY, *points.SCENES)}
+UNASKED: Final = tuple(scene.__name__ for scene in _EVERY)
+"""What is played when no scene is named."""
 
 
 async def main(folder: Path, names: list[str]) -> int:
@@ -37,7 +39,7 @@ async def main(folder: Path, names: list[str]) -> int:
         playwright = await stack.enter_async_context(async_playwright())
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         clock = MovedClock()
-        for name in names or SCENES:
+        for name in names or UNASKED:
             try:
                 await _play(SCENES[name], servers, browser, clock, folder, next(numbers))
             except (AssertionError, httpx.HTTPError) as error:

@@ -42,6 +42,7 @@ class Studio:
         await page.evaluate("style => { const e = new CSSStyleSheet(); e.replaceSync(style); document.adoptedStyleSheets = [e]; }", style)
         height = await page.evaluate("document.querySelector('.chat-head').offsetHeight + document.querySelector('#messages').scrollHeight")
         await page.set_viewport_size({"width": WIDTH, "height": max(200, min(height, 2000))})
+        await page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # all is painted
         await page.screenshot(path=self.folder / f"{name}.png")
         await page.close()
 
