@@ -100,8 +100,10 @@ async def batch_many(studio: Studio) -> None:
     await world.script(_batch({n: {"ASSIGNED_BY_ID": 8} for n in (481, 410, 412, 413, 415, 417, 419, 423, *range(424, 455, 3))}))
     found = await anna.card("передай все сделки Бориса Вере")
     await studio.shoot("batch-many", anna)
-    await anna.decide(found, "Выполнить")
-    await studio.shoot("batch-many-done", anna)
+    await anna.decide(found, "Подробнее")
+    opened = next(message for message in reversed(await anna.seen()) if any(text.endswith("Выполнить") for text in message.buttons))
+    await anna.decide(opened, "Выполнить")
+    await studio.shoot("batch-many-done", anna, last=1)
 
 
 def _raise(amount: int) -> dict[str, Any]:

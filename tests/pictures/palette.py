@@ -16,12 +16,18 @@ _COLOURS: Final = """async source => {
   context.drawImage(image, 0, 0);
   const pixels = context.getImageData(0, 0, image.width, image.height).data;
   const key = at => (pixels[at] >> 3 << 10) | (pixels[at + 1] >> 3 << 5) | (pixels[at + 2] >> 3);
+  const whole = new Map();
+  for (let at = 0; at < pixels.length; at += 4) {
+    const colour = (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
+    whole.set(colour, (whole.get(colour) ?? 0) + 1);
+  }
   const counts = new Map();
   const exact = new Map();
-  for (let at = 0; at < pixels.length; at += 4) {
-    const found = key(at);
-    counts.set(found, (counts.get(found) ?? 0) + 1);
-    if (!exact.has(found)) exact.set(found, [pixels[at], pixels[at + 1], pixels[at + 2]]);
+  for (const [colour, count] of [...whole].sort((a, b) => b[1] - a[1])) {
+    const parts = [colour >> 16, (colour >> 8) & 255, colour & 255];
+    const found = (parts[0] >> 3 << 10) | (parts[1] >> 3 << 5) | (parts[2] >> 3);
+    counts.set(found, (counts.get(found) ?? 0) + count);
+    if (!exact.has(found)) exact.set(found, parts);
   }
   const kept = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 256).map(([found]) => exact.get(found));
   const far = (a, b) => (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2;
