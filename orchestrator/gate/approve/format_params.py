@@ -86,6 +86,8 @@ async def _format_one(value: object, words: ParamWords, place: Place, reader: Re
     context = place.context
     if words.kind in {"category", "stage"}:
         context = replace(context, entity=_find_context_kind(place))
+    if words.kind == "money" and words.detail:
+        context = replace(context, currency=str(_find_sibling(place.siblings, words.detail) or ""), is_new=False)
     return await format_value(value, words.kind, context=context, reader=reader)
 
 
@@ -332,18 +334,25 @@ async def _format_seconds(value: object, words: ParamWords, place: Place, reader
 
 
 async def _format_minutes(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    number = fields.parse_number(value)
-    return format_plain(value, reader) if number is None else await _format_seconds(number * _MINUTE, words, place, reader)
+    del words, place
+    return _format_count(value, _MINUTE, reader) or format_plain(value, reader)
+
+
+def _format_count(count: object, length: int, reader: Reader) -> str:
+    """Return so many times `length` seconds as «1 ч»; "" if that is no duration, so that the value is shown as it is sent."""
+    number = fields.parse_number(count)
+    text = format_duration(number * length, reader.locale) if number is not None else ""
+    return "" if number is None or text == str(number * length) else text
 
 
 async def _format_reminder(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
     """Return a reminder of the calendar, {"type": "min", "count": 15}, as «за 15 мин»."""
     del words
     length = _REMINDERS.get(str(value.get("type"))) if isinstance(value, Mapping) and set(value) == {"type", "count"} else None
-    count = fields.parse_number(value["count"]) if isinstance(value, Mapping) and length else None
-    if length is None or count is None:
-        return await format_parts(value, place, reader) if isinstance(value, Mapping) else format_plain(value, reader)
-    return _BEFORE[reader.locale].format(value=format_duration(count * length, reader.locale))
+    text = _format_count(value["count"], length, reader) if isinstance(value, Mapping) and length else ""
+    if text:
+        return _BEFORE[reader.locale].format(value=text)
+    return await format_parts(value, place, reader) if isinstance(value, Mapping) else format_plain(value, reader)
 
 
 async def _format_json(value: object, words: ParamWords, place: Place, reader: Reader) -> str:

@@ -46,8 +46,8 @@ _EMAIL_TYPES: Final = {locale: _WORDS.read_table("email_types", locale) for loca
 _UNITS: Final = {locale: _WORDS.read_table("durations", locale) for locale in _LOCALES}
 _DURATIONS: Final = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _LONGEST_DURATION: Final = 10**10
-_CURRENCIES: Final = ("CURRENCY_ID", "CURRENCY", "COST_CURRENCY", "PURCHASING_CURRENCY")
-"""What methods call the currency of their sums."""
+_CURRENCIES: Final = ("CURRENCY_ID", "CURRENCY")
+"""What methods call the currency of their sums; a sum with a currency of its own names it in data/language/card_*params.yaml."""
 _TASK_STATUS: Final = {locale: _WORDS.read_table("task_statuses", locale) for locale in _LOCALES}
 
 

@@ -115,3 +115,23 @@ async def test_a_price_has_the_currency_that_the_call_names(tmp_path: Path) -> N
 def test_a_duration_is_told_whole(seconds: object, text: str) -> None:
     """Nothing of it is rounded away; what is no duration stays as it is sent."""
     assert format_duration(seconds, "ru") == text
+
+
+@pytest.mark.parametrize(
+    ("count", "line"),
+    [(90, "Напомнить: за 1 ч 30 мин"), (0.001, "Напомнить: Единица: минуты, за: 0.001"), (-5, "Напомнить: Единица: минуты, за: -5"), (10**12, f"Напомнить: Единица: минуты, за: {10**12}")],
+)  # fmt: skip
+async def test_a_reminder_that_is_no_duration_is_shown_as_it_is_sent(count: float, line: str, tmp_path: Path) -> None:
+    """The number on the card is never another one than the number that goes out."""
+    params = {**load_calls()["calendar.event.add"], "remind": [{"type": "min", "count": count}]}
+    async with open_portal(tmp_path) as desk:
+        assert line in await lines(desk, "calendar.event.add", params)
+
+
+async def test_each_price_has_its_own_currency(tmp_path: Path) -> None:
+    """The purchase price of a product may be in dollars and its price in roubles."""
+    fields = {"NAME": "Насос", "PRICE": 1500, "CURRENCY_ID": "RUB", "PURCHASING_PRICE": 10, "PURCHASING_CURRENCY": "USD"}
+    async with open_portal(tmp_path) as desk:
+        shown = [line.replace("\xa0", " ") for line in await lines(desk, "crm.product.add", {"fields": fields})]
+    assert "Цена: 1 500 ₽" in shown
+    assert next(line for line in shown if line.startswith("Закупочная цена")) in {"Закупочная цена: 10 $", "Закупочная цена: $10"}
