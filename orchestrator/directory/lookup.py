@@ -5,7 +5,7 @@ the person is told so. Choosing a record is no consent to a change.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
@@ -15,22 +15,28 @@ from orchestrator.directory import ranking
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
 from orchestrator.directory.labels import format_user_label
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.portal_reads import PortalReader, list_searches
 from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_data import Category, Stage
 from orchestrator.directory.rows import RecordRow, User
-from orchestrator.directory.value_references import find_currency, resolve_date, resolve_sum, to_number, to_portal_money
+from orchestrator.directory.value_references import (
+    find_currency,
+    find_field,
+    has_field,
+    resolve_date,
+    resolve_sum,
+    to_number,
+    to_portal_money,
+)
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
-from orchestrator.language.title_matching import extract_words, is_mentioned, list_search_pieces, list_search_starts
+from orchestrator.language.title_matching import extract_words, is_mentioned, list_search_pieces
 from state.clock import Clock
 from state.session_state import SessionState
 from state.stored import JsonObject
 
-_MOST_NAMES = 3
-"""First name, patronymic and last name."""
 _DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
 _RECORDS = ("deal", "lead", "contact", "company", "task")
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
@@ -68,7 +74,7 @@ class Lookup:
             case "me":
                 return self._resolve_me(place)
             case "current":
-                return self._resolve_current(place, _find_field(reference, place.params))
+                return self._resolve_current(place, find_field(reference, place.params))
             case "user":
                 return await self._resolve_user(words, place)
             case "stage":
@@ -76,7 +82,7 @@ class Lookup:
             case "category":
                 return await self._resolve_category(words, place)
             case "date":
-                field = _find_field(reference, place.params)
+                field = find_field(reference, place.params)
                 kind = await self._find_field_type(field, place)
                 return resolve_date(words, field=field, kind=kind, actor=place.actor, now=self._clock.now())
             case "sum":
@@ -134,7 +140,7 @@ class Lookup:
             rows = [record] if record is not None and self._naming.is_visible(entity, record, actor) else []
         found = self._find_match(entity, words, rows, actor)
         extra = self._naming.build_owner_filter(entity, actor)
-        for start, field in () if rows else _list_searches(entity, significant):
+        for start, field in () if rows else list_searches(entity, significant):
             found = self._find_match(entity, words, await self._reads.search(entity, start, extra, field=field), actor)
             if not isinstance(found, ranking.NoMatch):
                 break
@@ -309,14 +315,14 @@ class Lookup:
         if book and currency not in book:
             notice = Notice(code="currency-not-here", args={"currency": currency, "known": ", ".join(sorted(book))})
             return Unresolved(notice=notice, detail=f"the portal has no currency {currency}; it has: {', '.join(sorted(book))}")
-        field = _find_field(reference, place.params)
+        field = find_field(reference, place.params)
         is_base = currency == find_base_currency(book)
         if is_custom_field(field) and await self._find_field_type(field, place) != "money":
             if not is_base:
                 notice = Notice(code="field-no-currency", args={"named": currency})
                 return Unresolved(notice=notice, detail=f"{field} holds a number without a currency, and {currency} was named")
             return resolve_sum(words, place.actor, written=to_number)
-        new = method.verb == "add" and to_field_key(field) == "opportunity" and not _has_field(place.params, "currencyid")
+        new = method.verb == "add" and to_field_key(field) == "opportunity" and not has_field(place.params, "currencyid")
         return resolve_sum(words, place.actor, written=to_number if new and is_base else to_portal_money)
 
     async def _load_currency_book(self) -> CurrencyBook:
@@ -376,34 +382,7 @@ def _parse_numbers(value: object) -> frozenset[int]:
     return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
 
 
-def _list_searches(entity: str, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the searches for a name, to be tried until one finds it: the beginning of a word, and the field ("" for the title).
-
-    Any word of a contact's name may be its last name or its first one; of a title the first of `words`, the longest, is enough.
-    """
-    is_contact = entity == "contact"
-    for field in ("LAST_NAME", "NAME") if is_contact else ("",):
-        for word in words[:_MOST_NAMES] if is_contact else words[:1]:
-            yield from ((start, field) for start in list_search_starts(word))
-
-
 def _find_held_kind(field: str) -> str:
     """Return the kind of record whose id a field holds: "contact" for CONTACT_ID and contactId; "" if the field's name tells no kind."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
     return kind if kind in _CURRENT else ""
-
-
-def _has_field(value: object, key: str) -> bool:
-    """Return whether a call's parameters contain a field named `key`, at any depth and in any spelling."""
-    return isinstance(value, Mapping) and any(to_field_key(str(name)) == key or _has_field(item, key) for name, item in value.items())
-
-
-def _find_field(reference: str, value: object, name: str = "") -> str:
-    """Return the name of the field whose value is `reference`, at any depth of the parameters; "" if there is none."""
-    if value == reference:
-        return name
-    if isinstance(value, Mapping):
-        return next((found for key, item in value.items() if (found := _find_field(reference, item, str(key)))), "")
-    if isinstance(value, (list, tuple)):
-        return next((found for item in value if (found := _find_field(reference, item, name))), "")
-    return ""

@@ -3,7 +3,7 @@
 Records are read from the portal at every call. Reference data is cached, as the module `reference` describes.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from bitrix.bulk.lists import extract_rows
 from bitrix.bulk.offset_pages import read_first_rows
@@ -14,6 +14,7 @@ from bitrix.errors import ACCESS_OR_METHOD_CODES, BitrixError, OutcomeUnknown, R
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.rows import RecordRow
+from orchestrator.language.title_matching import list_search_starts
 from state.canonical import to_storable
 from state.clock import Clock
 from state.stored import JsonObject
@@ -24,6 +25,8 @@ _LONGEST_LIST = 500
 Target = tuple[str, int]
 RecordOrError = JsonObject | BitrixError | None
 """A record, None if it does not exist, or the error that prevented reading it."""
+_MOST_NAMES = 3
+"""First name, patronymic and last name."""
 
 
 class PortalReader:
@@ -224,3 +227,14 @@ def _is_of_one_record(error: Refused) -> bool:
 
 def _is_missing(error: Refused) -> bool:
     return error.status not in {401, 403} and is_missing(error.code, error.description)
+
+
+def list_searches(entity: str, words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the searches for a name, to be tried until one finds it: the beginning of a word, and the field ("" for the title).
+
+    Any word of a contact's name may be its last name or its first one; of a title the first of `words`, the longest, is enough.
+    """
+    is_contact = entity == "contact"
+    for field in ("LAST_NAME", "NAME") if is_contact else ("",):
+        for word in words[:_MOST_NAMES] if is_contact else words[:1]:
+            yield from ((start, field) for start in list_search_starts(word))

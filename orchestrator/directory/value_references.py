@@ -3,11 +3,12 @@
 For an unclear date or sum it builds the question to the person.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, get_args
 from zoneinfo import ZoneInfo
 
+from bitrix.catalogue.names import to_field_key
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
@@ -126,3 +127,19 @@ def format_sum_question(unclear: UnclearSum, *, locale: Locale = "ru") -> str:
 def format_date_question(unclear: Unclear, *, locale: Locale = "ru") -> str:
     """Return the question that asks the person to make an unclear date clear, in the language `locale`."""
     return _DATE_QUESTIONS[unclear.reason][locale]
+
+
+def has_field(value: object, key: str) -> bool:
+    """Return whether a call's parameters contain a field named `key`, at any depth and in any spelling."""
+    return isinstance(value, Mapping) and any(to_field_key(str(name)) == key or has_field(item, key) for name, item in value.items())
+
+
+def find_field(reference: str, value: object, name: str = "") -> str:
+    """Return the name of the field whose value is `reference`, at any depth of the parameters; "" if there is none."""
+    if value == reference:
+        return name
+    if isinstance(value, Mapping):
+        return next((found for key, item in value.items() if (found := find_field(reference, item, str(key)))), "")
+    if isinstance(value, (list, tuple)):
+        return next((found for item in value if (found := find_field(reference, item, name))), "")
+    return ""
