@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from state.card import Card
 from state.registry import Registry
+from state.run_state import RunState
 from state.stored import JsonObject, Stored
 
 FEATURES = ("daily", "written", "stops")
@@ -144,6 +145,18 @@ class PortalState(Stored):
     told_at: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener(Stored):
+    """A run that waits for an answer which a person types or sends in this chat."""
+
+    run: str
+    """The session key of the run: "run:<id>"."""
+    takes: list[str] = field(default_factory=list)
+    """What may be sent as the answer: "text", "contact", "photo", "document"."""
+    answers: list[str] = field(default_factory=list)
+    """The people who may answer, by key ("tg:1007")."""
+
+
 def _no_objects() -> dict[str, Any]:
     return {"current_deal_id": None, "current_contact_id": None, "current_company_id": None, "current_task_id": None, "links": {}}
 
@@ -213,6 +226,10 @@ class SessionState:
     """The denial reasons that are awaited, by the key of the lead."""
     stops: dict[str, int] | None = None
     """The time of each person's last /stop, in milliseconds since 1970."""
+    run: RunState | None = None
+    """The run itself, if this is the state of a run's stream."""
+    listening: dict[str, Listener] | None = None
+    """The runs that wait for an answer in this chat, by the id of their question, oldest first."""
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> "SessionState":
@@ -231,6 +248,8 @@ class SessionState:
             reminders={key: Reminder.from_stored(one) for key, one in data["reminders"].items()} if "reminders" in data else None,
             access=Registry.from_stored(data["access"]) if "access" in data else None,
             reasons={key: AwaitedDenial.from_stored(one) for key, one in data["reasons"].items()} if "reasons" in data else None,
+            run=RunState.from_stored(data["run"]) if "run" in data else None,
+            listening={key: Listener.from_stored(one) for key, one in data["listening"].items()} if "listening" in data else None,
             **{name: data[name] for name in FEATURES if name in data},
         )
 
@@ -249,6 +268,8 @@ class SessionState:
             **({"reminders": {key: one.to_stored() for key, one in self.reminders.items()}} if self.reminders is not None else {}),
             **({"access": self.access.to_stored()} if self.access is not None else {}),
             **({"reasons": {key: one.to_stored() for key, one in self.reasons.items()}} if self.reasons is not None else {}),
+            **({"run": self.run.to_stored()} if self.run is not None else {}),
+            **({"listening": {key: one.to_stored() for key, one in self.listening.items()}} if self.listening is not None else {}),
             **{name: part for name in FEATURES if (part := getattr(self, name)) is not None},
         }
 

@@ -15,6 +15,8 @@ from orchestrator.domain.outputs import Notice
 from state.journal.store import InboxRow
 
 DEFAULT_ENGINE: Final = "crm_agent"
+SYSTEM: Final = {"key": "system", "name": "system"}
+"""The sender of inputs that no person sent, as inbox rows store it."""
 
 
 class Input(View):

@@ -17,8 +17,8 @@ from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown
 from state.events.transfer import BackupRestored
 from state.journal.store import Commit, EffectChange, EffectRow, StoreError, Timer
+from state.journal.streams import to_lease_key
 from state.sql.checksummed_json import DamagedRow
-from state.sql.commit import to_lease_key
 from state.sql.store import SqlStore
 from state.transfer.after_restore import SetAside, expire_leases, list_running_calls, mark_cards, record_restore, set_aside
 from state.transfer.loader import DatabaseLoader

@@ -9,7 +9,8 @@ from orchestrator.runtime import commands, decisions, merge_inputs, outbox, time
 from orchestrator.runtime.feature import Handler, Tools
 from orchestrator.runtime.session import Session
 from state.events.conversation import TurnFinished
-from state.journal.store import SET_ASIDE, InboxRow
+from state.journal.restored_rows import SET_ASIDE
+from state.journal.store import InboxRow
 
 log = logging.getLogger(__name__)
 

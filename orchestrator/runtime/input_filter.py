@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 from uuid import uuid5
 
-from orchestrator.domain.inputs import DenialReason, FieldValue, Input, TextMessage, parse_input
+from orchestrator.domain.inputs import SYSTEM, DenialReason, FieldValue, Input, TextMessage, parse_input
 from orchestrator.language.request_words import is_clear_request
 from orchestrator.runtime.session import Session
 from state.clock import UUID_NAMESPACE, generate_id, parse_iso
@@ -16,7 +15,6 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
 from state.stored import JsonObject
 
-SYSTEM: Final = {"key": "system", "name": "system"}
 """The stored actor of inputs that no person sent, such as those of timers."""
 
 

@@ -9,19 +9,17 @@ and which are buffered until the next commit.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from orchestrator.domain.errors import SessionTaken
-from orchestrator.gate.approve.confirmations import add_card_copies
-from orchestrator.runtime.outbox import split_pulled_rows
-from state.canonical import dumps, hash_text, loads
+from orchestrator.runtime.steps import index_run, is_reads_only, prepare_step
+from state.canonical import dumps, loads
 from state.clock import Clock, SystemClock, build_lower_id, format_iso
 from state.events import fold as agent_state
 from state.events.base import Event
-from state.events.calls import CallRefused, CallSucceeded
-from state.events.codec import encode
 from state.journal.async_store import AsyncStore, run_to_end
 from state.journal.journal import SNAPSHOT_EVERY, build_snapshot, load_state
 from state.journal.store import (
@@ -38,9 +36,9 @@ from state.journal.store import (
     StoredEvent,
     Timer,
 )
+from state.journal.streams import to_stream
 from state.session_state import SessionState
 from state.sql.checksummed_json import DamagedRow
-from state.trace import get_trace_id
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +50,6 @@ CARD_MAY_WAIT = timedelta(days=7)
 MAX_CALLS = 200
 """Maximum number of calls about one record that are examined, the newest first."""
 _NOT_OVER = frozenset({"requested", "approved", "started"})
-INLINE_RESULT = 2048
-"""Results longer than this many characters are stored once in the blob table, apart from their event."""
 
 
 class Session:
@@ -65,7 +61,7 @@ class Session:
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
         """Set up the session with a state that was loaded; call `open_session` instead."""
         self.key = lease.session
-        self.stream = f"session:{lease.session}"
+        self.stream = to_stream(lease.session)
         self._store = store
         self._clock = clock
         self._lease = lease
@@ -124,6 +120,7 @@ class Session:
         timers: Sequence[Timer] = (),
         inbox_done: Sequence[str] = (),
         inbox_new: Sequence[InboxRow] = (),
+        blobs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Store the events and all buffered steps in one transaction, then apply the events to the state.
 
@@ -132,10 +129,11 @@ class Session:
         do not conflict themselves.
         """
         named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
-        step = self._prepare_step(replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new))
+        whole = replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new, blobs=blobs)
+        step = prepare_step(whole, self.key, self._state)
         async with self._order:
             self._raise_dropped_conflict()
-            await self._store_and_fold(step)
+            await self._store_and_fold(index_run(step, self._state.run, is_folded=False))
 
     async def buffer(
         self,
@@ -151,11 +149,11 @@ class Session:
         raises EffectConflict, the events are neither applied nor stored.
         """
         named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
-        step = self._prepare_step(replace(named, outbox=outbox, timers=timers))
+        step = prepare_step(replace(named, outbox=outbox, timers=timers), self.key, self._state)
         async with self._order:
             await self._check_effects(step)
             self._fold(step)
-            self._buffered.append(step)
+            self._buffered.append(index_run(step, self._state.run, is_folded=True))
         if self._store_timer is None:
             self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
 
@@ -169,19 +167,8 @@ class Session:
 
         Such results may be lost in a crash without harm, because the reads can be repeated.
         """
-        if self._unreported_conflict is not None or not all(_is_reads_only(step) for step in self._buffered):
+        if self._unreported_conflict is not None or not all(is_reads_only(step) for step in self._buffered):
             await self._store_waiting()
-
-    def _prepare_step(self, step: Commit) -> Commit:
-        """Return the step (what `commit` or `buffer` was given) as it will be stored.
-
-        Events are encoded and large results moved to the blob table. Messages become events if clients fetch the answers of this session.
-        """
-        blobs: dict[str, str] = {}
-        cause = get_trace_id() or next(iter(step.inbox_done), "")
-        kept, delivered = split_pulled_rows(add_card_copies(step.outbox), self.key, cause)
-        slim = [_move_to_blob(event, blobs) for event in (*step.events, *kept)]
-        return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=delivered, blobs=blobs)
 
     async def _check_effects(self, step: Commit) -> None:
         """Check that each effect which `step` changes has one of the statuses that the change expects, and remember the effect's new row.
@@ -364,7 +351,7 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
     lease = await store.acquire(key, owner, now, now + LEASE)
     if lease is None:
         raise SessionTaken(f"another process works on {key}")
-    state, seq = await store.read(load_state, f"session:{key}")
+    state, seq = await store.read(load_state, to_stream(key))
     return Session(store, clock, lease, state, seq)
 
 
@@ -379,21 +366,3 @@ def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
         with contextlib.suppress(DamagedRow):
             rows.append(store.find_effect(effect_id))
     return [row for row in rows if row is not None]
-
-
-def _is_reads_only(step: Commit) -> bool:
-    """Whether `step` (what one call of `buffer` was given) holds nothing but results of read-only calls."""
-    only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
-    return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
-
-
-def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
-    """Return the event, with a large result moved into `blobs`; the event then holds only the result's checksum."""
-    if not isinstance(event, CallSucceeded) or event.result is None:
-        return event
-    text = dumps(event.result)
-    if len(text) <= INLINE_RESULT:
-        return event
-    digest = hash_text(text)
-    blobs[digest] = text
-    return event.model_copy(update={"result": None, "result_blob": digest})

@@ -2,12 +2,11 @@
 
 from datetime import datetime, timedelta
 
-from orchestrator.domain.inputs import CallTimerDue, TimerDue
+from orchestrator.domain.inputs import SYSTEM, CallTimerDue, TimerDue
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import recovery
 from orchestrator.runtime.decisions import run_expiry
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import SYSTEM
 from orchestrator.runtime.session import Session
 from state.clock import format_iso, generate_id
 from state.journal.async_store import AsyncStore

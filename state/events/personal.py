@@ -32,6 +32,8 @@ CLEAR = frozenset(
         *("event", "target", "member_id", "gone", "told", "created"),
         # the session that something belongs to
         "home",
+        # runs: their engine and definition, their nodes, and what a node waits for
+        *("engine", "definition", "digest", "parent", "parent_node", "node", "waits_for", "until", "takes", "origins", "run"),
     }
 )
 """Names of text fields that stay readable without a key in every event. Numbers and fixed words are always readable."""

@@ -17,6 +17,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from state.events.talking import AnswerGiven
 from state.journal.record_index import IndexEntry, What
+from state.journal.run_index import RunFilter, RunRow
 from state.journal.store import (
     ClearEvent,
     Commit,
@@ -337,6 +338,10 @@ class AsyncStore:
     async def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
         """Return the newest `limit` index entries of the kind `what` for the record or call `about`, newest first."""
         return await self._reader.call(self._store.list_last_index_entries, about, what, limit)
+
+    async def list_runs(self, wanted: RunFilter) -> list[RunRow]:
+        """Return the runs that fit `wanted`, the one that was started last first."""
+        return await self._reader.call(self._store.list_runs, wanted)
 
     async def load_blob(self, digest: str) -> str | None:
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""

@@ -13,19 +13,12 @@ from state.events.base import Event
 from state.events.codec import EncodedEvent
 from state.journal.daily_count import StartCount
 from state.journal.record_index import IndexEntry, What
+from state.journal.run_index import RunFilter, RunRow
 
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
 SWITCH = "freeze"
 """The key of the value that freezes (stops) all writes unless it is empty or missing; only a commit sets it (`Commit.switch`)."""
-
-
-SET_ASIDE = 1_000_000
-"""An inbox row with more attempts than this was restored from a backup: it may have been handled since, and is not handled again."""
-RESTORED_CARD = "came_back"
-"""The key in the stored call of a restored card that holds the backup's time; the portal is checked before such a call runs."""
-RESTORED = "restored"
-"""The key of the value that describes the last restore as JSON: `made_at` of the backup, and `restored_at`."""
 
 
 class StoreError(Exception):
@@ -252,6 +245,8 @@ class Commit:
     """New inputs. One whose source is still waiting replaces the body of that row, which keeps its place in the lane."""
     blobs: Mapping[str, str] = field(default_factory=dict)
     snapshot: Snapshot | None = None
+    run: RunRow | None = None
+    """The new entry in the index of runs, for a commit that changes the status of a run."""
     switch: str | None = None
     """The new value of the switch that freezes writes, "" to release them, None to leave it. Frozen: only `though_frozen` calls start."""
     after: int | None = None
@@ -361,6 +356,9 @@ class Store(Protocol):
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
         """Return the newest `limit` index entries of the kind `what` for the record or call `about`, newest first."""
+
+    def list_runs(self, wanted: RunFilter) -> list[RunRow]:
+        """Return the runs that fit `wanted`, the one that was started last first."""
 
     def load_blob(self, digest: str) -> str | None:
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""

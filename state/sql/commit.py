@@ -6,7 +6,6 @@ because the old one may be in delivery and still report its `sent_ref`.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from state.clock import format_iso, generate_id
@@ -32,6 +31,7 @@ from state.journal.store import (
     Uncounted,
     WriteStopped,
 )
+from state.journal.streams import to_lease_key
 from state.sql import row_mapping
 from state.sql.checksummed_json import encode_checksummed
 from state.sql.commit_batch import CommitBatch
@@ -58,23 +58,6 @@ class Fence(NamedTuple):
     seq: int
     hash: str
     key: PersonKey | None
-
-
-@lru_cache(4096)
-def to_lease_key(stream: str) -> str:
-    """Return the session whose lease (one process's right to write) guards `stream`. Raises ValueError for an unknown kind of stream."""
-    kind, _, key = stream.partition(":")
-    if kind == "session" and key and not key.startswith("run:"):
-        return key
-    if kind == "run" and key:
-        return stream
-    msg = f"a stream is session:<key> or run:<id>, not {stream!r}"
-    raise ValueError(msg)
-
-
-def to_stream(key: str) -> str:
-    """Return the stream that is guarded by the lease of the session or run `key`."""
-    return key if key.startswith("run:") else f"session:{key}"
 
 
 def find_key_owner(commit: Commit) -> str:
@@ -140,6 +123,8 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
         transaction.run(statements.set_inbox, row_mapping.to_inbox_params(given))
     for digest, content in commit.blobs.items():
         transaction.run(statements.add_blob, {"digest": digest, "content": content})
+    if commit.run is not None:
+        transaction.run(statements.set_run, commit.run._asdict())
     if commit.snapshot is not None:
         transaction.run(statements.set_snapshot, row_mapping.to_snapshot_params(commit.snapshot))
 

@@ -40,6 +40,7 @@ def _map_lists(statements: Statements) -> dict[int, str]:
         "done": [statements.finish_inbox],
         "inbox": [statements.set_inbox],
         "blobs": [statements.add_blob],
+        "runs": [statements.set_run],
         "snapshots": [statements.set_snapshot],
     }
     return {id(statement): name for name, several in named.items() for statement in several}

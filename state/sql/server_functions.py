@@ -162,6 +162,18 @@ BEGIN
             ON CONFLICT (source) DO UPDATE SET body = excluded.body, attempts = excluded.attempts WHERE inbox.status = 'new';
         END LOOP;
     END IF;
+    IF p ? 'runs' THEN
+        many := p->'runs';
+        FOR i IN 0..jsonb_array_length(many) - 1 LOOP
+            one := many->i;
+            INSERT INTO runs (run_id, engine, definition, version, home, owner, parent, status, started_at, updated_at)
+            VALUES (one->>'run_id', one->>'engine', one->>'definition', (one->>'version')::bigint, one->>'home', one->>'owner',
+                one->>'parent', one->>'status', one->>'started_at', one->>'updated_at')
+            ON CONFLICT (run_id) DO UPDATE SET engine = excluded.engine, definition = excluded.definition, version = excluded.version,
+                home = excluded.home, owner = excluded.owner, parent = excluded.parent, status = excluded.status,
+                started_at = excluded.started_at, updated_at = excluded.updated_at;
+        END LOOP;
+    END IF;
     IF p ? 'blobs' THEN
         many := p->'blobs';
         FOR i IN 0..jsonb_array_length(many) - 1 LOOP

@@ -22,6 +22,7 @@ from sqlalchemy import (
     update,
 )
 
+from state.journal.run_index import RunRow
 from state.journal.store import StaleEpoch
 from state.sql.database import Statement, compile_statement
 from state.sql.dialect import Dialect
@@ -37,6 +38,7 @@ from state.sql.tables import (
     mentions,
     outbox,
     person_keys,
+    runs,
     snapshots,
     timers,
     values,
@@ -48,6 +50,7 @@ OUTBOX = ("id", "session", "channel", "kind", "body", "key", "created_at", "stat
 EFFECT = ("effect_id", "stream", "status", "fingerprint", "call", "updated_at", "outcome")
 MENTION = ("about", "what", "event_id", "effect_id")
 TIMER = ("id", "due_at", "session", "kind", "body")
+RUN = RunRow._fields
 KEY = ("key_id", "person", "secret", "created_at", "erased_at")
 NEW: ColumnElement[str] = literal_column("'new'")
 REPLACED: ColumnElement[str] = literal_column("'replaced'")
@@ -76,6 +79,7 @@ class Statements:
         self._change_effect: dict[int, Statement] = {}
         self._scan: dict[int, Statement] = {}
         self._secrets: dict[int, Statement] = {}
+        self._runs: dict[tuple[tuple[str, ...], int], Statement] = {}
         # SQLite accepts any bytes as text; one key that cannot be decoded must not prevent reading with the other keys.
         self._secret = cast(person_keys.c.secret, LargeBinary) if dialect.engine.dialect.name == "sqlite" else person_keys.c.secret
         self._add_journal()
@@ -118,6 +122,22 @@ class Statements:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(keys)]
             self._secrets[keys] = self._compile(select(person_keys.c.key_id, self._secret).where(person_keys.c.key_id.in_(places)))
         return self._secrets[keys]
+
+    def build_runs(self, names: tuple[str, ...], statuses: int) -> Statement:
+        """Return the query for runs, by the columns `names` (the parameters at_<name>) and by the parameters at_0, at_1 … as statuses.
+
+        A run that changed at or after the time at_before is left out; "~" lets all times pass.
+        """
+        key = names, statuses
+        if key not in self._runs:
+            found = select(*_list_columns(runs, RUN)).where(runs.c.updated_at < bindparam("at_before"))
+            found = found.where(*(runs.c[name] == bindparam(f"at_{name}") for name in names))
+            if statuses:
+                places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(statuses)]
+                found = found.where(runs.c.status.in_(places))
+            order = runs.c.started_at.desc(), runs.c.run_id.desc()
+            self._runs[key] = self._compile(found.order_by(*order).limit(bindparam("at_most")))
+        return self._runs[key]
 
     def _add_journal(self) -> None:
         self.add_event = self._compile(_build_insert(events, EVENT), StaleEpoch)
@@ -274,6 +294,7 @@ class Statements:
             .order_by(timers.c.due_at, timers.c.id)
             .limit(bindparam("at_most"))
         )
+        self.set_run = self._compile(self._upsert(runs, RUN))
         self.set_snapshot = self._compile(self._upsert(snapshots, ("stream", "seq", "state")))
         self.snapshot = self._compile(select(snapshots.c.seq, snapshots.c.state).where(snapshots.c.stream == bindparam("at_stream")))
         self.add_blob = self._compile(

@@ -4,11 +4,11 @@ A process remembers the last event of each stream (session or run) that it write
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
@@ -16,6 +16,7 @@ from state import canonical
 from state.clock import format_iso
 from state.journal.journal import RecordHead, record_text
 from state.journal.record_index import IndexEntry, What
+from state.journal.run_index import MOST, RunFilter, RunRow
 from state.journal.store import (
     ClearEvent,
     Commit,
@@ -30,6 +31,7 @@ from state.journal.store import (
     StoredInputs,
     Timer,
 )
+from state.journal.streams import to_lease_key, to_stream
 from state.sql import commit as outbox
 from state.sql import commit as writing
 from state.sql import commit_batch, row_mapping, schema, server_functions
@@ -97,12 +99,12 @@ class SqlStore:
         if self._gathers:
             given = orjson.dumps({"rows": [row_mapping.to_inbox_params(row) for row in rows_], "claim": claim})
             answer = orjson.loads(self._call(server_functions.RECEIVE, given))
-            return StoredInputs(_mark_fresh(rows_, answer["fresh"]), _to_readable_rows(answer["claimed"]))
+            return StoredInputs(row_mapping.mark_fresh(rows_, answer["fresh"]), row_mapping.to_readable_rows(answer["claimed"]))
         with self._database.write() as transaction:
             fresh = writing.put_inbox(transaction, self._statements, rows_)
             lanes = [{"at_session": session, "at_lane": lane} for session, lane in claim]
             claimed = [row for lane in lanes for row in transaction.fetch_rows(self._statements.next_inbox, lane)]
-        return StoredInputs(fresh, _to_readable_rows(claimed))
+        return StoredInputs(fresh, row_mapping.to_readable_rows(claimed))
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
@@ -183,7 +185,7 @@ class SqlStore:
         return self._database.retry(locked)
 
     def _commit_batch(self, commit: Commit, steps: Sequence[writing.Step]) -> list[StoredEvent]:
-        session = writing.to_lease_key(commit.stream)
+        session = to_lease_key(commit.stream)
         known = self._known.pop(session, None)  # after any failure it is read again
         if known is not None and (known.epoch != commit.epoch or commit.after not in (None, known.seq)):
             known = None
@@ -219,7 +221,7 @@ class SqlStore:
 
     def read_head(self, stream: str) -> tuple[int, str]:
         """Return the number (seq) and hash that the stream's last event should have, which are stored apart; (0, "") without events."""
-        found = self._fetch_rows(self._statements.head, {"at_session": writing.to_lease_key(stream)})
+        found = self._fetch_rows(self._statements.head, {"at_session": to_lease_key(stream)})
         return (found[0][0], found[0][1]) if found else (0, "")
 
     def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
@@ -236,7 +238,7 @@ class SqlStore:
 
     def list_heads(self) -> list[tuple[str, int, str]]:
         """Return (stream, seq, hash) for every stream: the number (seq) and hash that its last event should have, stored apart from it."""
-        return [(writing.to_stream(key), seq, hash_) for key, seq, hash_ in self._fetch_rows(self._statements.heads, {})]
+        return [(to_stream(key), seq, hash_) for key, seq, hash_ in self._fetch_rows(self._statements.heads, {})]
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id; `prev` is empty."""
@@ -287,6 +289,14 @@ class SqlStore:
         """Return the newest `limit` index entries of the kind `what` for the record or call `about`, newest first."""
         wanted = {"at_about": about, "at_what": what, "at_most": limit}
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
+
+    def list_runs(self, wanted: RunFilter) -> list[RunRow]:
+        """Return the runs that fit `wanted`, the one that was started last first."""
+        by = {name: value for name in ("run_id", "engine", "home", "owner") if (value := getattr(wanted, name))}
+        params: dict[str, Any] = {f"at_{name}": value for name, value in by.items()}
+        params |= {f"at_{number}": status for number, status in enumerate(wanted.statuses)}
+        params |= {"at_before": wanted.before or "~", "at_most": min(wanted.limit, MOST)}
+        return [RunRow(*row) for row in self._fetch_rows(self._statements.build_runs(tuple(by), len(wanted.statuses)), params)]
 
     def load_blob(self, digest: str) -> str | None:
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
@@ -372,25 +382,3 @@ class SqlStore:
     def _fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
         with self._database.read() as transaction:
             return transaction.fetch_rows(statement, params)
-
-
-def _mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
-    """Return for each row in `new` whether it was added, that is, whether its id is in `fresh`.
-
-    If several rows have the same id, only the first of them counts as added.
-    """
-    left = set(fresh)
-    answer = []
-    for row in new:
-        answer.append(row.id in left)
-        left.discard(row.id)
-    return answer
-
-
-def _to_readable_rows(claimed: Iterable[Row]) -> list[InboxRow]:
-    """Convert the claimed inbox rows, without those that cannot be read: they are stored, and `take_inbox` will raise their error later."""
-    found = []
-    for row in claimed:
-        with suppress(ValueError):
-            found.append(row_mapping.to_inbox_row(row))
-    return found

@@ -143,6 +143,24 @@ mentions = _keyed(
 timers = _keyed("timers", _text("id", primary_key=True), _text("due_at"), _text("session"), _text("kind"), _text("body"))
 Index("ix_timers_due_at", timers.c.due_at)
 
+# Follows from the streams of runs by the rule of `state.journal.run_index`.
+runs = _keyed(
+    "runs",
+    _text("run_id", primary_key=True),
+    _text("engine"),
+    _text("definition"),
+    _number("version"),
+    _text("home"),
+    _text("owner"),
+    _text("parent"),
+    _text("status"),
+    _text("started_at"),
+    _text("updated_at"),
+)
+Index("ix_runs_home", runs.c.home, runs.c.status)
+Index("ix_runs_owner", runs.c.owner, runs.c.status)
+Index("ix_runs_status", runs.c.status, runs.c.updated_at)
+
 snapshots = _keyed("snapshots", _text("stream", primary_key=True), _number("seq"), _text("state"))
 
 blobs = Table("blobs", metadata, _text("digest", primary_key=True), _text("content"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import orjson
 from sqlalchemy import Connection, and_, or_, select, update
 
-from state.journal.store import RESTORED, RESTORED_CARD, SET_ASIDE
+from state.journal.restored_rows import RESTORED, RESTORED_CARD, SET_ASIDE
 from state.sql import row_mapping
 from state.sql.checksummed_json import DamagedRow, decode_checksummed, encode_checksummed
 from state.sql.tables import effects, inbox, leases, values

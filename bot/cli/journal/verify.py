@@ -149,7 +149,7 @@ def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding
     """
     from state.audit_log.interaction_log import build_log_path, list_users  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
-    from state.sql.commit import to_stream  # noqa: PLC0415 - see verify
+    from state.journal.streams import to_stream  # noqa: PLC0415 - see verify
 
     for user in list_users(settings.log_dir):
         path = build_log_path(settings.log_dir, user)

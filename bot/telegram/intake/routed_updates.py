@@ -16,7 +16,8 @@ from orchestrator.domain.inputs import AccessRequest, CardDecision, Command, Dir
 from orchestrator.domain.outputs import Notice
 from state.clock import generate_id, parse_iso
 from state.journal.async_store import AsyncStore
-from state.journal.store import RESTORED, InboxRow, Lane
+from state.journal.restored_rows import RESTORED
+from state.journal.store import InboxRow, Lane
 
 
 @dataclass(frozen=True, kw_only=True)

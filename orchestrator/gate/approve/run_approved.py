@@ -37,7 +37,8 @@ from state.events.calls import CallRefused
 from state.events.confirmations import ConfirmationRequested
 from state.events.freezing import ConfirmationReopened
 from state.journal.freeze_switch import FreezeState
-from state.journal.store import RESTORED_CARD, EffectChange, EffectConflict, EffectRow, WriteStopped
+from state.journal.restored_rows import RESTORED_CARD
+from state.journal.store import EffectChange, EffectConflict, EffectRow, WriteStopped
 
 OUTDATED = Notice(code="card-outdated")
 _NO_ACCESS = Refuse(reason=Notice(code="requester-gone"), detail="the person who asked has no access any more")

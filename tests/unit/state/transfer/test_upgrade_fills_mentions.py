@@ -43,6 +43,7 @@ def older(home: Home) -> None:
     """As the program before had left it."""
     with changing(home) as (connection, _):
         connection.execute(text("DROP TABLE mentions"))
+        connection.execute(text("DROP TABLE runs"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))
 
 

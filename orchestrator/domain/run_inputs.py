@@ -1,0 +1,79 @@
+"""The bodies of the inbox rows of runs, one class for each kind of row. A run is one execution of a scenario, flow or workflow.
+
+The rows stand in the session of the run ("run:<id>"), except RunMessage and RunQuestion, which go to the chat that shows the run.
+"""
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from orchestrator.domain.inputs import Click, Input
+from state.stored import JsonObject
+
+
+class RunStart(Input, kind="run_start"):
+    """The order to start a run (an execution of a scenario, flow or workflow) in its own session "run:<id>"."""
+
+    engine: str
+    definition: str
+    home: str
+    args: Mapping[str, JsonObject] = Field(default_factory=dict)
+    """The values with which it starts, each as a stored `Value`."""
+    parent: str = ""
+    """The run that waits for the end of this one, "" for none; `parent_node` is the waiting node."""
+    parent_node: str = ""
+    pinned: tuple[JsonObject, ...] = ()
+    """The definitions whose versions the parent fixed at its start: {definition, version, digest}."""
+
+
+class RunPlay(Input, kind="run_play"):
+    """The order to a run to go on, because something that it waits for has come."""
+
+
+class RunAnswer(Click, kind="run_answer"):
+    """A person's answer to the question of a run, passed on to the run from the chat in which it was given."""
+
+    question_id: str
+    option: int | None = None
+    """The number of the chosen button; None for what was typed or sent."""
+    answer_kind: str = "text"
+    text: str = ""
+    quoted: str = ""
+    """Text of somebody else in the same message."""
+    sent: JsonObject = Field(default_factory=dict)
+    """A contact, photo or document, as `Heard.value` describes it."""
+
+
+class RunOrder(Click, kind="run_order"):
+    """A person's order to a run: "pause", "resume", "retry" or "cancel"."""
+
+    order: str
+
+
+class RunChildEnd(Input, kind="run_child_end"):
+    """The result of a run, passed on to the run that started it and waits for it."""
+
+    node: str
+    run: str
+    status: str
+    code: str = ""
+    value: JsonObject = Field(default_factory=dict)
+    """The result as a stored `Value`."""
+
+
+class RunMessage(Input, kind="run_message"):
+    """A message of a run, passed on to the session of a client that fetches its messages itself; `message` is its kind."""
+
+    message: str
+    key: str = ""
+    body: JsonObject = Field(default_factory=dict)
+
+
+class RunQuestion(Input, kind="run_question"):
+    """The news for a chat that a run waits for an answer there, or, with `is_over`, that it does not wait any more."""
+
+    run: str
+    question_id: str
+    takes: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    is_over: bool = False

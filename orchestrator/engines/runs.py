@@ -1,0 +1,210 @@
+"""The interface between an engine whose work outlives a turn (scenarios, flows, workflows) and the run that it works in.
+
+A run is one execution of a definition. Its engine is an ordinary function: it is played from its beginning each time something that it
+waits for has come, also after a restart. What its nodes gave before is not done again but read from the run's stream. So an engine must
+name its nodes the same each time, must reach the outside only through its `RunContext`, and must not use the clock or random numbers.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, Protocol, TypeVar
+
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.domain.taint import NOWHERE, Origin, Origins, Value
+
+T = TypeVar("T")
+AnswerKind = Literal["text", "option", "contact", "photo", "document", "timeout"]
+Takes = Literal["text", "contact", "photo", "document"]
+NOTHING: Final = Value(None)
+
+
+class RunSuspended(Exception):
+    """Raised by a `RunContext` when a node waits. The engine lets it pass; `run_all` lets the other nodes finish first."""
+
+
+class RunFailed(Exception):
+    """Ends the run as failed, with a message for the person (a code and its arguments) and a `detail` for operations staff."""
+
+    def __init__(self, code: str, detail: str = "", **args: object) -> None:
+        """Set the message's code and arguments, and an English sentence that says what happened."""
+        super().__init__(detail or code)
+        self.code, self.detail, self.args_of_notice = code, detail, args
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """The text that a run executes: its key and version in the store of definitions, and its content as JSON data."""
+
+    key: str
+    version: int = 0
+    document: Any = None
+    uses: Sequence["Definition"] = ()
+    """The definitions that this one starts as children, in the versions that were in force when the run began."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInfo:
+    """What a run is: its id, what it executes, for whom, and where its messages are shown."""
+
+    run_id: str
+    definition: Definition
+    owner: str
+    home: str
+    parent: str = ""
+    args: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunModelRequest:
+    """One request of a run to the language model. `origins` says where the text of the prompt comes from."""
+
+    messages: Sequence[Mapping[str, str]]
+    origins: Origins = NOWHERE
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEffect:
+    """An outside action that a node proposes. `params` is JSON data in which every value from outside of the program is a `Value`."""
+
+    method: str
+    params: Mapping[str, Any]
+    kind: str = "bitrix"
+    comment: str = ""
+    requires_confirmation: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """A button under a question: its text, and the JSON value that the run gets when it is pressed."""
+
+    label: str
+    value: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """A question to a person: its text, the buttons under it, and what may be sent as the answer.
+
+    After `timeout` the answer is a `Heard` of kind "timeout". `answers` are the keys of the people who may answer; empty for the owner.
+    """
+
+    text: str
+    options: Sequence[Option] = ()
+    takes: frozenset[Takes] = frozenset()
+    timeout: timedelta | None = None
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """The answer to an `Ask`.
+
+    `value` is the text, the value of the option, {phone, name, user_id} for a contact, {digest, name, size, type} for a photo or document
+    (its content is the blob of this digest), None after a timeout.
+    """
+
+    kind: AnswerKind
+    value: Value
+    by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """What a run gives when it ends: to the person as a message, and to the run that started it as a value."""
+
+    value: Value = NOTHING
+    reply: Reply | None = None
+    """The last message of the run; None for none."""
+    status: Literal["done", "failed", "cancelled"] = "done"
+    code: str = ""
+
+
+class RunContext(Protocol):
+    """The access of an engine to the outside world during a run. Each method that does something names its node, a unique text."""
+
+    run: RunInfo
+    actor: Actor
+    """The person with whose rights the run works, with their present rights."""
+    mode: Mode
+
+    @property
+    def now(self) -> datetime:
+        """The time at which the run is being played, in UTC. An engine that decides by it must take it through `memo`."""
+
+    async def say(self, reply: Reply, *, key: str) -> None:
+        """Send a message to the run's chat now, once for each `key`, also if the run is played again."""
+
+    async def show(self, text: str, *, node: str) -> None:
+        """Show a draft of progress in the run's chat. It may be dropped."""
+
+    async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
+        """Return the answer of the language model, which is asked once for each node.
+
+        Raises RunFailed if the model does not answer or the person's budget is used up.
+        """
+
+    async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: frozenset[Origin] = NOWHERE) -> Value:
+        """Return what `make` gives, with these origins. It is called once for each node: afterwards its result is read from the journal.
+
+        For everything that is read from outside: documents, queries, the clock.
+        """
+
+    async def submit(self, node: str, effect: RunEffect) -> Outcome:
+        """Submit an effect to the gate and return its outcome. While a person must decide, the node waits (RunSuspended).
+
+        In shadow mode the outcome is `planned`.
+        """
+
+    async def wait_input(self, node: str, ask: Ask) -> Heard:
+        """Ask a person in the run's chat and return the answer; until it comes the node waits (RunSuspended)."""
+
+    async def sleep(self, node: str, until: datetime) -> None:
+        """Wait until this moment (RunSuspended)."""
+
+    async def child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
+        """Start another run, or a turn of an engine that holds conversations, wait for its end (RunSuspended) and return its result."""
+
+
+class RunEngine(Protocol):
+    """An engine whose work outlives a turn."""
+
+    replay: int
+    """Its replay version. It rises when a new program would name nodes otherwise than those of runs that are under way."""
+    replays: frozenset[int]
+    """The replay versions whose runs this program can still play."""
+
+    async def run(self, ctx: RunContext) -> RunResult:
+        """Play the run to its end and return the result. Raises RunSuspended while a node waits, RunFailed if the run cannot go on."""
+
+
+MAX_NODES: Final = 10_000
+"""How many nodes a run may have."""
+
+
+async def run_all(*nodes: Awaitable[T]) -> list[T]:
+    """Run the nodes side by side and return their results in order.
+
+    If one waits or fails, the others are still brought to their end. Then the first error is raised, otherwise RunSuspended.
+    """
+    ended = await asyncio.gather(*nodes, return_exceptions=True)
+    errors = [one for one in ended if isinstance(one, BaseException)]
+    for error in sorted(errors, key=lambda one: isinstance(one, RunSuspended)):
+        raise error
+    return ended  # type: ignore[return-value]  # no errors are left
+
+
+def find_cause(error: BaseException) -> BaseException:
+    """Return the error that ended the nodes which a TaskGroup ran side by side: the first real one, a wait only if there is no other."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    causes = [find_cause(one) for one in error.exceptions]
+    return next((one for one in causes if not isinstance(one, RunSuspended | asyncio.CancelledError)), causes[0])
+
+
+def build_failure_notice(error: RunFailed) -> Notice:
+    """Return the message that tells a person why the run failed."""
+    return Notice(code=error.code, args=error.args_of_notice)

@@ -1,0 +1,144 @@
+"""Completes a step of a session before it is stored. A step is what one call of `Session.commit` or `Session.buffer` was given.
+
+Large values are moved to the blob table. Messages become events where clients fetch their answers. A step of a run (an execution of a
+scenario, flow or workflow) shows its messages in the chat of the run, wakes the run if it waits for what the step settles, and updates the
+index of runs: all that in the same transaction as the step itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from orchestrator.domain.address import Address
+from orchestrator.domain.inputs import SYSTEM
+from orchestrator.domain.run_inputs import RunMessage, RunPlay
+from orchestrator.gate.approve.confirmations import add_card_copies
+from orchestrator.runtime.outbox import split_pulled_rows
+from state.canonical import dumps, hash_text
+from state.clock import format_iso, generate_id
+from state.events.base import Event
+from state.events.calls import CallRefused, CallSucceeded
+from state.events.codec import encode
+from state.events.runs import NodeDone, RunStarted, RunWoken, is_run_event, preview_run
+from state.journal.run_index import build_run_row
+from state.journal.store import Commit, InboxRow, OutboxRow
+from state.run_state import RunState
+from state.session_state import SessionState
+from state.trace import get_trace_id
+
+INLINE_RESULT: Final = 2048
+"""Results longer than this many characters are stored once in the blob table, apart from their event."""
+_SETTLED: Final = frozenset({"succeeded", "refused", "denied", "expired", "superseded"})
+"""The statuses of an effect (proposed call) at which a run that waits for it goes on; it waits until an unknown outcome is known."""
+_CARD_KINDS: Final = frozenset({"card", "details"})
+
+
+def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
+    """Return the step of the session `key` as it will be stored; `state` is the session's state before it."""
+    blobs: dict[str, str] = dict(step.blobs)
+    cause = get_trace_id() or next(iter(step.inbox_done), "")
+    rows = add_card_copies(step.outbox)
+    run = _find_run(step, state)
+    if run is not None:
+        rows, sent = _address_to_home(rows, key, run.home)
+        woken = _build_wakes(step, run)
+        new = [*step.inbox_new, *sent, *([build_play_row(key, step)] if woken else [])]
+        step = replace(step, events=[*step.events, *woken], inbox_new=new)
+    kept, delivered = split_pulled_rows(rows, key, cause)
+    slim = [_move_to_blob(event, blobs) for event in (*step.events, *kept)]
+    return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=delivered, blobs=blobs)
+
+
+def index_run(step: Commit, run: RunState | None, *, is_folded: bool) -> Commit:
+    """Return the prepared step with the new entry of its run in the index of runs, if the step changes the run's status.
+
+    `run` is the state of the run, after the step if `is_folded` and before it otherwise.
+    """
+    if not any(is_run_event(one.type) for one in step.encoded_events):
+        return step
+    after = run if is_folded else preview_run(run, ((one.type, one.data, format_iso(step.now)) for one in step.encoded_events))
+    return replace(step, run=build_run_row(step.stream, after)) if after is not None else step
+
+
+def build_play_row(key: str, step: Commit) -> InboxRow:
+    """Return the input that makes the run `key` go on."""
+    fresh = generate_id()
+    return InboxRow(
+        id=fresh,
+        source=f"play:{key}:{fresh}",
+        session=key,
+        lane="turn",
+        kind=RunPlay.KIND,
+        actor=SYSTEM,
+        body={},
+        received_at=step.now,
+    )
+
+
+def _find_run(step: Commit, state: SessionState) -> RunState | None:
+    if state.run is not None:
+        return state.run
+    started = next((one for one in step.events if isinstance(one, RunStarted)), None)
+    return RunState.create(engine=started.engine, definition=started.definition, home=started.home) if started is not None else None
+
+
+def _build_wakes(step: Commit, run: RunState) -> list[RunWoken]:
+    """Return the events that wake the nodes which wait for an effect (proposed call) that this step settles."""
+    settled = {change.effect_id: change.status for change in step.effects if change.status in _SETTLED}
+    waits = run.waits.items() if settled else ()
+    return [RunWoken(node=node, by=settled[wait.waits_for]) for node, wait in waits if wait.on == "effect" and wait.waits_for in settled]
+
+
+def _address_to_home(rows: Sequence[OutboxRow], key: str, home: str) -> tuple[list[OutboxRow], list[InboxRow]]:
+    """Address a run's messages to the chat in which the run is shown. Return (messages to deliver, inputs that pass messages on).
+
+    Messages are passed on as inputs to a session whose client fetches its messages itself, because they are events of that session. A card
+    says which run it belongs to (`home` in its body), so that a click on its buttons goes to the run.
+    """
+    told: list[OutboxRow] = []
+    passed: list[InboxRow] = []
+    for row in rows:
+        if row.session not in {key, f"{key}:toast"}:
+            told.append(row)
+            continue
+        body: dict[str, Any] = {**row.body, "home": key} if row.kind in _CARD_KINDS else dict(row.body)
+        if Address.parse(home).is_pulled:
+            passed.append(_build_passed_message(row, home, body))
+        else:
+            there = home + row.session.removeprefix(key)
+            told.append(replace(row, session=there, channel=Address.parse(home).channel, body=body))
+    return told, passed
+
+
+def _build_passed_message(row: OutboxRow, home: str, body: dict[str, Any]) -> InboxRow:
+    return InboxRow(
+        id=generate_id(),
+        source=f"passed:{row.id}",
+        session=home,
+        lane="express",
+        kind=RunMessage.KIND,
+        actor=SYSTEM,
+        body=RunMessage(message=row.kind, key=row.key, body=body).to_json(),
+        received_at=row.created_at,
+    )
+
+
+def is_reads_only(step: Commit) -> bool:
+    """Whether `step` (what one call of `buffer` was given) holds nothing but results of read-only calls."""
+    only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
+    return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
+
+
+def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
+    """Return the event, with a large result moved into `blobs`; the event then holds only the result's checksum."""
+    match event:
+        case CallSucceeded(result=large) | NodeDone(output=large) if large is not None:
+            text = dumps(large)
+        case _:
+            return event
+    if len(text) <= INLINE_RESULT:
+        return event
+    digest = hash_text(text)
+    blobs[digest] = text
+    name = "result" if isinstance(event, CallSucceeded) else "output"
+    return event.model_copy(update={name: None, f"{name}_blob": digest})

@@ -1,0 +1,216 @@
+"""Events of runs, and of chats in which a run waits for a person's words, with their folds. A fold applies an event to the state.
+
+A run is one execution of a scenario, flow or workflow, with a stream of its own ("run:<id>"). Engines own no events: whatever an engine
+does is told by the six events of runs. A node is a named piece of a run's work. Playing a run again after a restart reads here what each
+node gave, so that nothing finished is done a second time.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from state.events.base import Event, Fold
+from state.events.personal import Personal
+from state.run_state import RunState, RunStatus, RunWait, WaitKind
+from state.session_state import Listener, SessionState
+
+State = SessionState
+
+WHOLE: Final = ""
+"""The node of the events that are about the whole run: a pause, its end, and the order to go on."""
+
+
+class RunStarted(Event):
+    """A run began. Its definition, the definitions that it uses, and the safety mode are fixed from here on."""
+
+    engine: str
+    definition: str
+    version: int
+    digest: str
+    pinned: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    """The definitions that this one uses, as {definition, version, digest}; the text of each is the blob of its digest."""
+    replay: int
+    home: str
+    mode: str
+    parent: str = ""
+    parent_node: str = ""
+    actor: Personal[dict[str, Any]]
+    """The person with whose rights the run works, as a stored `Actor`."""
+    args: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """The values with which the run was started, each as a stored `Value`: {data, origins}."""
+
+
+class NodeDone(Event):
+    """A node finished and gave a value. A turn (the handling of one message) uses the event too, for what it must not do again."""
+
+    node: str
+    attempt: int = 1
+    output: Personal[Any] = None
+    output_blob: Personal[str] = ""
+    """The digest of the blob that holds a large output; `output` is then None."""
+    origins: list[str] = Field(default_factory=list)
+    """Where the output comes from, as the names of `orchestrator.domain.taint.Origin`."""
+    tokens: int = 0
+    model: str = ""
+    user: int | None = None
+    """The employee whose budget pays for the tokens; `month` is the month of that budget, such as 202611."""
+    month: int = 0
+
+
+class NodeFailed(Event):
+    """A node failed. `code` is the code of the message about it, `detail` an English sentence for operations staff."""
+
+    node: str
+    attempt: int = 1
+    code: str
+    detail: Personal[str] = ""
+
+
+class RunWaits(Event):
+    """A node waits; without a node (`WHOLE`) a person paused the whole run."""
+
+    node: str
+    on: Literal["input", "effect", "timer", "run", "pause"]
+    waits_for: str = ""
+    """The id of the question, the effect, the timer or the other run."""
+    until: str = ""
+    answers: list[str] = Field(default_factory=list)
+    by: str = ""
+
+
+class RunWoken(Event):
+    """What a node waited for has come. Without a node (`WHOLE`) a person resumed or retried the whole run.
+
+    `by` says what woke it: the status of an effect, "answer", "timeout", "timer", "run", "resume" or "retry".
+    """
+
+    node: str
+    by: str
+    value: Personal[Any] = None
+    """What came: a person's answer, or the result of another run; None if only the fact matters."""
+    origins: list[str] = Field(default_factory=list)
+
+
+class RunFinished(Event):
+    """A run ended. `by` is the person who cancelled it, "" for the other endings."""
+
+    status: Literal["done", "failed", "cancelled"]
+    code: str = ""
+    by: str = ""
+    result: Personal[Any] = None
+    origins: list[str] = Field(default_factory=list)
+
+
+class InputAwaited(Event):
+    """A run waits for words or files of people in this chat. The event is in the stream of the chat, not of the run."""
+
+    run: str
+    question_id: str
+    takes: list[str] = Field(default_factory=list)
+    """What may be sent as the answer: "text", "contact", "photo", "document"."""
+    answers: list[str] = Field(default_factory=list)
+    """The people who may answer, by key."""
+
+
+class InputTaken(Event):
+    """The wait for an answer in this chat is over: a message was passed on to the run, or the run does not wait any more."""
+
+    question_id: str
+
+
+def _fold_start(state: State, data: dict[str, Any], ts: str) -> None:
+    told = {name: data.get(name, "") for name in ("engine", "definition", "digest", "home", "mode", "parent", "parent_node")}
+    numbers = {"version": data.get("version", 0), "replay": data.get("replay", 1)}
+    actor = dict(data.get("actor") or {})
+    state.run = RunState.create(
+        **told, **numbers, actor=actor, owner=str(actor.get("key", "")), status="running", started_at=ts, updated_at=ts, done=0, waits={}
+    )
+
+
+def _fold_node_done(state: State, data: dict[str, Any], ts: str) -> None:
+    if (run := state.run) is not None:
+        state.run = _without_wait(run, data["node"], ts).with_values(done=run.done + 1)
+
+
+def _fold_node_failure(state: State, data: dict[str, Any], ts: str) -> None:
+    if (run := state.run) is not None:
+        failures = {**run.failures, data["node"]: data.get("attempt", 1)}
+        state.run = _without_wait(run, data["node"], ts).with_values(failures=failures)
+
+
+def _fold_wait(state: State, data: dict[str, Any], ts: str) -> None:
+    run = state.run
+    if run is None:
+        return
+    if data["node"] == WHOLE:
+        state.run = run.with_values(status="paused", updated_at=ts)
+        return
+    kind: WaitKind = data["on"]
+    wait = RunWait.create(on=kind, waits_for=data.get("waits_for", ""), until=data.get("until", ""), answers=list(data.get("answers", ())))
+    waits = {**run.waits, data["node"]: wait}
+    state.run = run.with_values(waits=waits, status="paused" if run.status == "paused" else "waiting", updated_at=ts)
+
+
+def _fold_wake(state: State, data: dict[str, Any], ts: str) -> None:
+    run = state.run
+    if run is None:
+        return
+    if data["node"] == WHOLE:
+        state.run = run.with_values(status=_name_status(run.waits), code="", updated_at=ts)
+    else:
+        state.run = _without_wait(run, data["node"], ts)
+
+
+def _fold_end(state: State, data: dict[str, Any], ts: str) -> None:
+    if (run := state.run) is not None:
+        state.run = run.with_values(status=data["status"], code=data.get("code", ""), waits={}, updated_at=ts)
+
+
+def _without_wait(run: RunState, node: str, ts: str) -> RunState:
+    if node not in run.waits:
+        return run
+    waits = {name: wait for name, wait in run.waits.items() if name != node}
+    return run.with_values(waits=waits, status=run.status if run.status == "paused" or run.is_over else _name_status(waits), updated_at=ts)
+
+
+def _name_status(waits: object) -> RunStatus:
+    return "waiting" if waits else "running"
+
+
+def _fold_listening(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    state.listening = {
+        **(state.listening or {}),
+        data["question_id"]: Listener.create(run=data["run"], takes=data["takes"], answers=data["answers"]),
+    }
+
+
+def _fold_taking(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    state.listening = {key: one for key, one in (state.listening or {}).items() if key != data["question_id"]}
+
+
+def is_run_event(type_name: str) -> bool:
+    """Return whether events of this type may change what the index of runs says of a run."""
+    return type_name in _RUN_FOLDS and type_name != NodeDone.__name__
+
+
+def preview_run(run: RunState | None, events: Iterable[tuple[str, dict[str, Any], str]]) -> RunState | None:
+    """Return the state of a run after `events` (type, data, ts), without changing `run`; used to store the index with the events."""
+    state = SessionState(run=run)
+    for name, data, ts in events:
+        if (fold := _RUN_FOLDS.get(name)) is not None:
+            fold(state, data, ts)
+    return state.run
+
+
+_RUN_FOLDS: Final[dict[str, Fold]] = {
+    "RunStarted": _fold_start,
+    "NodeDone": _fold_node_done,
+    "NodeFailed": _fold_node_failure,
+    "RunWaits": _fold_wait,
+    "RunWoken": _fold_wake,
+    "RunFinished": _fold_end,
+}
+FOLDS: Final[dict[str, Fold]] = {**_RUN_FOLDS, "InputAwaited": _fold_listening, "InputTaken": _fold_taking}

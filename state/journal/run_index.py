@@ -1,0 +1,69 @@
+"""The index of runs (executions of scenarios, flows and workflows), by which they are listed. It follows from the runs' streams.
+
+Each commit that changes the status of a run stores the run's new entry with it. An entry holds ids, times and keys of people, and nothing
+that people wrote.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from state.run_state import RunState
+
+PREFIX = "run:"
+MOST = 1000
+"""How many entries one query returns at most."""
+
+
+class RunRow(NamedTuple):
+    """The entry of one run; times are ISO texts, and `home` is the session in whose chat the run is shown."""
+
+    run_id: str
+    engine: str
+    definition: str
+    version: int
+    home: str
+    owner: str
+    parent: str
+    status: str
+    started_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFilter:
+    """Which runs to list: each part that is not empty must fit."""
+
+    run_id: str = ""
+    engine: str = ""
+    home: str = ""
+    owner: str = ""
+    statuses: tuple[str, ...] = ()
+    before: str = ""
+    """Only runs that were last changed before this ISO time."""
+    limit: int = 100
+
+
+class _Streams(Protocol):
+    def list_streams(self) -> list[str]: ...
+
+
+def build_run_row(stream: str, run: RunState) -> RunRow:
+    """Return the entry of the run whose stream is `stream` and whose state is `run`."""
+    return RunRow(
+        run_id=stream.removeprefix(PREFIX),
+        engine=run.engine,
+        definition=run.definition,
+        version=run.version,
+        home=run.home,
+        owner=run.owner,
+        parent=run.parent,
+        status=run.status,
+        started_at=run.started_at,
+        updated_at=run.updated_at,
+    )
+
+
+def list_run_streams(store: _Streams) -> Iterator[str]:
+    """Yield the stream of every run in the journal."""
+    return (stream for stream in store.list_streams() if stream.startswith(PREFIX))

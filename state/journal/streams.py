@@ -1,0 +1,20 @@
+"""The names of streams: the stream of a session is "session:<key>", that of a run is "run:<id>", which is also its session key."""
+
+from functools import lru_cache
+
+
+@lru_cache(4096)
+def to_lease_key(stream: str) -> str:
+    """Return the session whose lease (one process's right to write) guards `stream`. Raises ValueError for an unknown kind of stream."""
+    kind, _, key = stream.partition(":")
+    if kind == "session" and key and not key.startswith("run:"):
+        return key
+    if kind == "run" and key:
+        return stream
+    msg = f"a stream is session:<key> or run:<id>, not {stream!r}"
+    raise ValueError(msg)
+
+
+def to_stream(key: str) -> str:
+    """Return the stream that is guarded by the lease of the session or run `key`."""
+    return key if key.startswith("run:") else f"session:{key}"
