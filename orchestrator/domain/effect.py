@@ -23,6 +23,8 @@ class Provenance(Frozen):
     targets: frozenset[str] = frozenset()
     external: tuple[str, ...] = ()
     person_text: str = ""
+    numbers: frozenset[int] = frozenset()
+    """Numbers of records that the person or the author of a definition gave, whatever kind of record each belongs to; only in runs."""
 
 
 class Effect(Frozen):

@@ -22,6 +22,8 @@ class RunStart(Input, kind="run_start"):
     parent: str = ""
     """The run that waits for the end of this one, "" for none; `parent_node` is the waiting node."""
     parent_node: str = ""
+    depth: int = 0
+    """How many runs wait for the end of this one, directly or through others."""
     pinned: tuple[JsonObject, ...] = ()
     """The definitions whose versions the parent fixed at its start: {definition, version, digest}."""
 

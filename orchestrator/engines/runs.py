@@ -55,6 +55,8 @@ class RunInfo:
     owner: str
     home: str
     parent: str = ""
+    depth: int = 0
+    """How many runs wait for the end of this one."""
     args: Mapping[str, Value] = field(default_factory=dict)
 
 

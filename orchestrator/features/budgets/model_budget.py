@@ -14,10 +14,11 @@ from orchestrator.gate.call.gate_deps import PolicySource
 from state.clock import SystemClock, build_lower_id, parse_iso
 from state.events.budgets import BudgetWarned
 from state.events.conversation import ModelAnswered
+from state.events.runs import NodeDone
 from state.journal.async_store import AsyncStore
 from state.journal.store import ClearEvent, Store
 
-TYPES: Final = ("ModelAnswered", "BudgetWarned")
+TYPES: Final = ("ModelAnswered", "NodeDone", "BudgetWarned")
 PAGE: Final = 2000
 
 
@@ -33,12 +34,14 @@ class UsageTotals:
         self._warned: set[tuple[str, int]] = set()
 
     def add_event(self, event: ClearEvent) -> None:
-        """Add one event: the tokens of a `ModelAnswered`, or the warning that a `BudgetWarned` records."""
+        """Add one event: the tokens of a `ModelAnswered` or of a run's `NodeDone`, or the warning that a `BudgetWarned` records."""
         if event.type == "BudgetWarned":
             warned = BudgetWarned.from_data(event.data)
             self._warned.add((warned.person, warned.month))
             return
-        answer = ModelAnswered.from_data(event.data)
+        answer = (ModelAnswered if event.type == ModelAnswered.__name__ else NodeDone).from_data(event.data)
+        if isinstance(answer, NodeDone) and not answer.model:
+            return
         month = answer.month or to_month(parse_iso(event.ts), "UTC")  # old events do not name the month
         used = self._used.setdefault((build_person_key(event.actor, answer.user), month), {})
         read, written = used.get(answer.model, (0, 0))

@@ -27,13 +27,16 @@ def collect_taint_reasons(
     Nobody has to name themselves: `own_user`, the requester's number as an employee, counts as named. So does the client of a record that
     the person named, unless something is sent to people.
     """
-    if call.reads_only or (call.kind != "bitrix" and call.spec.entity != "reminder"):
+    if call.reads_only:
         return
     if provenance.prose:
         yield ask("gate-taint-prose")
+    if call.kind != "bitrix" and call.spec.entity != "reminder":
+        return
     clients = _find_clients_of_named(call, provenance, facts)
     for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(find_referenced_records(call) - clients))):
-        if (entity, number) != ("user", own_user) and f"{entity}:{number}" not in provenance.targets:
+        is_own = (entity, number) == ("user", own_user)
+        if not is_own and number not in provenance.numbers and f"{entity}:{number}" not in provenance.targets:
             yield ask("gate-taint-target", entity=entity, id=number)
     said = _flatten(provenance.person_text)
     read = [_flatten(text) for text in provenance.external]
