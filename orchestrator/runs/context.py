@@ -1,0 +1,303 @@
+"""Defines `Context`, the object through which an engine works on a run. It gives access to the run's stream, the gate and the model.
+
+What a node gave is stored before anything external follows from it. When the run is played again, a finished node gives what is stored.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Reply, build_reply
+from orchestrator.domain.taint import NOWHERE, Origins, Value
+from orchestrator.engines.runs import (
+    MAX_NODES,
+    Ask,
+    Heard,
+    RunContext,
+    RunEffect,
+    RunFailed,
+    RunInfo,
+    RunModelRequest,
+    RunResult,
+    RunSuspended,
+)
+from orchestrator.gate.approve.duplicates import restore_outcome
+from orchestrator.gate.call.budget import to_month
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.runs.children import Children
+from orchestrator.runs.memo import Memo, load_output
+from orchestrator.runs.provenance import build_provenance
+from orchestrator.runs.questions import build_answer, build_question_row, close_question, open_question
+from orchestrator.runtime import outbox
+from orchestrator.runtime.audit import PlayedNode
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn_context import build_call_record
+from state.canonical import NotCanonical, dumps
+from state.clock import format_iso
+from state.events.base import Event
+from state.events.runs import NodeDone, NodeFailed, RunWaits
+from state.journal.async_store import run_to_end
+from state.journal.store import InboxRow, OutboxRow, Timer
+
+MAX_VALUE: Final = 2_000_000
+"""How many characters of JSON one node may give at most."""
+_MODEL: Final[Origins] = frozenset({"model"})
+SLEEP: Final = "run_sleep"
+TIMEOUT: Final = "run_timeout"
+"""The kinds of the timers of a sleeping node, and of a question that nobody has answered in time."""
+
+
+class Context(RunContext):
+    """One run as its engine sees it; see `RunContext` for its methods."""
+
+    def __init__(self, session: Session, row: InboxRow, tools: Tools, *, run: RunInfo, actor: Actor, mode: Mode, memo: Memo) -> None:
+        """Set up the run. `row` is the input whose handling plays it, and `memo` holds what its nodes gave before."""
+        self.run, self.actor, self.mode = run, actor, mode
+        self.known = memo
+        self.records: list[PlayedNode] = []
+        """What the nodes did in this process, for the audit log."""
+        self.children = Children(self)
+        self._session, self._row, self._tools = session, row, tools
+        self._is_counted = True
+        """Whether this attempt at the input still counts, because nothing new was stored in it."""
+        self._flushing: asyncio.Task[None] | None = None
+
+    @property
+    def session(self) -> Session:
+        """The session of the run, through which its stream is written."""
+        return self._session
+
+    @property
+    def tools(self) -> Tools:
+        """The services of the program."""
+        return self._tools
+
+    @property
+    def now(self) -> datetime:
+        """The present time."""
+        return self._session.now
+
+    async def say(self, reply: Reply, *, key: str) -> None:
+        """Send a message to the run's chat now, once for each `key`."""
+        node = f"say/{key}"
+        if node in self.known.done:
+            return
+        self.check_going_on(node)
+        cleaned = self._tools.guard.clean_reply(reply, "", locale=self.actor.locale)
+        row = outbox.build_reply_row(self._session.key, cleaned, self.now, key=f"{self._session.key}:{key}")
+        await self.store(NodeDone(node=node), outbox=[row])
+        self.records.append(PlayedNode(node=node, what="say"))
+
+    async def show(self, text: str, *, node: str) -> None:
+        """Show a draft of progress in the run's chat. It may be dropped."""
+        del node  # a chat shows one draft at a time
+        await self._tools.show_partial(self.run.home, text)
+
+    async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
+        """Return the answer of the language model, which is asked once for each node."""
+        if (done := self.known.done.get(node)) is not None:
+            return await load_output(done, self._tools.store)
+        self.check_going_on(node)
+        if (over := await self._tools.model_budget.find_refusal(self.actor, self.now)) is not None:
+            raise RunFailed(over.code, "the budget is used up", **over.args)
+        started = time.monotonic()
+        try:
+            answer = await self._tools.model.stream_chat({"messages": list(request.messages)}, on_delta)
+        except ModelClientError as error:
+            await self.store(NodeFailed(node=node, attempt=self.known.count_attempt(node), code="degraded", detail=error.reason))
+            raise RunFailed("degraded", error.reason) from error
+        seconds = round(time.monotonic() - started, 3)
+        origins: Origins = request.origins | _MODEL
+        await self.store(
+            NodeDone(
+                node=node,
+                attempt=self.known.count_attempt(node),
+                output=answer.text,
+                origins=sorted(origins),
+                model=answer.model,
+                prompt_tokens=answer.prompt_tokens,
+                completion_tokens=answer.completion_tokens,
+                seconds=seconds,
+                user=self.actor.bitrix_user_id,
+                month=to_month(self.now, self.actor.time_zone),
+            )
+        )
+        tokens = {"prompt": answer.prompt_tokens, "completion": answer.completion_tokens}
+        self.records.append(PlayedNode(node=node, what="model", model=answer.model, tokens=tokens, seconds=seconds, text=answer.text))
+        return Value(answer.text, origins)
+
+    async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = NOWHERE) -> Value:
+        """Return what `make` gives, with these origins; it is called once for each node."""
+        if (done := self.known.done.get(node)) is not None:
+            return await load_output(done, self._tools.store)
+        self.check_going_on(node)
+        data = await make()
+        _check_size(node, data)
+        await self.store(NodeDone(node=node, attempt=self.known.count_attempt(node), output=data, origins=sorted(origins)), at_once=False)
+        self.records.append(PlayedNode(node=node, what="memo"))
+        return Value(data, origins)
+
+    async def submit(self, node: str, effect: RunEffect) -> Outcome:
+        """Submit an effect to the gate and return its outcome, once it is known."""
+        if (done := self.known.done.get(node)) is not None:
+            return Outcome.model_validate((await load_output(done, self._tools.store)).data)
+        self.check_going_on(node)
+        attempt = self.known.count_attempt(node)
+        wanted = self._build_effect(node, effect, attempt)
+        await self._session.flush()
+        result = await run_to_end(self._submit(wanted))
+        if isinstance(result, Pending) or result.status == "unknown":
+            await self._wait_for_effect(node, wanted, result)
+            raise RunSuspended(node)
+        self.records.append(PlayedNode(node=node, what="effect", call=build_call_record(wanted, result)))
+        output = result.model_dump(mode="json", exclude={"preview"})
+        await self.store(
+            NodeDone(node=node, attempt=attempt, output=output, origins=_name_origins(result), refused=result.status == "refused")
+        )
+        return result
+
+    def _build_effect(self, node: str, effect: RunEffect, attempt: int) -> Effect:
+        params, provenance = build_provenance(effect.params)
+        return Effect(
+            kind=effect.kind,
+            method=effect.method,
+            params=params,
+            comment=effect.comment,
+            proposed_by=self._session.state.run.engine if self._session.state.run else "",
+            provenance=provenance,
+            requires_confirmation=effect.requires_confirmation,
+            slot=f"{self._session.key}/{node}" if attempt == 1 else f"{self._session.key}/{node}/{attempt}",
+        )
+
+    async def _submit(self, effect: Effect) -> Outcome | Pending:
+        """Submit the effect. If a newer card has replaced that of the effect, the result is that of the newer card."""
+        gate, session = self._tools.gate, self._session
+        effect_id = build_effect_id(effect.slot)
+        while (row := await session.find_effect(effect_id)) is not None and row.status == "superseded":
+            effect_id = build_effect_id(f"{effect_id}/again")
+        if row is not None:
+            return restore_outcome(row)
+        return await gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=session.key, ledger=session)
+
+    async def _wait_for_effect(self, node: str, effect: Effect, result: Outcome | Pending) -> None:
+        """Store that the node waits, and show the card or say that the outcome is unknown."""
+        wait = self._session.state.run.waits.get(node) if self._session.state.run else None
+        if wait is None or wait.waits_for != result.effect_id:
+            rows: list[OutboxRow] = []
+            card = self._session.state.cards.get(result.confirmation_id) if isinstance(result, Pending) else None
+            if card is not None:
+                rows.append(outbox.build_card_row(self._session.key, card, self.now))
+            notice = result.notice if isinstance(result, Pending) else result.reason
+            if notice is not None:
+                rows.append(outbox.build_reply_row(self._session.key, build_reply(notice), self.now, key=f"{result.effect_id}:waits"))
+            self.records.append(PlayedNode(node=node, what="effect", call=build_call_record(effect, result)))
+            await self.store(RunWaits(node=node, on="effect", waits_for=result.effect_id), outbox=rows)
+
+    async def wait_input(self, node: str, ask: Ask) -> Heard:
+        """Ask a person in the run's chat and return the answer, once it is given."""
+        woken = self.known.woken.get(node)
+        if woken is not None:
+            heard = build_answer(woken, ask)
+            if (closing := f"{node}/closed") not in self.known.done:
+                self.check_going_on(closing)
+                shown = self._tools.guard.clean_reply(close_question(ask, heard), "", locale=self.actor.locale)
+                told = outbox.build_reply_row(self._session.key, shown, self.now, key=f"{self._session.key}:{node}")
+                await self.store(NodeDone(node=closing), outbox=[told])
+                self.records.append(PlayedNode(node=node, what="input", text=heard.kind))
+            return heard
+        self.check_going_on(node)
+        run = self._session.state.run
+        if run is None or node not in run.waits:
+            question = open_question(self._session.key, node, ask, owner=self.run.owner, now=self.now)
+            shown = self._tools.guard.clean_reply(question.reply, "", locale=self.actor.locale)
+            told = outbox.build_reply_row(self._session.key, shown, self.now, key=f"{self._session.key}:{node}")
+            listen = [build_question_row(self._session.key, self.run.home, question, now=self.now)] if ask.takes else []
+            await self.store(question.event, outbox=[told], timers=self._build_timers(node, TIMEOUT, question.until), inbox_new=listen)
+        raise RunSuspended(node)
+
+    async def sleep(self, node: str, until: datetime) -> None:
+        """Wait until this moment."""
+        if node in self.known.woken:
+            return
+        self.check_going_on(node)
+        run = self._session.state.run
+        if run is None or node not in run.waits:
+            waits = RunWaits(node=node, on="timer", until=format_iso(until))
+            await self.store(waits, timers=self._build_timers(node, SLEEP, until))
+        raise RunSuspended(node)
+
+    def _build_timers(self, node: str, kind: str, until: datetime | None) -> list[Timer]:
+        if until is None:
+            return []
+        key = self._session.key
+        return [Timer(id=f"{key}/{node}", due_at=until, session=key, kind=kind, body={"node": node})]
+
+    async def child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
+        """Start another run or a turn, wait for its end and return its result."""
+        return await self.children.run_child(node, engine, definition, args)
+
+    async def store(
+        self,
+        event: Event,
+        *,
+        at_once: bool = True,
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+        inbox_new: Sequence[InboxRow] = (),
+    ) -> None:
+        """Store an event of the run and remember what it says.
+
+        With `at_once` it is durable when this returns; events that several nodes store at the same time share a transaction. The first
+        event that is stored shows that this attempt at the input makes progress, so the attempt is not counted any more.
+        """
+        session = self._session
+        if self._is_counted or inbox_new:
+            self._is_counted = False
+            mark = [replace(self._row, attempts=0)]
+            await session.commit(event, actor=self.run.owner, outbox=outbox, timers=timers, inbox_new=[*mark, *inbox_new])
+        else:
+            await session.buffer(event, actor=self.run.owner, outbox=outbox, timers=timers)
+            if at_once:
+                await self._flush_together()
+        self.known.add(type(event).__name__, event.__dict__)
+
+    async def _flush_together(self) -> None:
+        """Make durable what was buffered so far. Nodes that ask for it at the same time share one transaction."""
+        if self._flushing is None:
+            self._flushing = asyncio.ensure_future(self._flush_soon())
+        await asyncio.shield(self._flushing)
+
+    async def _flush_soon(self) -> None:
+        await asyncio.sleep(0)  # nodes that are ready now add their events to the same transaction
+        self._flushing = None
+        await self._session.flush()
+
+    def check_going_on(self, node: str) -> None:
+        """Raise RunSuspended if a person has paused or cancelled the run, RunFailed if it has more nodes than a run may have."""
+        run = self._session.state.run
+        if run is not None and (run.is_over or run.status == "paused"):
+            raise RunSuspended(node)
+        if len(self.known.done) >= MAX_NODES:
+            raise RunFailed("run-too-long", f"the run has more than {MAX_NODES} nodes", most=MAX_NODES)
+
+
+def _name_origins(result: Outcome) -> list[str]:
+    """Return the origins of an outcome: its titles are labels, and a read may bring text that anybody wrote."""
+    return ["prose"] if result.foreign_text or result.call_class == "R" else ["label"]
+
+
+def _check_size(node: str, data: object) -> None:
+    try:
+        length = len(dumps(data))
+    except NotCanonical as error:
+        raise RunFailed("run-bad-value", f"what node {node} gave cannot be stored: {error}", node=node) from error
+    if length > MAX_VALUE:
+        raise RunFailed("run-large-value", f"node {node} gave {length} characters", node=node, most=MAX_VALUE)

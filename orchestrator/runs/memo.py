@@ -1,0 +1,89 @@
+"""What the nodes of a run gave before, read from the run's own stream. Playing a run again uses it instead of doing anything twice."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.domain.taint import Value
+from state.canonical import loads
+from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWoken
+from state.journal.async_store import AsyncStore
+from state.stored import JsonObject
+
+PAGE = 1000
+RETRY = "retry"
+"""What a RunWoken event of the whole run says if a person has the failed nodes done again."""
+
+
+@dataclass
+class Memo:
+    """The recorded results of one run. `read` brings it up to date, and `add` takes what this process has just stored."""
+
+    seq: int = 0
+    """The number of the last event that was read or added."""
+    started: RunStarted | None = None
+    done: dict[str, NodeDone] = field(default_factory=dict)
+    woken: dict[str, RunWoken] = field(default_factory=dict)
+    attempts: dict[str, int] = field(default_factory=dict)
+    """How often each node has failed; its next attempt has the next number."""
+    finished: RunFinished | None = None
+
+    async def read(self, store: AsyncStore, stream: str) -> None:
+        """Read the events that were stored since the last call, by this process or another."""
+        while page := await store.read_events(stream, after=self.seq, limit=PAGE):
+            for event in page:
+                self.add(event.type, event.data)
+                self.seq = event.seq
+
+    def add(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Take in one event, given by its type and data."""
+        match kind:
+            case "RunStarted":
+                self.started = RunStarted.from_data(data)
+            case "NodeDone":
+                done = NodeDone.from_data(data)
+                self.done[done.node] = done
+            case "NodeFailed":
+                failed = NodeFailed.from_data(data)
+                self.attempts[failed.node] = failed.attempt
+            case "RunWoken" if data["node"] == WHOLE:
+                if data["by"] == RETRY:
+                    self._forget_refused()
+                self.finished = None
+            case "RunWoken":
+                woken = RunWoken.from_data(data)
+                self.woken[woken.node] = woken
+            case "RunFinished":
+                self.finished = RunFinished.from_data(data)
+
+    def _forget_refused(self) -> None:
+        """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own."""
+        for node, one in list(self.done.items()):
+            if one.refused:
+                self.attempts[node] = one.attempt
+                del self.done[node]
+                self.woken.pop(node, None)
+
+    def count_attempt(self, node: str) -> int:
+        """Return the number of the node's next attempt, 1 for the first."""
+        return self.attempts.get(node, 0) + 1
+
+
+async def load_output(done: NodeDone, store: AsyncStore) -> Value:
+    """Return the value that a finished node gave. Raises ValueError if its blob is gone."""
+    if not done.output_blob:
+        return Value(done.output, frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
+    text = await store.load_blob(done.output_blob)
+    if text is None:
+        raise ValueError(f"the output of node {done.node} is gone")
+    return Value(loads(text), frozenset(done.origins))  # type: ignore[arg-type]  # as above
+
+
+def read_args(started: RunStarted) -> dict[str, Value]:
+    """Return the values with which a run was started."""
+    return {name: Value.from_stored(one) for name, one in started.args.items() if isinstance(one, Mapping)}
+
+
+def format_args(args: Mapping[str, Value]) -> dict[str, JsonObject]:
+    """Return values in the form in which `RunStarted.args` and `RunStart.args` hold them."""
+    return {name: one.to_stored() for name, one in args.items()}

@@ -1,0 +1,113 @@
+"""A run's questions to people: how a question is asked, who may answer it, and how the answer is read.
+
+The question stands in the chat of the run. Its buttons name the run, so a click is passed on to the run at once. An answer in words, or a
+contact or file, comes as an ordinary message of the chat: the chat remembers that a run listens there (`InputAwaited`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from orchestrator.domain.inputs import SYSTEM
+from orchestrator.domain.outputs import Action, Notice, Reply, Text
+from orchestrator.domain.run_inputs import RunAnswer, RunQuestion
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.runs import Ask, Heard
+from state.canonical import hash_text
+from state.clock import format_iso, generate_id
+from state.events.runs import RunWaits, RunWoken
+from state.journal.store import InboxRow
+
+BUTTON: Final = "run"
+"""The first word of the buttons of runs: ("run", run id, question id, number of the option)."""
+_ID_LENGTH: Final = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question that is being asked: its id, the event that stores the wait, and the message with its buttons."""
+
+    question_id: str
+    event: RunWaits
+    reply: Reply
+    ask: Ask
+    until: datetime | None
+    """When the run goes on without an answer; None for never."""
+
+
+def open_question(key: str, node: str, ask: Ask, *, owner: str, now: datetime) -> Question:
+    """Return the question that the node of the run `key` asks; by default only the owner of the run may answer it."""
+    question_id = hash_text(f"{key}/{node}")[:_ID_LENGTH]
+    until = now + ask.timeout if ask.timeout is not None else None
+    answers = list(ask.answers or (owner,))
+    event = RunWaits(node=node, on="input", waits_for=question_id, until=format_iso(until) if until is not None else "", answers=answers)
+    run_id = key.removeprefix("run:")
+    buttons = tuple(
+        Action(words=(BUTTON, run_id, question_id, str(number)), label=Notice(code="run-option", args={"label": one.label}))
+        for number, one in enumerate(ask.options)
+    )
+    reply = Reply(parts=(Text(text=ask.text),) if ask.text else (), actions=buttons)
+    return Question(question_id=question_id, event=event, reply=reply, ask=ask, until=until)
+
+
+def close_question(ask: Ask, heard: Heard) -> Reply:
+    """Return the message of a question that has been answered: without buttons, and with what was chosen."""
+    parts = (Text(text=ask.text),) if ask.text else ()
+    match heard.kind:
+        case "option":
+            label = next((one.label for one in ask.options if one.value == heard.value.data), "")
+            return Reply(parts=parts, notices=(Notice(code="chosen", args={"label": label}),))
+        case "timeout":
+            return Reply(parts=parts, notices=(Notice(code="run-question-late"),))
+        case _:
+            return Reply(parts=parts)
+
+
+def build_question_row(key: str, home: str, question: Question, *, now: datetime) -> InboxRow:
+    """Return the input that tells the chat `home` that the run `key` waits there for an answer."""
+    told = RunQuestion(
+        run=key, question_id=question.question_id, takes=tuple(sorted(question.ask.takes)), answers=tuple(question.event.answers)
+    )
+    return _build_row(home, f"asks:{key}:{question.question_id}", RunQuestion.KIND, told.to_json(), now)
+
+
+def build_closing_row(key: str, home: str, question_id: str, *, now: datetime) -> InboxRow:
+    """Return the input that tells the chat `home` that the run `key` does not wait for an answer to this question any more."""
+    told = RunQuestion(run=key, question_id=question_id, is_over=True)
+    return _build_row(home, f"asked:{key}:{question_id}", RunQuestion.KIND, told.to_json(), now)
+
+
+def _build_row(session: str, source: str, kind: str, body: Mapping[str, Any], now: datetime) -> InboxRow:
+    return InboxRow(id=generate_id(), source=source, session=session, lane="express", kind=kind, actor=SYSTEM, body=body, received_at=now)
+
+
+def store_answer(given: RunAnswer) -> tuple[dict[str, Any], Origins]:
+    """Return (what a RunWoken event stores of an answer, where it comes from).
+
+    Text of somebody else in a message makes the whole answer foreign text.
+    """
+    kind = "option" if given.option is not None else given.answer_kind
+    stored: dict[str, Any] = {"kind": kind, "option": given.option, "text": given.text, "sent": dict(given.sent)}
+    if given.quoted:
+        stored["text"] = "\n\n".join(part for part in (given.text, given.quoted) if part)
+    foreign = bool(given.quoted) or kind in {"photo", "document"}
+    return stored, frozenset({"person", "prose"}) if foreign else frozenset({"person"})
+
+
+def build_answer(woken: RunWoken, ask: Ask) -> Heard:
+    """Return the answer that a RunWoken event holds, for the question `ask`."""
+    origins: Origins = frozenset(woken.origins)  # type: ignore[arg-type]  # origins are stored as text
+    stored = woken.value if isinstance(woken.value, Mapping) else {}
+    kind = str(stored.get("kind", "timeout"))
+    match kind:
+        case "option":
+            number = stored.get("option")
+            chosen = ask.options[number].value if isinstance(number, int) and 0 <= number < len(ask.options) else None
+            return Heard(kind="option", value=Value(chosen, origins), by=woken.by)
+        case "text":
+            return Heard(kind="text", value=Value(str(stored.get("text", "")), origins), by=woken.by)
+        case "contact" | "photo" | "document":
+            return Heard(kind=kind, value=Value(stored.get("sent"), origins), by=woken.by)
+        case _:
+            return Heard(kind="timeout", value=Value(None, origins))
