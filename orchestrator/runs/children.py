@@ -1,0 +1,76 @@
+"""What a run starts: another run, whose end it waits for, or a turn of an engine that holds conversations, which is played inside of it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from orchestrator.domain.inputs import SYSTEM
+from orchestrator.domain.run_inputs import RunStart
+from orchestrator.domain.taint import NOWHERE, Value
+from orchestrator.engines.runs import RunFailed, RunResult, RunSuspended
+from orchestrator.runs.memo import format_args
+from state.canonical import hash_text
+from state.clock import generate_id
+from state.events.runs import RunWaits, RunWoken
+from state.journal.store import InboxRow
+
+if TYPE_CHECKING:
+    from orchestrator.runs.context import Context
+
+MAX_DEPTH = 8
+"""How many runs may wait for each other in a chain; a definition that starts itself ends here."""
+
+
+class Children:
+    """Starts the children of one run and returns their results."""
+
+    def __init__(self, context: "Context") -> None:
+        """Keep the run whose children these are."""
+        self._context = context
+
+    async def run_child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
+        """Start a run as a child of this node, wait for its end and return its result. Raises RunSuspended until it has ended."""
+        ctx = self._context
+        if (woken := ctx.known.woken.get(node)) is not None:
+            return read_child_result(woken)
+        ctx.check_going_on(node)
+        run = ctx.session.state.run
+        if run is None or node not in run.waits:
+            depth = int(ctx.run.depth) + 1
+            if depth > MAX_DEPTH:
+                raise RunFailed("run-too-deep", f"more than {MAX_DEPTH} runs wait for each other", most=MAX_DEPTH)
+            child = build_child_key(ctx.session.key, node, ctx.known.count_attempt(node))
+            order = RunStart(
+                engine=engine,
+                definition=definition,
+                home=ctx.run.home,
+                args=format_args(args),
+                parent=ctx.session.key,
+                parent_node=node,
+                depth=depth,
+                pinned=tuple({"definition": one.key, "version": one.version} for one in ctx.run.definition.uses),
+            )
+            row = InboxRow(
+                id=generate_id(),
+                source=f"start:{child}",
+                session=child,
+                lane="turn",
+                kind=RunStart.KIND,
+                actor=ctx.actor.model_dump(mode="json") if ctx.actor else SYSTEM,
+                body=order.to_json(),
+                received_at=ctx.now,
+            )
+            await ctx.store(RunWaits(node=node, on="run", waits_for=child), inbox_new=[row])
+        raise RunSuspended(node)
+
+
+def build_child_key(parent: str, node: str, attempt: int) -> str:
+    """Return the session key of the run that the node of the run `parent` starts; the same each time it is computed."""
+    digits = hash_text(f"{parent}/{node}/{attempt}")
+    return f"run:{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
+
+
+def read_child_result(woken: RunWoken) -> RunResult:
+    """Return the result of a child from the event that its end stored."""
+    stored = woken.value if isinstance(woken.value, Mapping) else {}
+    value = Value.from_stored(stored["value"]) if isinstance(stored.get("value"), Mapping) else Value(None, NOWHERE)
+    return RunResult(value=value, status=stored.get("status", "failed"), code=str(stored.get("code", "")))

@@ -1,0 +1,287 @@
+"""Starts runs and plays them. Start reading the code of runs here.
+
+A run is played in the turn lane of its own session "run:<id>", from its beginning each time something that it waits for has come. Its
+engine goes through the finished nodes without doing anything, does what is free, and stops where it waits for a person, a moment or another
+run.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.domain.actor import MODES, Actor, Mode
+from orchestrator.domain.address import Address
+from orchestrator.domain.errors import ModelClientError, OverBudget
+from orchestrator.domain.inputs import SYSTEM
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
+from orchestrator.engines.runs import NOTHING, Definition, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.runs.context import Context
+from orchestrator.runs.ending import finish_run
+from orchestrator.runs.memo import Memo, read_args
+from orchestrator.runs.registry import Engines, RegisteredEngine
+from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.steps import build_passed_message
+from state.canonical import dumps, hash_text, loads
+from state.clock import generate_id
+from state.events.runs import RunStarted
+from state.journal.store import InboxRow, StoreError
+from state.run_state import RunState
+
+log = logging.getLogger(__name__)
+
+MAX_PLAYING: Final = 256
+"""How many runs are played at once in this process; runs that wait are not counted."""
+KEPT_MEMOS: Final = 64
+
+
+@dataclass
+class _PlayingRun:
+    """A run whose engine works now; /stop and a cancellation end it."""
+
+    actor: Actor
+    task: asyncio.Task[RunResult]
+    stopped: bool = False
+
+    def stop(self) -> None:
+        """End the work. A call that was already sent is awaited first."""
+        self.stopped = True
+        self.task.cancel()
+
+
+class Runner:
+    """Starts and plays the runs of this process."""
+
+    def __init__(self, engines: Engines) -> None:
+        """Use these engines."""
+        self._engines = engines
+        self._places = asyncio.Semaphore(MAX_PLAYING)
+        self._memos: dict[str, tuple[Session, Memo]] = {}
+        """What is known of the runs that were played last, so that a run with many nodes is not read anew each time it goes on."""
+
+    async def start(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Start the run that the input orders, and play it."""
+        order = RunStart.model_validate(row.body)
+        if session.state.run is None and not await self._store_start(order, row, session, tools):
+            return
+        await self.play(row, session, tools)
+
+    async def _store_start(self, order: RunStart, row: InboxRow, session: Session, tools: Tools) -> bool:
+        """Store that the run begins, and return whether it may; otherwise its person and its parent are told why not."""
+        actor = tools.refresh_actor(Actor.model_validate(row.actor))
+        registered = self._engines.runs.get(order.engine)
+        definition = await self._find_definition(order)
+        refusal = _find_refusal(order, actor, registered, definition)
+        if refusal is not None or actor is None or registered is None or definition is None:
+            await _refuse_start(refusal or Notice(code="run-not-begun"), order, row, session)
+            return False
+        used = [definition, *definition.uses]
+        texts = {one.key: dumps(one.document) for one in used}
+        event = RunStarted(
+            engine=order.engine,
+            definition=definition.key,
+            version=definition.version,
+            digest=hash_text(texts[definition.key]),
+            pinned=[{"definition": one.key, "version": one.version, "digest": hash_text(texts[one.key])} for one in definition.uses],
+            replay=registered.engine.replay,
+            home=order.home,
+            mode=resolve_mode(tools.mode, actor),
+            parent=order.parent,
+            parent_node=order.parent_node,
+            depth=order.depth,
+            actor=actor.model_dump(mode="json"),
+            args=dict(order.args),
+        )
+        await session.commit(event, actor=actor.key, blobs={hash_text(text): text for text in texts.values()})
+        return True
+
+    async def _find_definition(self, order: RunStart) -> Definition | None:
+        """Return the definition to execute: in the version that the parent fixed at its start, otherwise the one in force."""
+        fixed = next((one["version"] for one in order.pinned if one.get("definition") == order.definition), None)
+        return await self._engines.definitions.find(order.engine, order.definition, fixed)
+
+    async def play(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Play the run as far as it can go now."""
+        async with self._places:
+            run = session.state.run
+            queued = await _list_queued(row, session, tools)
+            if run is None or run.is_over or run.status == "paused":
+                await session.commit(actor="system", inbox_done=queued)
+                return
+            try:
+                context, registered = await self._prepare(run, row, session, tools)
+            except RunFailed as error:
+                await _fail(error, session, tools, queued)
+                return
+            await self._play(registered, context, queued)
+
+    async def _prepare(self, run: RunState, row: InboxRow, session: Session, tools: Tools) -> tuple[Context, RegisteredEngine]:
+        """Return what is needed to play the run. Raises RunFailed if its engine, definition or person is gone."""
+        registered = self._engines.runs.get(run.engine)
+        if registered is None or run.replay not in registered.engine.replays:
+            raise RunFailed("run-version-gone", f"this program cannot play runs of {run.engine} of replay version {run.replay}")
+        actor = tools.refresh_actor(Actor.model_validate(run.actor))
+        if actor is None:
+            raise RunFailed("run-owner-gone", f"{run.owner} has no access any more")
+        memo = await self._load_memo(session, tools)
+        if memo.started is None:
+            raise RunFailed("run-not-begun", "the event that started the run is missing")
+        info = RunInfo(
+            run_id=session.key.removeprefix("run:"),
+            definition=await _load_definition(memo.started, tools),
+            owner=run.owner,
+            home=run.home,
+            parent=run.parent,
+            depth=memo.started.depth,
+            args=read_args(memo.started),
+        )
+        mode = _choose_mode(memo.started.mode, resolve_mode(tools.mode, actor))
+        return Context(session, row, tools, run=info, actor=actor, mode=mode, memo=memo), registered
+
+    async def _load_memo(self, session: Session, tools: Tools) -> Memo:
+        known, memo = self._memos.pop(session.key, (None, Memo()))
+        if known is not session:
+            memo = Memo()
+        await session.flush()
+        await memo.read(tools.store, session.stream)
+        self._memos[session.key] = session, memo
+        while len(self._memos) > KEPT_MEMOS:
+            del self._memos[next(iter(self._memos))]
+        return memo
+
+    async def _play(self, registered: RegisteredEngine, context: Context, queued: Sequence[str]) -> None:
+        session, tools = context.session, context.tools
+        task = asyncio.ensure_future(registered.engine.run(context))
+        playing = _PlayingRun(actor=context.actor, task=task)
+        tools.running[session.key] = playing
+        try:
+            result = await task
+        except asyncio.CancelledError:
+            if not playing.stopped:
+                task.cancel()  # the process stops: a call that was sent is awaited, the rest is left to the restart
+                with contextlib.suppress(BaseException):
+                    await task
+                raise
+            await session.commit(actor="system", inbox_done=queued)
+        except Exception as error:  # noqa: BLE001 - whatever the engine raises ends its run, and only its run
+            await self._end_with(find_cause(error), context, queued)
+        else:
+            self._memos.pop(session.key, None)
+            notice = Notice(code=result.code) if result.code else None
+            await finish_run(session, tools, result=result, notice=notice, done=queued)
+        finally:
+            tools.running.pop(session.key, None)
+            await _record_audit(context)
+
+    async def _end_with(self, cause: BaseException, context: Context, queued: Sequence[str]) -> None:
+        """Store what the error of the engine means: the run waits, or it has failed. Raises the errors of the store."""
+        session, tools = context.session, context.tools
+        match cause:
+            case RunSuspended():
+                await self._rest(context, queued)
+            case RunFailed():
+                await _fail(cause, session, tools, queued)
+            case ModelClientError():
+                await _fail(RunFailed("degraded", cause.reason), session, tools, queued)
+            case OverBudget():
+                await _fail(RunFailed(cause.reason), session, tools, queued)
+            case StoreError():
+                raise cause
+            case _:
+                log.error("a run failed", exc_info=cause, extra={"action": "run_failed", "run": session.key})
+                await _fail(RunFailed("failed", str(cause), id=session.key[-8:]), session, tools, queued)
+
+    async def _rest(self, context: Context, queued: Sequence[str]) -> None:
+        """Store that the run waits. A run that waits for nothing would never go on, so it fails."""
+        session, tools = context.session, context.tools
+        run = session.state.run
+        if run is not None and run.status == "running" and not run.waits:
+            waiting = await tools.store.list_waiting_inbox(session.key, "turn")
+            if not [one for one in waiting if one.id not in queued]:
+                await _fail(RunFailed("run-stuck", "the engine waits for nothing"), session, tools, queued)
+                return
+        await session.commit(actor="system", inbox_done=queued)
+
+    async def give_up(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """End the run whose input was quarantined, because each attempt to play it ended the process without any progress."""
+        await _fail(RunFailed("failed", "each attempt ended the process", id=row.id[-8:]), session, tools, [])
+
+
+def _find_refusal(
+    order: RunStart, actor: Actor | None, registered: RegisteredEngine | None, definition: Definition | None
+) -> Notice | None:
+    """Return why the run may not begin, None if it may."""
+    if actor is None:
+        return Notice(code="run-owner-gone")
+    if registered is None:
+        return Notice(code="run-engine-gone", args={"engine": order.engine})
+    if actor.role not in registered.roles:
+        return Notice(code="run-not-allowed", args={"definition": order.definition})
+    return Notice(code="run-definition-gone", args={"definition": order.definition}) if definition is None else None
+
+
+async def _refuse_start(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> None:
+    told = outbox.build_reply_row(order.home, build_reply(notice), session.now)
+    passed = [build_passed_message(told, order.home, dict(told.body))] if Address.parse(order.home).is_pulled else []
+    parents = [_build_parent_row(notice, order, session)] if order.parent else []
+    rows = [] if passed or parents else [told]
+    await session.commit(actor="system", outbox=rows, inbox_done=[row.id], inbox_new=[*(passed if not parents else []), *parents])
+
+
+def _build_parent_row(notice: Notice, order: RunStart, session: Session) -> InboxRow:
+    told = RunChildEnd(node=order.parent_node, run=session.key, status="failed", code=notice.code, value=NOTHING.to_stored())
+    return InboxRow(
+        id=generate_id(),
+        source=f"ended:{session.key}",
+        session=order.parent,
+        lane="express",
+        kind=RunChildEnd.KIND,
+        actor=SYSTEM,
+        body=told.to_json(),
+        received_at=session.now,
+    )
+
+
+async def _fail(error: RunFailed, session: Session, tools: Tools, done: Sequence[str]) -> None:
+    """Store that the run has failed, and tell its person why."""
+    log.warning("a run failed: %s", error, extra={"action": "run_failed", "run": session.key, "code": error.code})
+    notice = Notice(code=error.code, args=error.args_of_notice)
+    await finish_run(session, tools, result=RunResult(status="failed", code=error.code), notice=notice, done=done)
+
+
+async def _list_queued(row: InboxRow, session: Session, tools: Tools) -> list[str]:
+    """Return the id of the input, and of the waiting inputs that also only say that the run goes on: one pass serves them all."""
+    waiting = await tools.store.list_waiting_inbox(session.key, "turn")
+    return [row.id, *(one.id for one in waiting if one.kind == RunPlay.KIND and one.id != row.id)]
+
+
+async def _load_definition(started: RunStarted, tools: Tools) -> Definition:
+    """Return the definition that the run executes, as it was at its start. Raises RunFailed if its text is gone."""
+
+    async def load(key: str, version: int, digest: str, uses: Sequence[Definition] = ()) -> Definition:
+        text = await tools.store.load_blob(digest)
+        if text is None:
+            raise RunFailed("run-definition-gone", f"the text of {key} is gone", definition=key)
+        return Definition(key=key, version=version, document=loads(text), uses=uses)
+
+    pinned: Sequence[dict[str, Any]] = started.pinned
+    uses = [await load(one["definition"], one["version"], one["digest"]) for one in pinned]
+    return await load(started.definition, started.version, started.digest, uses)
+
+
+def _choose_mode(begun: str, present: Mode) -> Mode:
+    """Return the safer of the mode in which the run began and the present one."""
+    return next((one for one in MODES if one in {begun, present}), "shadow")
+
+
+async def _record_audit(context: Context) -> None:
+    run = context.session.state.run
+    if run is not None and context.records:
+        told = {"run": context.session.key, "engine": run.engine, "definition": run.definition}
+        await context.tools.audit.record_nodes(context.records, actor=context.actor, mode=context.mode, **told)
