@@ -5,8 +5,10 @@ An iteration is one answer of the model with the calls it led to. A failure here
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass, field
 
 import orjson
 
@@ -32,6 +34,21 @@ Both lists only grow, and the journal holds them in full.
 """
 CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
 """The fields of a card that the audit record of a decision about it contains."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayedNode:
+    """What one node of a run (a named piece of its work) did while this process played the run."""
+
+    node: str
+    what: str
+    """What the node did: "model", "effect", "memo", "say", "input", "sleep" or "child"."""
+    call: JsonObject | None = None
+    """The call that it proposed, with its result, in the form of the audit log."""
+    model: str = ""
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    text: str = ""
 
 
 class Audit:
@@ -71,6 +88,32 @@ class Audit:
                 "state": trim_state(state),
             },
         )
+
+    async def record_nodes(self, nodes: Sequence[PlayedNode], *, actor: Actor, run: str, definition: str, engine: str, mode: Mode) -> None:
+        """Record what the nodes of a run did while it was played, one record for each node.
+
+        `run` is the session key of the run; `engine` and `definition` say what it executes.
+        """
+        for node in nodes:
+            await self._write(
+                actor.key,
+                {
+                    "type": "node",
+                    "session": run,
+                    "run": run,
+                    "engine": engine,
+                    "definition": definition,
+                    "node": node.node,
+                    "what": node.what,
+                    "mode": mode,
+                    "requested_by": {"key": actor.key, "name": actor.name},
+                    "executed_actions": [node.call] if node.call is not None else [],
+                    "model_response": {"raw": node.text} if node.text else {},
+                    "tokens": dict(node.tokens),
+                    "model": node.model,
+                    "seconds": node.seconds,
+                },
+            )
 
     async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str) -> None:
         """Record a person's decision about a card.

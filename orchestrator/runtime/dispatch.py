@@ -23,7 +23,7 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
     match row.kind:
         case "message":
             whole = await merge_inputs.merge_fragments(row, session, tools.store)
-            if whole is not None:
+            if whole is not None and not await _is_taken(whole, session, tools):
                 await turn.run_turn(whole, session, tools)
         case "decision":
             await decisions.run_decision(row, session, tools)
@@ -35,6 +35,14 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
             await handler(row, session, tools)
         case _:
             await tools.store.finish_inbox(row.id, "quarantined", f"unknown kind {row.kind}")
+
+
+async def _is_taken(row: InboxRow, session: Session, tools: Tools) -> bool:
+    """Return whether a feature has handled this message to its end, so that no turn begins with it."""
+    for take in tools.features.message_takers:
+        if await take(row, session, tools):
+            return True
+    return False
 
 
 def _find_handler(row: InboxRow, tools: Tools) -> Handler | None:
@@ -71,6 +79,8 @@ async def _quarantine_system_input(row: InboxRow, session: Session, tools: Tools
     If the input came from a timer, set the timer again. Otherwise the timer would never fire any more.
     """
     log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
+    if (ended := tools.features.given_up_inputs.get(row.kind)) is not None:
+        await ended(row, session, tools)
     if row.kind != TimerDue.KIND:
         return
     given_up = tools.features.given_up_timers.get(TimerDue.model_validate(row.body).kind)

@@ -69,6 +69,10 @@ class Feature:
 
     They are used only in a process that asks for it (`Orchestrator.start_feature`).
     """
+    message_takers: Sequence[Callable[[InboxRow, Session, "Tools"], Awaitable[bool]]] = ()
+    """Functions that see each message before a turn begins with it. One that returns True has handled the message to its end."""
+    given_up_inputs: Mapping[str, Handler] = field(default_factory=dict)
+    """Handlers, by kind of input, that end the work which an input of that kind would have done, when the input is quarantined."""
     watchers: Sequence[Callable[[Sequence[EffectChange]], None]] = ()
     """Functions called with the changes of effects after every commit of every session."""
 
@@ -87,6 +91,8 @@ def merge_features(*features: Feature) -> Feature:
         frequent_tasks=[task for one in features for task in one.frequent_tasks],
         given_up_timers=_merge_tables("given up timers", [one.given_up_timers for one in features]),
         starts=_merge_tables("starts", [one.starts for one in features]),
+        message_takers=[taker for one in features for taker in one.message_takers],
+        given_up_inputs=_merge_tables("given up inputs", [one.given_up_inputs for one in features]),
         watchers=[watcher for one in features for watcher in one.watchers],
     )
 

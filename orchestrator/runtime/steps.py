@@ -7,6 +7,7 @@ index of runs: all that in the same transaction as the step itself.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 
 from orchestrator.domain.address import Address
@@ -42,7 +43,7 @@ def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
     if run is not None:
         rows, sent = _address_to_home(rows, key, run.home)
         woken = _build_wakes(step, run)
-        new = [*step.inbox_new, *sent, *([build_play_row(key, step)] if woken else [])]
+        new = [*step.inbox_new, *sent, *([build_play_row(key, step.now)] if woken else [])]
         step = replace(step, events=[*step.events, *woken], inbox_new=new)
     kept, delivered = split_pulled_rows(rows, key, cause)
     slim = [_move_to_blob(event, blobs) for event in (*step.events, *kept)]
@@ -60,7 +61,7 @@ def index_run(step: Commit, run: RunState | None, *, is_folded: bool) -> Commit:
     return replace(step, run=build_run_row(step.stream, after)) if after is not None else step
 
 
-def build_play_row(key: str, step: Commit) -> InboxRow:
+def build_play_row(key: str, now: datetime) -> InboxRow:
     """Return the input that makes the run `key` go on."""
     fresh = generate_id()
     return InboxRow(
@@ -71,7 +72,7 @@ def build_play_row(key: str, step: Commit) -> InboxRow:
         kind=RunPlay.KIND,
         actor=SYSTEM,
         body={},
-        received_at=step.now,
+        received_at=now,
     )
 
 
@@ -103,14 +104,15 @@ def _address_to_home(rows: Sequence[OutboxRow], key: str, home: str) -> tuple[li
             continue
         body: dict[str, Any] = {**row.body, "home": key} if row.kind in _CARD_KINDS else dict(row.body)
         if Address.parse(home).is_pulled:
-            passed.append(_build_passed_message(row, home, body))
+            passed.append(build_passed_message(row, home, body))
         else:
             there = home + row.session.removeprefix(key)
             told.append(replace(row, session=there, channel=Address.parse(home).channel, body=body))
     return told, passed
 
 
-def _build_passed_message(row: OutboxRow, home: str, body: dict[str, Any]) -> InboxRow:
+def build_passed_message(row: OutboxRow, home: str, body: dict[str, Any]) -> InboxRow:
+    """Return the input that passes a message of a run on to `home`, a session whose client fetches its messages itself."""
     return InboxRow(
         id=generate_id(),
         source=f"passed:{row.id}",

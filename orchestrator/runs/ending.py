@@ -1,0 +1,108 @@
+"""Ends a run: withdraws its open cards, closes its questions, tells its person and the run that started it."""
+
+from collections.abc import Sequence
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import SYSTEM
+from orchestrator.domain.outputs import Action, Notice, Reply
+from orchestrator.domain.run_inputs import RunChildEnd, RunOrder
+from orchestrator.engines.runs import RunResult
+from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.runs.questions import BUTTON, build_closing_row
+from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from state.clock import generate_id
+from state.events.fold import list_open_confirmations
+from state.events.runs import RunFinished
+from state.journal.store import EffectConflict, InboxRow, Timer
+from state.run_state import RunState
+
+
+async def finish_run(
+    session: Session, tools: Tools, *, result: RunResult, notice: Notice | None = None, by: str = "", done: Sequence[str] = ()
+) -> None:
+    """Store the end of a run with everything that follows from it, in one transaction; do nothing if it is over.
+
+    `notice` says why it failed, `by` is the person who cancelled it, and `done` are the ids of the inputs that are finished with it.
+    """
+    run = session.state.run
+    if run is None or run.is_over:
+        await session.commit(actor="system", inbox_done=done)
+        return
+    await _withdraw_cards(session, run)
+    reply = result.reply or (Reply() if notice is None else _build_end_reply(session.key, notice, run, can_retry=result.status == "failed"))
+    shown = tools.guard.clean_reply(reply, "", locale=Actor.model_validate(run.actor).locale)
+    told = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
+    event = RunFinished(status=result.status, code=result.code, by=by, result=result.value.data, origins=sorted(result.value.origins))
+    await session.commit(
+        event,
+        actor=run.owner,
+        outbox=told,
+        timers=_list_timers(session, run),
+        inbox_done=done,
+        inbox_new=[*_close_questions(session, run), *_stop_children(session, run), *_tell_parent(session, run, result)],
+    )
+
+
+def _build_end_reply(key: str, notice: Notice, run: RunState, *, can_retry: bool) -> Reply:
+    """Return the message that a run has failed or was cancelled; a failed run can be retried with a button."""
+    words = (BUTTON, key.removeprefix("run:"), "retry")
+    actions = (Action(words=words, label=Notice(code="run-retry")),) if can_retry and not run.parent else ()
+    return Reply(
+        notices=(Notice(code="run-ended", args={"definition": run.definition, "status": "failed" if can_retry else "cancelled"}), notice),
+        actions=actions,
+    )
+
+
+async def _withdraw_cards(session: Session, run: RunState) -> None:
+    """Deny the open cards of the run, so that nobody can approve a call of a run that is over."""
+    actor = Actor.model_validate(run.actor)
+    for card in list_open_confirmations(session.state):
+        decision = Decision(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=False, actor=actor, via="run")
+        try:
+            await confirmations.deny(card, decision, session, ())
+        except EffectConflict:  # decided at this very moment
+            continue
+        await session.commit(
+            actor=run.owner, outbox=[outbox.build_card_row(session.key, session.state.cards[card.confirmation_id], session.now)]
+        )
+
+
+def _list_timers(session: Session, run: RunState) -> list[Timer]:
+    """Return the changes that delete the timers of the waiting nodes."""
+    waiting = [node for node, wait in run.waits.items() if wait.until]
+    return [Timer(id=f"{session.key}/{node}", due_at=session.now, session=session.key, kind="", delete=True) for node in waiting]
+
+
+def _close_questions(session: Session, run: RunState) -> list[InboxRow]:
+    asked = [wait for wait in run.waits.values() if wait.on == "input"]
+    return [build_closing_row(session.key, run.home, wait.waits_for, now=session.now) for wait in asked]
+
+
+def _stop_children(session: Session, run: RunState) -> list[InboxRow]:
+    """Return the orders that cancel the runs for whose end this one waits."""
+    children = [wait.waits_for for wait in run.waits.values() if wait.on == "run"]
+    body = RunOrder(order="cancel").to_json()
+    return [_build_row(child, f"cancel:{child}", RunOrder.KIND, run.actor, body, session) for child in children]
+
+
+def _tell_parent(session: Session, run: RunState, result: RunResult) -> list[InboxRow]:
+    if not run.parent:
+        return []
+    told = RunChildEnd(node=run.parent_node, run=session.key, status=result.status, code=result.code, value=result.value.to_stored())
+    return [_build_row(run.parent, f"ended:{session.key}:{session.seq}", RunChildEnd.KIND, SYSTEM, told.to_json(), session)]
+
+
+def _build_row(key: str, source: str, kind: str, actor: object, body: dict[str, object], session: Session) -> InboxRow:
+    return InboxRow(
+        id=generate_id(),
+        source=source,
+        session=key,
+        lane="express",
+        kind=kind,
+        actor=actor,  # type: ignore[arg-type]  # a stored actor
+        body=body,
+        received_at=session.now,
+    )

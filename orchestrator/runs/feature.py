@@ -1,0 +1,31 @@
+"""Registers runs with the runtime: their inputs and timers, the buttons and commands of the chats in which they are shown."""
+
+from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder, RunPlay, RunQuestion, RunStart
+from orchestrator.runs import inputs, listening
+from orchestrator.runs.commands import build_commands
+from orchestrator.runs.context import SLEEP, TIMEOUT
+from orchestrator.runs.questions import BUTTON
+from orchestrator.runs.registry import Engines
+from orchestrator.runs.runner import Runner
+from orchestrator.runtime.feature import Feature
+
+
+def build_feature(engines: Engines) -> Feature:
+    """Return the part of the program that starts, plays and ends runs of these engines."""
+    runner = Runner(engines)
+    return Feature(
+        inbox={
+            RunStart.KIND: runner.start,
+            RunPlay.KIND: runner.play,
+            RunAnswer.KIND: inputs.take_answer,
+            RunOrder.KIND: inputs.take_order,
+            RunChildEnd.KIND: inputs.take_child_end,
+            RunMessage.KIND: inputs.pass_message,
+            RunQuestion.KIND: listening.note_question,
+        },
+        timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer},
+        buttons={BUTTON: listening.take_click},
+        commands=build_commands(engines),
+        message_takers=(listening.take_message,),
+        given_up_inputs={RunStart.KIND: runner.give_up, RunPlay.KIND: runner.give_up},
+    )

@@ -1,0 +1,156 @@
+"""Handles what comes for a run while it waits or works: answers, due timers, the ends of its children, and orders of people.
+
+These inputs are in the express lane of the run. They store what has come and order the run to go on; only `runner` plays it.
+"""
+
+from typing import Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import Click, TimerDue
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunResult
+from orchestrator.runs.context import TIMEOUT
+from orchestrator.runs.ending import finish_run
+from orchestrator.runs.memo import RETRY
+from orchestrator.runs.questions import build_closing_row, store_answer
+from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.steps import build_play_row
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from state.events.runs import WHOLE, RunWaits, RunWoken
+from state.journal.store import InboxRow, OutboxRow, Timer
+from state.run_state import RunState, RunWait
+
+MAY_CONTROL: Final = frozenset({"lead", "admin"})
+"""The roles whose people may pause, resume, retry and cancel the runs of others."""
+
+
+async def take_answer(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Store a person's answer to a question of the run, and let the run go on. An answer that comes too late changes nothing."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    given = RunAnswer.model_validate(row.body)
+    found = _find_question(session.state.run, given.question_id)
+    if found is None or (session.state.run is not None and session.state.run.status == "paused"):
+        code = "choice-outdated" if found is None else "run-paused"
+        await session.commit(actor=actor.key, outbox=_build_refusal(row, session, Notice(code=code)), inbox_done=[row.id])
+        return
+    node, wait = found
+    if actor.key not in wait.answers:
+        told = build_click_toasts(row, session, Notice(code="choice-not-yours"))
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        return
+    value, origins = store_answer(given)
+    woken = RunWoken(node=node, by=actor.key, value=value, origins=sorted(origins))
+    await session.commit(
+        woken,
+        actor=actor.key,
+        outbox=build_click_toasts(row, session, Notice(code="toast-doing")),
+        timers=[Timer(id=f"{session.key}/{node}", due_at=session.now, session=session.key, kind="", delete=True)] if wait.until else [],
+        inbox_done=[row.id],
+        inbox_new=[_build_play(session), _build_closing(session, wait)],
+    )
+
+
+def _find_question(run: RunState | None, question_id: str) -> tuple[str, RunWait] | None:
+    waits = run.waits.items() if run is not None and not run.is_over else ()
+    return next(((node, wait) for node, wait in waits if wait.on == "input" and wait.waits_for == question_id), None)
+
+
+def _build_refusal(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
+    """Return the toast that answers a click, or a message for an answer that was typed."""
+    if Click.model_validate(row.body).callback_id:
+        return build_click_toasts(row, session, notice)
+    return [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
+
+
+def _build_closing(session: Session, wait: RunWait) -> InboxRow:
+    home = session.state.run.home if session.state.run is not None else ""
+    return build_closing_row(session.key, home, wait.waits_for, now=session.now)
+
+
+def _build_play(session: Session) -> InboxRow:
+    return build_play_row(session.key, session.now)
+
+
+async def take_timer(row: InboxRow, session: Session, _tools: Tools) -> None:
+    """Let a node go on whose time has come: one that sleeps, or whose question nobody has answered."""
+    due = TimerDue.model_validate(row.body)
+    node = str(row.body.get("node", ""))
+    run = session.state.run
+    wait = run.waits.get(node) if run is not None else None
+    gone = [Timer(id=due.timer, due_at=session.now, session=session.key, kind="", delete=True)]
+    if run is None or wait is None or not wait.until:
+        await session.commit(actor="system", timers=gone, inbox_done=[row.id])
+        return
+    woken = RunWoken(
+        node=node, by="timeout" if due.kind == TIMEOUT else "timer", value={"kind": "timeout"} if due.kind == TIMEOUT else None
+    )
+    closing = [_build_closing(session, wait)] if due.kind == TIMEOUT else []
+    await session.commit(woken, actor=run.owner, timers=gone, inbox_done=[row.id], inbox_new=[_build_play(session), *closing])
+
+
+async def take_child_end(row: InboxRow, session: Session, _tools: Tools) -> None:
+    """Store the result of a run that this one has started, and go on."""
+    ended = RunChildEnd.model_validate(row.body)
+    run = session.state.run
+    wait = run.waits.get(ended.node) if run is not None else None
+    if run is None or wait is None or wait.on != "run" or wait.waits_for != ended.run:
+        await session.commit(actor="system", inbox_done=[row.id])
+        return
+    value = {"value": dict(ended.value), "status": ended.status, "code": ended.code}
+    woken = RunWoken(node=ended.node, by="run", value=value, origins=sorted(Value.from_stored(ended.value).origins))
+    await session.commit(woken, actor=run.owner, inbox_done=[row.id], inbox_new=[_build_play(session)])
+
+
+async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Pause, resume, retry or cancel the run at a person's order."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    run = session.state.run
+    order = RunOrder.model_validate(row.body).order
+    if run is None or not may_control(actor, run):
+        told = _build_refusal(row, session, Notice(code="run-not-yours"))
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        return
+    told = build_click_toasts(row, session, Notice(code="toast-doing"))
+    match order:
+        case "pause" if run.status in {"running", "waiting"}:
+            news = [outbox.build_reply_row(session.key, build_reply(Notice(code="run-is-paused")), session.now)]
+            event = RunWaits(node=WHOLE, on="pause", by=actor.key)
+            await session.commit(event, actor=run.owner, outbox=[*told, *news], inbox_done=[row.id])
+        case "resume" if run.status == "paused":
+            await _go_on(row, session, "resume", told)
+        case "retry" if run.status == "failed":
+            await _go_on(row, session, RETRY, told)
+        case "cancel" if not run.is_over:
+            await session.commit(actor=actor.key, outbox=told)
+            notice = Notice(code="run-was-cancelled", args={"who": actor.name})
+            await finish_run(session, tools, result=RunResult(status="cancelled"), notice=notice, by=actor.key, done=[row.id])
+            if (playing := tools.running.get(session.key)) is not None:
+                playing.stop()
+        case _:
+            refused = _build_refusal(row, session, Notice(code="run-order-late", args={"status": run.status}))
+            await session.commit(actor=actor.key, outbox=refused, inbox_done=[row.id])
+
+
+async def _go_on(row: InboxRow, session: Session, by: str, told: list[OutboxRow]) -> None:
+    owner = session.state.run.owner if session.state.run is not None else "system"
+    await session.commit(RunWoken(node=WHOLE, by=by), actor=owner, outbox=told, inbox_done=[row.id], inbox_new=[_build_play(session)])
+
+
+def may_control(actor: Actor, run: RunState) -> bool:
+    """Return whether the actor may pause, resume, retry and cancel the run: its owner, leads and administrators may."""
+    return actor.key == run.owner or actor.role in MAY_CONTROL
+
+
+async def pass_message(row: InboxRow, session: Session, _tools: Tools) -> None:
+    """Store a message of a run in the session of the client that fetches it."""
+    passed = RunMessage.model_validate(row.body)
+    told = outbox.build_row(session.key, passed.message, passed.body, session.now, passed.key)
+    await session.commit(actor="system", outbox=[told], inbox_done=[row.id])

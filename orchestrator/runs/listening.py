@@ -1,0 +1,107 @@
+"""The chat's side of runs: passes clicks and answers on to the run that they belong to, and starts runs at a person's word."""
+
+from typing import Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import FeatureClick, Input, TextMessage, parse_input
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunQuestion, RunStart
+from orchestrator.domain.taint import Value
+from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.runs.memo import format_args
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from state.clock import generate_id
+from state.events.runs import InputAwaited, InputTaken
+from state.journal.store import InboxRow, Lane
+
+ORDERS: Final = frozenset({"pause", "resume", "retry", "cancel"})
+
+
+async def note_question(row: InboxRow, session: Session, _tools: Tools) -> None:
+    """Note in the chat that a run waits for an answer here, or that it does not any more."""
+    asked = RunQuestion.model_validate(row.body)
+    if asked.is_over:
+        known = asked.question_id in (session.state.listening or {})
+        events = [InputTaken(question_id=asked.question_id)] if known else []
+        await session.commit(*events, actor="system", inbox_done=[row.id])
+        return
+    event = InputAwaited(run=asked.run, question_id=asked.question_id, takes=list(asked.takes), answers=list(asked.answers))
+    await session.commit(event, actor="system", inbox_done=[row.id])
+
+
+async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
+    """Pass a message on to the run that waits for words of this person in this chat; return whether there is such a run.
+
+    Of several, the run that asked last gets the message.
+    """
+    said = parse_input(row)
+    if not session.state.listening or not isinstance(said, TextMessage) or said.origin == "button" or not (said.text or said.quoted):
+        return False
+    found = _find_listener(session, row.actor_key, "text")
+    if found is None:
+        return False
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return True
+    question_id, run = found
+    own, pasted = split_foreign_text(said.text)
+    foreign = "\n\n".join(part for part in (said.quoted, pasted) if part)
+    answer = RunAnswer(question_id=question_id, text=own, quoted=foreign)
+    await session.commit(
+        InputTaken(question_id=question_id),
+        actor=actor.key,
+        inbox_done=[row.id],
+        inbox_new=[build_input(answer, run, actor, session, source=f"answer:{row.id}")],
+    )
+    return True
+
+
+def _find_listener(session: Session, person: str, takes: str) -> tuple[str, str] | None:
+    """Return (question id, run) of the newest question in this chat that this person may answer in this way, None if there is none."""
+    listening = reversed((session.state.listening or {}).items())
+    return next(((key, one.run) for key, one in listening if takes in one.takes and person in one.answers), None)
+
+
+async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Pass a click on a button of a run on to the run.
+
+    The words of the button are ("run", run id, question id, number of the option), or ("run", run id, order).
+    """
+    click = FeatureClick.model_validate(row.body)
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    match click.words:
+        case (_, run_id, order) if order in ORDERS:
+            given: Input = RunOrder(order=order, callback_id=click.callback_id)
+        case (_, run_id, question_id, option) if option.isdecimal():
+            given = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
+        case _:
+            told = build_click_toasts(row, session, Notice(code="choice-outdated"))
+            await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+            return
+    new = build_input(given, f"run:{run_id}", actor, session, source=f"click:{row.id}")
+    await session.commit(actor=actor.key, inbox_done=[row.id], inbox_new=[new])
+
+
+def build_start(engine: str, definition: str, args: dict[str, Value], *, actor: Actor, home: str, session: Session) -> InboxRow:
+    """Return the input that starts a new run for the actor, shown in the chat `home`."""
+    order = RunStart(engine=engine, definition=definition, home=home, args=format_args(args))
+    key = f"run:{generate_id()}"
+    return build_input(order, key, actor, session, source=f"start:{key}", lane="turn")
+
+
+def build_input(given: Input, run: str, actor: Actor, session: Session, *, source: str, lane: Lane = "express") -> InboxRow:
+    """Return an input for the session key `run` that comes from a person in another session."""
+    return InboxRow(
+        id=generate_id(),
+        source=source,
+        session=run,
+        lane=lane,
+        kind=type(given).KIND,
+        actor=actor.model_dump(mode="json"),
+        body=given.to_json(),
+        received_at=session.now,
+    )

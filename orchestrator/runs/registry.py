@@ -1,0 +1,66 @@
+"""The engines of runs by name, and the definitions that they execute."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from orchestrator.domain.actor import Role
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.base import Engine
+from orchestrator.engines.runs import Definition, RunEngine
+
+ALL_ROLES: frozenset[Role] = frozenset({"manager", "lead", "admin"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCommand:
+    """A typed command that starts a run, such as /steps; what is typed after it becomes the argument `text` of the run."""
+
+    definition: str
+    """The definition that it starts; "" if the first word after the command names it."""
+    menu: Notice | None = None
+    """The command's line in the bot's menu; None for a command that is not shown there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisteredEngine:
+    """One engine with what it registers: who may start its runs, and the commands that do."""
+
+    engine: RunEngine
+    roles: frozenset[Role] = ALL_ROLES
+    commands: Mapping[str, RunCommand] = field(default_factory=dict)
+
+
+class Definitions(Protocol):
+    """Finds the definitions that runs execute."""
+
+    async def find(self, engine: str, key: str, version: int | None = None, /) -> Definition | None:
+        """Return the definition with those that it uses, in the given version or the one in force now; None if there is none."""
+
+
+class StaticDefinitions:
+    """Definitions that the program was started with: (engine, key) → document."""
+
+    def __init__(self, documents: Mapping[tuple[str, str], Any]) -> None:
+        """Keep the documents; each is version 1."""
+        self._documents = documents
+
+    async def find(self, engine: str, key: str, version: int | None = None, /) -> Definition | None:
+        """Return the definition, None if there is none."""
+        del version  # there is only one
+        document = self._documents.get((engine, key))
+        return Definition(key=key, version=1, document=document) if document is not None else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engines:
+    """All engines of this program: those of runs, and those that hold conversations, which a run may start as a child."""
+
+    runs: Mapping[str, RegisteredEngine] = field(default_factory=dict)
+    turns: Mapping[str, Engine] = field(default_factory=dict)
+    definitions: Definitions = field(default_factory=lambda: StaticDefinitions({}))
+
+    def find_command(self, name: str) -> tuple[str, RunCommand] | None:
+        """Return (name of the engine, command) for a typed command, None if no engine has it."""
+        found = ((engine, one.commands[name]) for engine, one in self.runs.items() if name in one.commands)
+        return next(found, None)
