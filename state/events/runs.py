@@ -35,6 +35,8 @@ class RunStarted(Event):
     mode: str
     parent: str = ""
     parent_node: str = ""
+    depth: int = 0
+    """How many runs wait for the end of this one, directly or through others."""
     actor: Personal[dict[str, Any]]
     """The person with whose rights the run works, as a stored `Actor`."""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
@@ -51,8 +53,12 @@ class NodeDone(Event):
     """The digest of the blob that holds a large output; `output` is then None."""
     origins: list[str] = Field(default_factory=list)
     """Where the output comes from, as the names of `orchestrator.domain.taint.Origin`."""
-    tokens: int = 0
+    refused: bool = False
+    """Whether it is an effect (proposed call) that was refused; a retry of the run proposes it anew."""
     model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
     user: int | None = None
     """The employee whose budget pays for the tokens; `month` is the month of that budget, such as 202611."""
     month: int = 0

@@ -1,0 +1,90 @@
+"""An example of an engine of runs: a list of steps, done one after another.
+
+A definition is {"steps": [...]}; each step has a unique `name` and one of: `say` (a text), `ask` (a text, with `options` or for an answer
+in words), `model` (a prompt), `write` (a method with `params`), `sleep` (seconds), `child` (the key of a definition of this engine). In
+texts and params "{name}" stands for what the step of that name gave, and "{text}" for what was typed after the command.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from orchestrator.domain.outputs import build_reply
+from orchestrator.domain.taint import Origins, Value, join_origins
+from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, RunModelRequest, RunResult
+
+_PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_DEFINITION: Final[Origins] = frozenset({"definition"})
+
+
+class StepsEngine:
+    """Does the steps of a definition in order."""
+
+    replay = 1
+    replays = frozenset({1})
+
+    async def run(self, ctx: RunContext) -> RunResult:
+        """Do the steps, and return what each of them gave, by name."""
+        given: dict[str, Value] = dict(ctx.run.args)
+        for step in ctx.run.definition.document["steps"]:
+            given[step["name"]] = await _do_step(step, given, ctx)
+        made = {step["name"]: given[step["name"]] for step in ctx.run.definition.document["steps"]}
+        result = Value({name: one.data for name, one in made.items()}, join_origins(made.values()))
+        return RunResult(value=result, reply=None if ctx.run.parent else build_reply(text="Готово."))
+
+
+async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: RunContext) -> Value:
+    name = step["name"]
+    match step:
+        case {"say": text}:
+            told = _fill(text, given)
+            await ctx.say(build_reply(text=str(told.data)), key=name)
+            return told
+        case {"ask": text}:
+            options = tuple(Option(label=str(one), value=one) for one in step.get("options", ()))
+            timeout = timedelta(seconds=step["timeout"]) if "timeout" in step else None
+            ask = Ask(
+                text=str(_fill(text, given).data),
+                options=options,
+                takes=frozenset() if options else frozenset({"text"}),
+                timeout=timeout,
+            )
+            return (await ctx.wait_input(name, ask)).value
+        case {"model": prompt}:
+            asked = _fill(prompt, given)
+            request = RunModelRequest(messages=[{"role": "user", "content": str(asked.data)}], origins=asked.origins)
+            return await ctx.ask_model(name, request)
+        case {"write": method}:
+            outcome = await ctx.submit(name, RunEffect(method=method, params=_fill_params(step.get("params", {}), given)))
+            if outcome.status == "refused":
+                raise RunFailed("run-step-refused", outcome.detail, step=name)
+            return Value(outcome.created or outcome.status, frozenset({"label"}))
+        case {"sleep": seconds}:
+            await ctx.sleep(name, ctx.now + timedelta(seconds=seconds))
+            return Value(None)
+        case {"child": definition}:
+            ended = await ctx.child(name, "steps", definition, {"text": given.get("text", Value(""))})
+            if ended.status != "done":
+                raise RunFailed("run-step-failed", ended.code, step=name)
+            return ended.value
+    raise RunFailed("run-step-unknown", f"step {name} says nothing that can be done", step=name)
+
+
+def _fill(text: str, given: Mapping[str, Value]) -> Value:
+    """Return the text with its places filled; it comes from the definition and from everywhere that the values come from."""
+    used = [given[name] for name in _PLACE.findall(text) if name in given]
+    filled = _PLACE.sub(lambda found: str(given[found[1]].data) if found[1] in given else found[0], text)
+    return Value(filled, _DEFINITION | join_origins(used))
+
+
+def _fill_params(params: Any, given: Mapping[str, Value]) -> Any:
+    """Return params with every text filled. A text that is nothing but one place becomes the value itself, with its type."""
+    if isinstance(params, str):
+        whole = _PLACE.fullmatch(params)
+        return given[whole[1]] if whole is not None and whole[1] in given else _fill(params, given)
+    if isinstance(params, Mapping):
+        return {key: _fill_params(one, given) for key, one in params.items()}
+    if isinstance(params, list):
+        return [_fill_params(one, given) for one in params]
+    return Value(params, _DEFINITION)

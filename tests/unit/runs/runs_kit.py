@@ -1,0 +1,88 @@
+"""A small world with the two example engines: what a test of runs needs beside `spine_kit`."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from examples.engines.fan import FanEngine
+from examples.engines.steps import StepsEngine
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.run_inputs import RunStart
+from orchestrator.runs.feature import build_feature
+from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
+from orchestrator.runtime.feature import merge_features
+from state.clock import generate_id
+from state.events.runs import RunStarted
+from state.journal.run_index import RunFilter, RunRow
+from state.journal.store import InboxRow, StoredEvent
+from state.sql.store import SqlStore
+from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world
+from tests.unit.spine_portal import Portal
+
+RUN = "run:0190aaaa-0000-7000-8000-000000000001"
+
+
+def build_engines(documents: Mapping[tuple[str, str], Any]) -> Engines:
+    """The example engines over these documents: (engine, key) → document."""
+    return Engines(
+        runs={
+            "steps": RegisteredEngine(engine=StepsEngine(), commands={"steps": RunCommand(definition="")}),
+            "fan": RegisteredEngine(engine=FanEngine()),
+        },
+        definitions=StaticDefinitions(documents),
+    )
+
+
+@asynccontextmanager
+async def a_run_world(
+    folder: Path, documents: Mapping[str, Any], *, mode: Mode = "full", store: SqlStore | None = None, portal: Portal | None = None
+) -> AsyncIterator[World]:
+    """The product with the example engines; `documents` are definitions of the engine "steps", or of "fan" if they have things."""
+    keyed = {("fan" if "things" in document else "steps", key): document for key, document in documents.items()}
+    async with a_world(folder, mode=mode, store=store, portal=portal) as world:
+        tools = world.orchestrator.tools
+        features = merge_features(tools.features, build_feature(build_engines(keyed)))
+        world.orchestrator.tools = replace(tools, features=features)
+        yield world
+
+
+def steps(*given: Mapping[str, Any]) -> dict[str, Any]:
+    """A definition of the engine "steps"."""
+    return {"steps": [{"name": f"s{number}", **one} for number, one in enumerate(given)]}
+
+
+def start(definition: str, *, engine: str = "steps", actor: Actor = ANNA, home: str = CHAT, key: str = RUN, **args: Any) -> InboxRow:
+    """The input that starts a run."""
+    order = RunStart(engine=engine, definition=definition, home=home, args={name: one.to_stored() for name, one in args.items()})
+    return InboxRow(
+        id=generate_id(),
+        source=f"start:{key}",
+        session=key,
+        lane="turn",
+        kind=RunStart.KIND,
+        actor=actor.model_dump(mode="json"),
+        body=order.to_json(),
+        received_at=NOW,
+    )
+
+
+def events(world: World, *types: str, key: str = RUN) -> list[StoredEvent]:
+    """The events of a run, or those types of them."""
+    found: list[StoredEvent] = []
+    while page := world.sql.read_events(key, after=found[-1].seq if found else 0):
+        found.extend(page)
+    return [one for one in found if not types or one.type in types]
+
+
+def index(world: World, key: str = RUN) -> RunRow:
+    """The row of a run in the index."""
+    (row,) = world.sql.list_runs(RunFilter(run_id=key.removeprefix("run:")))
+    return row
+
+
+def started(world: World, key: str = RUN) -> RunStarted:
+    """The event that began the run."""
+    (event,) = events(world, "RunStarted", key=key)
+    return RunStarted.from_data(event.data)
