@@ -216,7 +216,9 @@ def test_a_denied_call_is_not_proposed_again_in_the_turn() -> None:
         (effect("post", {"url": "https://a.io/x"}, kind="http"),
          Policy(open_kinds=frozenset({"http"}), http_hosts=frozenset({"A.io"})), ["gate-class-outward"]),
         (effect("flow", {"id": "x"}, kind="run"), Policy(open_kinds=frozenset({"run"})), []),
-        (effect("scenario_run", {}, kind="schedule", provenance=Provenance(prose=True)), Policy(open_kinds=frozenset({"schedule"})), []),
+        (effect("scenario_run", {}, kind="schedule"), Policy(open_kinds=frozenset({"schedule"})), []),
+        (effect("scenario_run", {}, kind="schedule", provenance=Provenance(prose=True)), Policy(open_kinds=frozenset({"schedule"})),
+         ["gate-taint-prose"]),
     ],
 )  # fmt: skip
 def test_other_kinds_are_refused_unless_opened(what: Any, policy: Policy, codes: list[str]) -> None:
