@@ -63,7 +63,7 @@ async def cancel_run(row: InboxRow, session: Session, tools: Tools) -> None:
         told = [outbox.build_reply_row(session.key, reply, session.now)]
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
-    order = build_input(RunOrder(order="cancel"), f"run:{fits[0].run_id}", actor, session, source=f"cancel:{row.id}")
+    order = build_input(RunOrder(order="cancel"), f"run:{fits[0].run_id}", actor, session, source=f"run-cancel:{row.id}")
     await session.commit(actor=actor.key, inbox_done=[row.id], inbox_new=[order])
 
 

@@ -53,7 +53,7 @@ async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
         InputTaken(question_id=question_id),
         actor=actor.key,
         inbox_done=[row.id],
-        inbox_new=[build_input(answer, run, actor, session, source=f"answer:{row.id}")],
+        inbox_new=[build_input(answer, run, actor, session, source=f"run-answer:{row.id}")],
     )
     return True
 
@@ -82,7 +82,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
             told = build_click_toasts(row, session, Notice(code="choice-outdated"))
             await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
             return
-    new = build_input(given, f"run:{run_id}", actor, session, source=f"click:{row.id}")
+    new = build_input(given, f"run:{run_id}", actor, session, source=f"run-click:{row.id}")
     await session.commit(actor=actor.key, inbox_done=[row.id], inbox_new=[new])
 
 

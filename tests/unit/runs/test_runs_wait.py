@@ -1,0 +1,200 @@
+"""What a run waits for comes once, in the commit that settles it; nothing that was done is done again."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import FeatureClick
+from orchestrator.domain.run_inputs import RunOrder
+from orchestrator.runtime import worker
+from state.clock import generate_id
+from state.journal.run_index import RunFilter
+from state.journal.store import InboxRow
+from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, message, press
+
+WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+def texts(world: World) -> list[str]:
+    """The texts that wait to be delivered."""
+    return [part["text"] for row in world.outbox() if row.kind == "reply" for part in row.body["parts"]]
+
+
+def order(what: str, *, actor: Actor = ANNA, key: str = RUN) -> InboxRow:
+    """A person's order to a run."""
+    fresh = generate_id()
+    return InboxRow(
+        id=fresh, source=f"order:{fresh}", session=key, lane="express", kind=RunOrder.KIND, actor=actor.model_dump(mode="json"),
+        body=RunOrder(order=what).to_json(), received_at=NOW,
+    )  # fmt: skip
+
+
+def click(*words: str, actor: Actor = ANNA) -> InboxRow:
+    """A click on a button of a run in its chat."""
+    fresh = generate_id()
+    body = FeatureClick(words=words, callback_id=fresh).to_json()
+    return InboxRow(
+        id=fresh, source=f"click:{fresh}", session=CHAT, lane="express", kind=FeatureClick.KIND, actor=actor.model_dump(mode="json"),
+        body=body, received_at=NOW,
+    )  # fmt: skip
+
+
+async def test_a_chosen_option_goes_to_the_run_once(tmp_path: Path) -> None:
+    """The first press answers the question; the second finds it closed and changes nothing."""
+    plan = steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}, {"say": "Тариф: {s0}"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        await world.work(start("plan"))
+        (asked,) = [row for row in world.outbox() if row.kind == "reply"]
+        words = asked.body["actions"][1]["words"]
+        await world.work(click(*words), click(*words))
+        assert texts(world)[-2:] == ["Тариф: Полный", "Готово."]
+        assert len(events(world, "RunWoken")) == 1
+
+
+async def test_somebody_elses_press_answers_nothing(tmp_path: Path) -> None:
+    """Only the asked person may answer."""
+    plan = steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        await world.work(start("plan"))
+        (asked,) = [row for row in world.outbox() if row.kind == "reply"]
+        await world.work(click(*asked.body["actions"][0]["words"], actor=BORIS))
+        assert (events(world, "RunWoken"), index(world).status) == ([], "waiting")
+
+
+async def test_a_question_that_nobody_answers_ends_by_itself(tmp_path: Path) -> None:
+    """After its time the run goes on, and words that come later begin an ordinary turn."""
+    plan = steps({"ask": "Как зовут?", "timeout": 600}, {"say": "Дальше"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        await world.work(start("plan"))
+        world.clock.advance(timedelta(minutes=11))
+        await world.work()
+        assert texts(world)[-2:] == ["Дальше", "Готово."]
+        world.model.will("THOUGHT:\nничего\nACTION:\n[]\nASSISTANT:\nДобрый день")
+        await world.work(message("Ольга"))
+        assert texts(world) == ["Добрый день"]
+
+
+async def test_a_sleeping_run_goes_on_when_its_time_has_come(tmp_path: Path) -> None:
+    """It sleeps once, whatever else wakes it meanwhile."""
+    plan = steps({"sleep": 3600}, {"say": "Проснулся"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        await world.work(start("plan"))
+        world.clock.advance(timedelta(minutes=59))
+        await world.work(order("pause"), order("resume"))
+        assert "Проснулся" not in texts(world)
+        world.clock.advance(timedelta(minutes=2))
+        await world.work()
+        assert texts(world) == ["Проснулся", "Готово."]
+
+
+async def test_a_child_gives_its_result_to_the_run_that_started_it(tmp_path: Path) -> None:
+    """The parent waits for the end of the child, whose messages come to the same chat."""
+    documents = {"plan": steps({"child": "inner"}, {"say": "Внутри: {s0}"}), "inner": steps({"say": "Я внутри"})}
+    async with a_run_world(tmp_path, documents) as world:
+        await world.work(start("plan"))
+        assert texts(world) == ["Я внутри", "Внутри: {'s0': 'Я внутри'}", "Готово."]
+        assert {row.status for row in world.sql.list_runs(RunFilter())} == {"done"}
+
+
+async def test_a_missing_child_fails_its_parent_with_a_sentence(tmp_path: Path) -> None:
+    """The definition of the child does not exist: the parent says so and can be retried."""
+    async with a_run_world(tmp_path, {"plan": steps({"child": "nowhere"})}) as world:
+        await world.work(start("plan"))
+        (told,) = [row.body for row in world.outbox() if row.kind == "reply"]
+        assert [one["code"] for one in told["notices"]] == ["run-ended", "run-step-failed"]
+        assert (index(world).status, told["actions"][0]["words"][2]) == ("failed", "retry")
+
+
+async def test_a_definition_that_starts_itself_ends(tmp_path: Path) -> None:
+    """The chain of runs that wait for each other is bounded."""
+    async with a_run_world(tmp_path, {"plan": steps({"child": "plan"})}) as world:
+        await world.work(start("plan"))
+        found = world.sql.list_runs(RunFilter())
+        assert len(found) <= 10
+        assert {row.status for row in found} == {"failed"}
+
+
+async def test_a_cancelled_run_withdraws_its_card(tmp_path: Path) -> None:
+    """A press that comes after the cancellation sends nothing."""
+    async with a_run_world(tmp_path, {"plan": steps(WRITE)}) as world:
+        await world.work(start("plan"))
+        (shown,) = [row for row in world.outbox() if row.kind == "card"]
+        await world.work(order("cancel"))
+        assert index(world).status == "cancelled"
+        await world.work(press(shown.body, key=RUN))
+        assert world.portal.written("crm.deal.update") == []
+
+
+async def test_a_stranger_cannot_cancel_a_run(tmp_path: Path) -> None:
+    """Orders come from the owner, a lead or an administrator."""
+    async with a_run_world(tmp_path, {"plan": steps(WRITE)}) as world:
+        await world.work(start("plan"))
+        await world.work(order("cancel", actor=BORIS))
+        assert index(world).status == "waiting"
+
+
+async def test_a_paused_run_does_nothing_until_it_is_resumed(tmp_path: Path) -> None:
+    """An approval while it is paused runs the call, and the run goes on only when it is resumed."""
+    async with a_run_world(tmp_path, {"plan": steps(WRITE, {"say": "Дальше"})}) as world:
+        await world.work(start("plan"))
+        (shown,) = [row for row in world.outbox() if row.kind == "card"]
+        await world.work(order("pause"))
+        await world.work(press(shown.body, key=RUN))
+        assert len(world.portal.written("crm.deal.update")) == 1
+        assert (index(world).status, "Дальше" in texts(world)) == ("paused", False)
+        await world.work(order("resume"))
+        assert texts(world)[-2:] == ["Дальше", "Готово."]
+
+
+async def test_a_denied_write_can_be_retried_as_a_new_card(tmp_path: Path) -> None:
+    """The retry proposes the refused call anew, with an effect of its own; what was said is not said again."""
+    async with a_run_world(tmp_path, {"plan": steps({"say": "Начинаю"}, WRITE)}) as world:
+        await world.work(start("plan"))
+        (shown,) = [row for row in world.outbox() if row.kind == "card"]
+        await world.work(press(shown.body, key=RUN, approve=False))
+        assert index(world).status == "failed"
+        await world.work(order("retry"))
+        rows = world.outbox()
+        (again,) = [row for row in rows if row.kind == "card" and row.body["status"] == "requested"]
+        assert again.body["effect_id"] != shown.body["effect_id"]
+        await world.work(press(again.body, key=RUN))
+        assert len(world.portal.written("crm.deal.update")) == 1
+        assert index(world).status == "done"
+
+
+async def test_shadow_plans_every_write_and_goes_on(tmp_path: Path) -> None:
+    """In shadow the run asks, says and decides, and sends nothing."""
+    async with a_run_world(tmp_path, {"plan": steps(WRITE, {"say": "Дальше: {s0}"})}, mode="shadow") as world:
+        await world.work(start("plan"))
+        assert texts(world) == ["Дальше: planned", "Готово."]
+        assert world.portal.written("crm.deal.update") == []
+
+
+async def test_a_typed_message_does_not_wait_for_a_run(tmp_path: Path) -> None:
+    """A run that waits for a card leaves the conversation free."""
+    async with a_run_world(tmp_path, {"plan": steps(WRITE)}) as world:
+        await world.work(start("plan"))
+        world.model.will("THOUGHT:\nничего\nACTION:\n[]\nASSISTANT:\nДобрый день")
+        await world.work(message("привет"))
+        assert texts(world) == ["Добрый день"]
+
+
+async def test_seven_hundred_answers_are_not_asked_for_again(tmp_path: Path) -> None:
+    """A run that dies at its last node asks the model for that one only."""
+    plan = {"things": [str(number) for number in range(699)], "prompt": "{thing}?", "summary": "{answers}"}
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        world.model.will(*["ответ"] * 699, ConnectionError("the process dies here"))
+        await world.work(start("plan", engine="fan"))
+        assert index(world).status == "failed"
+        world.model.will("итог")
+        await world.work(order("retry"))
+        assert (texts(world)[-1], len(world.model.prompts)) == ("итог", 701)
