@@ -146,6 +146,15 @@ class TurnContext(Protocol):
         `on_delta` receives each piece of the answer as it arrives. Raises ModelClientError if the model is not available.
         """
 
+    async def say(self, reply: Reply, *, key: str) -> None:
+        """Send a message to the chat now, before the turn ends; for each `key` the chat has one message, also after a restart."""
+
+    async def memo(self, node: str, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what `make` gives. It is called once for each `node` of the turn: after a restart its result is read from the journal.
+
+        For everything that is read from outside: documents, queries, the clock. The result is JSON data.
+        """
+
     async def query(self, name: str, **args: object) -> Any:
         """Return the answer to a read-only question: `name` is the kind of question, `args` are its arguments.
 

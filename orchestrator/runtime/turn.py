@@ -28,14 +28,16 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices
+from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, is_node_of
 from state.clock import parse_iso
 from state.events.base import Event
 from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnFinished
-from state.journal.store import InboxRow, OutboxRow, StoreError
+from state.events.runs import NodeDone
+from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError
 
 log = logging.getLogger(__name__)
 
+EVENTS_PAGE = 500
 ANNOUNCED_FOR = timedelta(minutes=10)
 """How long a message that announces somebody else's words makes the next one theirs."""
 
@@ -215,8 +217,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
     current = session.state.turn
     if current and current.turn_id == turn.turn_id:
         await session.flush()
-        events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
-        mine = [item for item in events if item.data.get("turn_id") == turn.turn_id]
+        mine = await _read_turn_events(turn.turn_id, session, tools)
         answers = (ModelAnswered.from_data(item.data) for item in mine if item.type == "ModelAnswered")
         if await _has_waiting_stop(actor, session, tools):
             tools.running[session.key].stop()
@@ -224,6 +225,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
             answers={answer.iteration: answer for answer in answers},
             plans={PlanRecorded.from_data(item.data).iteration: item.data for item in mine if item.type == "PlanRecorded"},
             refused_steps={StepRefused.from_data(item.data).slot: item.data for item in mine if item.type == "StepRefused"},
+            values={item.data["node"]: NodeDone.from_data(item.data) for item in mine if item.type == "NodeDone"},
         )
     event = MessageReceived(
         turn_id=turn.turn_id,
@@ -235,6 +237,20 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
     )
     await session.buffer(event, actor=actor.key, outbox=[*_build_answered_question(turn, session), *toasts])
     return RecordedTurn(is_fresh=True)
+
+
+async def _read_turn_events(turn_id: str, session: Session, tools: Tools) -> list[StoredEvent]:
+    """Return the events of a turn that was begun before a crash, however many came since, also those of the other lane."""
+    found: list[StoredEvent] = []
+    end = session.seq
+    while end > 0:
+        begin = max(0, end - EVENTS_PAGE)
+        page = await tools.store.read_events(session.stream, begin, end - begin)
+        found = [item for item in page if item.data.get("turn_id") == turn_id or is_node_of(item.data.get("node", ""), turn_id)] + found
+        if any(item.type == "MessageReceived" and item.data.get("turn_id") == turn_id for item in page):
+            break
+        end = begin
+    return found
 
 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:

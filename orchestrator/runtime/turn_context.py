@@ -14,7 +14,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Notice
+from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import ModelRequest, ModelText, PlanStep, TurnInput
 from orchestrator.gate.approve.call_labels import ProposalLabel
 from orchestrator.gate.approve.duplicates import REPEATED
@@ -23,9 +23,11 @@ from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
 from orchestrator.model_client.answer import ModelAnswer
 from orchestrator.performers.read_progress import ReadProgress, attach_progress
+from orchestrator.runtime.outbox import build_reply_row
 from orchestrator.runtime.session import Session
 from state.events.base import Event
 from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded
+from state.events.runs import NodeDone
 from state.journal.async_store import run_to_end
 from state.journal.store import EffectRow
 from state.session_state import SessionState
@@ -114,6 +116,13 @@ class RecordedTurn:
     plans: Mapping[int, JsonObject] = field(default_factory=dict)
     refused_steps: Mapping[str, JsonObject] = field(default_factory=dict)
     """The steps that the gate refused, by slot: for these nothing else is stored."""
+    values: Mapping[str, NodeDone] = field(default_factory=dict)
+    """What `memo` kept, by the name of the event's node."""
+
+
+def is_node_of(node: str, turn_id: str) -> bool:
+    """Return whether `node` is the name under which `memo` keeps a value of this turn."""
+    return node.startswith(f"{turn_id}#")
 
 
 class Context:
@@ -225,6 +234,22 @@ class Context:
             )
         )
         return ModelText(text=answer.text, prose=request.prose)
+
+    async def say(self, reply: Reply, *, key: str) -> None:
+        """Send a message to the chat now; said again after a crash, it replaces the first one."""
+        chat = self._session.key
+        row = build_reply_row(chat, reply, self.now, key=f"turn:{self.turn.turn_id}/{key}")
+        await self._session.commit(actor=self.actor.key, outbox=[row])
+
+    async def memo(self, node: str, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what `make` gives; it is called once for each node of the turn, also if the turn is begun anew after a crash."""
+        name = f"{self.turn.turn_id}#{node}"
+        known = self.recorded.values.get(name)
+        if known is not None:
+            return known.output
+        made = await make()
+        await self.record(NodeDone(node=name, output=made))
+        return made
 
     async def query(self, name: str, **args: object) -> Any:
         """Run the read-only query registered under `name` and return its result. Raises KeyError for an unknown name."""
