@@ -1,7 +1,8 @@
 """An example of an engine of runs: a list of steps, done one after another.
 
 A definition is {"steps": [...]}; each step has a unique `name` and one of: `say` (a text), `ask` (a text, with `options` or for an answer
-in words), `model` (a prompt), `write` (a method with `params`), `sleep` (seconds), `child` (the key of a definition of this engine). In
+in words), `model` (a prompt), `write` (a method with `params`), `sleep` (seconds), `child` (the key of a definition of this engine),
+`turn` (a request for the CRM agent). In
 texts and params "{name}" stands for what the step of that name gave, and "{text}" for what was typed after the command.
 """
 
@@ -63,6 +64,9 @@ async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: Run
         case {"sleep": seconds}:
             await ctx.sleep(name, ctx.now + timedelta(seconds=seconds))
             return Value(None)
+        case {"turn": text}:
+            ended = await ctx.child(name, "crm_agent", "", {"text": _fill(text, given)})
+            return ended.value.get("text")
         case {"child": definition}:
             ended = await ctx.child(name, "steps", definition, {"text": given.get("text", Value(""))})
             if ended.status != "done":

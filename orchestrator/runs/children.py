@@ -8,6 +8,7 @@ from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import NOWHERE, Value
 from orchestrator.engines.runs import RunFailed, RunResult, RunSuspended
 from orchestrator.runs.memo import format_args
+from orchestrator.runs.turns import play_turn
 from state.canonical import hash_text
 from state.clock import generate_id
 from state.events.runs import RunWaits, RunWoken
@@ -32,6 +33,8 @@ class Children:
         ctx = self._context
         if (woken := ctx.known.woken.get(node)) is not None:
             return read_child_result(woken)
+        if engine in ctx.tools.engines:
+            return await play_turn(ctx, node, ctx.tools.engines[engine], args)
         ctx.check_going_on(node)
         run = ctx.session.state.run
         if run is None or node not in run.waits:

@@ -13,7 +13,7 @@ from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
-from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, message, press
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, message, press, raise_sum, reply
 
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 
@@ -198,3 +198,17 @@ async def test_seven_hundred_answers_are_not_asked_for_again(tmp_path: Path) -> 
         world.model.will("итог")
         await world.work(order("retry"))
         assert (texts(world)[-1], len(world.model.prompts)) == ("итог", 701)
+
+
+async def test_a_turn_of_the_agent_is_played_inside_of_a_run(tmp_path: Path) -> None:
+    """Its card stands in the home chat; when it is decided, the run goes on with the agent's answer, and no model is asked twice."""
+    plan = steps({"turn": "подними сумму сделки 481 до 1 200 000"}, {"say": "Дальше"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        world.model.will(reply(raise_sum()))
+        await world.work(start("plan"))
+        (shown,) = [row for row in world.outbox() if row.kind == "card"]
+        assert (shown.session, shown.body["home"]) == (CHAT, RUN)
+        await world.work(press(shown.body, key=RUN))
+        assert len(world.portal.written("crm.deal.update")) == 1
+        assert texts(world)[-2:] == ["Дальше", "Готово."]
+        assert len(world.model.prompts) == 1
