@@ -1,0 +1,72 @@
+"""What every engine of runs must survive: its program dies at any commit, and another goes on as if nothing had been."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.runtime import worker
+from tests.contract.run_survival_kit import Survival, survive
+from tests.unit.runs.runs_kit import steps
+
+WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
+DOCUMENTS: dict[str, Any] = {
+    "plan": steps(
+        {"say": "Начинаю"},
+        {"ask": "Какой тариф?", "options": ["Базовый", "Полный"]},
+        {"model": "тариф {s1}"},
+        WRITE,
+        {"sleep": 60},
+        {"child": "inner"},
+        {"say": "Конец: {s2}"},
+    ),
+    "inner": steps({"model": "внутри"}, {"say": "Внутри"}),
+    "fan": {"things": ["а", "б", "в", "г"], "prompt": "{thing}?", "summary": "{answers}"},
+}
+ENGINES = {"plan": "steps", "fan": "fan"}
+SAID = {
+    "plan": ["Начинаю", "Какой тариф?", "Внутри", "Конец: ответ на тариф Базовый", "Готово."],
+    "fan": ["ответ на ответ на а?\nответ на б?\nответ на в?\nответ на г?"],
+}
+COMMITS = {"plan": 27, "fan": 5}
+"""How many commits the whole undisturbed run makes; the first test holds the numbers against the truth."""
+POINTS = [(definition, number) for definition, commits in COMMITS.items() for number in range(1, commits + 1)]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.01)
+
+
+@pytest.mark.parametrize("definition", sorted(ENGINES))
+async def test_an_undisturbed_run_is_what_the_others_are_compared_with(tmp_path: Path, definition: str) -> None:
+    """Nobody dies: everything happens once."""
+    ended = await survive(tmp_path, DOCUMENTS, definition, ENGINES[definition])
+    _check(ended, definition)
+    assert max(ended.asked.values()) == 1
+    assert ended.commits == COMMITS[definition]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("definition", "dies_at"), POINTS)
+async def test_a_death_at_any_commit_doubles_nothing_and_loses_nothing(
+    tmp_path: Path, definition: str, dies_at: int, *, after: bool
+) -> None:
+    """One write, each message once, no answered question to the model asked again, and the run ends."""
+    ended = await survive(tmp_path, DOCUMENTS, definition, ENGINES[definition], dies_at=dies_at, after=after)
+    assert ended.died
+    _check(ended, definition)
+    assert ended.asked_again == {}
+
+
+def _check(ended: Survival, definition: str) -> None:
+    assert ended.status == "done"
+    assert sorted(ended.said) == sorted(SAID[definition])
+    assert len([one for one in ended.writes if one[0] == "crm.deal.update"]) == (1 if definition == "plan" else 0)
+    nodes = [(one.stream, one.data["node"], one.data["attempt"]) for one in ended.events if one.type == "NodeDone"]
+    assert len(nodes) == len(set(nodes)), "a node was stored twice"
+    waits = Counter((one.stream, one.data["node"]) for one in ended.events if one.type == "RunWaits")
+    wakes = Counter((one.stream, one.data["node"]) for one in ended.events if one.type == "RunWoken" and one.data["node"])
+    assert waits == wakes, "a node was not woken once for each wait"
