@@ -54,12 +54,12 @@ class FixedClock:
         return self._now
 
     def advance(self, by: timedelta) -> None:
-        """Move the clock by `by`; a negative `by` simulates a clock that goes back."""
+        """Let the time `by` pass; a negative `by` simulates a clock that goes back."""
         self._now += by
         self._elapsed += max(by, timedelta())
 
     def set_by(self, by: timedelta) -> None:
-        """Change the time that `now` returns by `by`, as if somebody set the clock; `measure_since` is not affected."""
+        """Set the clock forward by the time `by`, as if somebody had changed it: `now` changes, `measure_since` does not."""
         self._now += by
 
     def mark(self) -> str:
@@ -132,7 +132,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _draw_randomness() -> bytes:
-    """Return ten random bytes that no other thread gets: popping from a list is atomic."""
+    """Return ten random bytes that no other thread gets.
+
+    They are taken from a stored list with `pop`, which is atomic.
+    """
     try:
         return _random_pool.pop()
     except IndexError:

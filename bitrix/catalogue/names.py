@@ -52,7 +52,10 @@ _BEFORE_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def to_universal(name: str, entity: str = "") -> str:
-    """Return the universal name (camelCase, as in crm.item.*) of a field with a classic name. A universal name is returned unchanged."""
+    """Return the universal name (camelCase, as in crm.item.*) of a field with a classic name (UPPER_CASE).
+
+    `entity` is the kind of record. A universal name is returned unchanged.
+    """
     if not is_classic(name):
         return name
     kind = _normalize_kind(entity)

@@ -181,7 +181,7 @@ class BitrixClient:
         return f"<BitrixClient {self.portal}>"
 
     async def _try_once(self, request: _Request) -> Answer:
-        """Send the call with a valid credential.
+        """Send the call with a valid credential and return its answer.
 
         If the portal calls the token expired, it has executed nothing. So even a write is sent once more with a new token.
         """
@@ -197,7 +197,7 @@ class BitrixClient:
             new = grant.new
 
     async def _send(self, request: _Request, grant: Grant) -> Answer:
-        """Send the request, and once more if the portal was renamed."""
+        """Send the request, and once more if the portal was renamed; return the answer."""
         signed = replace(request, body=grant.sign(request.body))
         for _ in range(2):
             with contextlib.suppress(PortalMoved):

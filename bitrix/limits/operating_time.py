@@ -60,7 +60,7 @@ class OperatingTime:
         self._budgets: dict[str, _Budget] = {}
 
     def record_answer(self, methods: Mapping[str, str], answer: Answer) -> None:
-        """Record the time that methods have used, as an answer of the portal says. `methods` are the methods of the call by key.
+        """Record the time that methods have used, as the answer to a call says; `methods` are those of the call, from `extract_methods`.
 
         The answer to a batch says for each command how much time its method has used.
         """

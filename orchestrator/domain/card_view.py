@@ -96,7 +96,7 @@ class Preview(PreviewPart):
 
     @property
     def exceeds_card(self) -> bool:
-        """Whether one message has no room for every value that will be sent, so that a card in a chat shows only a part of them."""
+        """Whether the values that the call will send do not fit into one message, so that a card in a chat shows only a part of them."""
         return len(self.items) > CARD_COMMANDS or self.measure_all() > CARD_ROOM
 
     def measure_all(self) -> int:
@@ -162,12 +162,12 @@ class CardView:
 
     @property
     def awaits_opening(self) -> bool:
-        """Whether the card may not be approved yet, because its reader has not opened the rest."""
+        """Whether the card may not be approved yet: it is shown in part, and its reader has not opened the part that is not shown."""
         return self.is_cut and not self.opened
 
     @property
     def is_waiting_for_lead(self) -> bool:
-        """Whether a lead (head of sales) decides this card, while its reader, who requested the call, only sees it."""
+        """Whether this is the requester's view of a card that a lead (head of sales) decides: the requester cannot approve it."""
         return bool(self.card.told_names) and not self.home
 
     @property

@@ -35,7 +35,8 @@ _TextOrBlank = Annotated[str, BeforeValidator(lambda value: value if isinstance(
 class Click(Input):
     """Base class of inputs from button clicks: the id of the click and of the confirmation card it is about; "" if there is none.
 
-    It can parse the body of every inbox row, even a malformed one. The program thus finds the click of an input that it cannot handle.
+    It can parse the body of every inbox row, even a malformed one. So even if a row cannot be handled, the program finds the click in it
+    and can answer the click.
     """
 
     callback_id: _TextOrBlank = ""
@@ -248,11 +249,11 @@ class AccessFileChange(Input, kind="access_file"):
 
 
 class AccessEnd(Input, kind="access_lost"):
-    """A person lost the access to the bot.
+    """A person lost, or is to lose, the access to the bot.
 
-    Operations staff order this with a row of kind "person_removed", which has no `why`. After the access has ended, the person's own chat
-    and each session with an open card of the person get a row of kind "access_lost". Its `why` is "admin" (ordered by operations staff) or
-    "portal" (the portal no longer lists the person as a working employee).
+    There are two kinds of rows. A row "person_removed", without `why`, is the order of operations staff to end the access. Rows
+    "access_lost" follow when the access has ended: one for the person's own chat, and one for each session with an open card of the person.
+    Their `why` is "admin" (ordered by operations staff) or "portal" (the portal no longer lists the person as a working employee).
     """
 
     person: str

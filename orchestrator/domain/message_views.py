@@ -74,7 +74,8 @@ class HistoryBody(View):
 class CallLine(View):
     """One line in a list of the bot's calls, for a call that was made or that waits for a decision on its card.
 
-    `named` holds the arguments of the message that describes the call. `preview` holds the heading of the card, if the card is open.
+    `named` holds the words that name the call (its verb, the kind of record, the number of records). `preview` holds the heading of the
+    card, if the card is open.
     """
 
     who: str = ""

@@ -20,7 +20,7 @@ _AFTER_HASHED = len(',"hash":"') + 64 + len('"}}\n')
 
 
 class Link(NamedTuple):
-    """The position in the chain that one line records: its number, the previous hash and its own hash."""
+    """The place of one record in the hash chain: its number, the hash of the record before it, and its own hash."""
 
     n: int
     prev: str
@@ -41,8 +41,8 @@ EMPTY = Head(0, NOTHING, 0)
 def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
     """Return the line for `record` as the one that follows `head` (the end of the log so far), and the new head.
 
-    `record` is a JSON object with at least one key; the line has the member "chain" in addition. The `size` of the new head is not updated
-    yet.
+    `record` is a JSON object with at least one key; the line has the member "chain" in addition. The `size` of the new head is still that
+    of `head`: the caller sets it after writing the line.
     """
     n = head.n + 1
     hashed = b'%b,"chain":{"n":%d,"prev":"%b"' % (record.rstrip(b"\n")[:-1], n, head.hash.encode())

@@ -1,6 +1,7 @@
 """Verifies audit logs: the hash chain, each archive byte by byte, and the log's end against the head stored in the lock file. Read-only.
 
-Offsets count bytes of the file itself; for a record inside an archive they count in the unpacked text, and the finding says so.
+The offset in a finding counts the bytes of the file; for a record inside an archive it counts those of the unpacked text, and the finding
+says so.
 """
 
 import io
@@ -69,7 +70,8 @@ def verify_log(log: Path) -> Iterator[Finding]:
 def _check_unlisted(files: _Files, segment: Segment, text: bytes) -> Iterator[Finding]:
     """Yield a finding if the ledger (the list of the log's archives) does not list the archive `segment`.
 
-    No finding is yielded if the archive is being compressed or removed, or is older than ledgers. `text` is its unpacked content.
+    No finding is yielded if the archive is being compressed or removed, or was made before the program kept ledgers. `text` is its unpacked
+    content.
     """
     ledger, name = files.ledger, segment.path.name
     if ledger is None or not ledger.archives or name in ledger.archives or segment.path.with_suffix("").exists():

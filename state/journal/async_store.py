@@ -1,8 +1,8 @@
 """The store for asyncio: its methods run in threads, so that no flush blocks the event loop.
 
 SQLite gets one thread for writes and one for reads, PostgreSQL several for both: a caller that needs an order between two calls awaits the
-first. A started call is always carried out: a cancelled caller gets the cancellation only after the thread has finished, so no commit is
-still running then; its result can be read from the store.
+first. A started call is always carried out. If its caller is cancelled, the cancellation is raised only after the thread has finished, so
+no commit is still running then; what the call has stored can be read from the store.
 """
 
 import asyncio
@@ -181,11 +181,11 @@ class AsyncStore:
             listener()
 
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)` in a thread; it only reads, with one or more calls of the store (such as `journal.load_state`)."""
+        """Return the result of `function(store, …)`, which runs in a thread and only reads from the store, as `journal.load_state` does."""
         return await self._reader.call(function, self._store, *args, **kwargs)
 
     async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)` in a thread; it writes, with one or more calls of the store (such as `freeze_switch.freeze_writes`)."""
+        """Return the result of `function(store, …)`, which runs in a thread and writes to the store, as `freeze_switch.freeze_writes` does."""
         done = await self._writer.call(function, self._store, *args, **kwargs)
         if self._hints is not None:
             self._hints.tell()
@@ -200,9 +200,9 @@ class AsyncStore:
         self._store.close()
 
     async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged, and claim the oldest new row of each (session, lane) in `claim`.
+        """Store inputs, and claim the oldest new row of each (session, lane) in `claim`; return which inputs are new, and the claimed rows.
 
-        A lane is one of a session's two queues. `Store.put_inbox` explains claiming.
+        A lane is one of a session's two queues; a row is new until it has been handled. `Store.put_inbox` explains claiming.
         """
         stored = await self._writer.call(self._store.put_inbox, rows, claim)
         if self._hints is not None:
@@ -210,7 +210,7 @@ class AsyncStore:
         return stored
 
     async def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+        """Return each (session, lane) that has new (not yet handled) inbox rows, the one with the oldest row first.
 
         A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
         left out.
@@ -218,7 +218,10 @@ class AsyncStore:
         return await self._reader.call(self._store.list_ready_sessions, owner, now)
 
     async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's stored `attempts`."""
+        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's stored `attempts`.
+
+        The row stays new until it has been handled.
+        """
         return await self._writer.call(self._store.take_inbox, session, lane)
 
     async def return_inbox(self, row_id: str) -> None:
@@ -228,7 +231,7 @@ class AsyncStore:
     async def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them.
 
-        The row that is being handled is one of them.
+        A row is new until it has been handled, so the row that is being handled is one of them.
         """
         return await self._reader.call(self._store.list_waiting_inbox, session, lane, limit)
 
@@ -281,7 +284,7 @@ class AsyncStore:
             self._hints.tell()
 
     async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order."""
+        """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order."""
         return await self._reader.call(self._store.read_events, stream, after, limit)
 
     async def read_head(self, stream: str) -> tuple[int, str]:
@@ -312,7 +315,7 @@ class AsyncStore:
         return await self._reader.call(self._store.scan_clear, types, after, limit)
 
     async def list_streams(self) -> list[str]:
-        """Return the name of every stream in the journal: "session:<key>" or "run:<id>"."""
+        """Return the name of every stream in the journal: "session:<key>", or "run:<id>" for work outside of any session."""
         return await self._reader.call(self._store.list_streams)
 
     async def load_snapshot(self, stream: str) -> Snapshot | None:

@@ -117,7 +117,7 @@ class InboxRow:
 
 
 class StoredInputs(NamedTuple):
-    """The result of `Store.put_inbox`: which inputs are new, and the rows that were claimed in the same transaction."""
+    """The result of `Store.put_inbox`: which inputs are new, and the rows that the same transaction claimed (took for handling)."""
 
     fresh: list[bool]
     """For each input whether it is new: False if its source was already known."""
@@ -233,8 +233,8 @@ class Lease:
 class Commit:
     """Everything that is written together in one transaction.
 
-    A stream is guarded by a lease (the right of one process to write it): "session:<key>" by the lease of <key>, "run:<id>" by that of
-    "run:<id>". The commit is refused if `epoch` is not the epoch (number) of the current lease.
+    A stream is guarded by a lease (the right of one process to write it): "session:<key>" by the lease of <key>, "run:<id>" (work outside
+    of any session) by that of "run:<id>". The commit is refused if `epoch` is not the epoch (number) of the current lease.
     """
 
     stream: str
@@ -267,19 +267,19 @@ class Store(Protocol):
         """Store inputs durably before they are acknowledged to the sender, and claim the oldest new row of each (session, lane) in `claim`.
 
         A lane is one of a session's two queues. To claim a row is to add one to its `attempts` and return it, as `take_inbox` does; it
-        happens in the same transaction, and the row need not be one of `rows`. Nobody else is kept from taking a claimed row: its status
-        stays "new". So only the holder of the session's lease may claim, and only while it handles no other row of the lane.
+        happens in the same transaction, and the row need not be one of `rows`. Nobody else is kept from taking a claimed row: it stays new
+        until it has been handled. So only the holder of the session's lease may claim, and only while it handles no other row of the lane.
         """
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+        """Return each (session, lane) that has new (not yet handled) inbox rows, the one with the oldest row first.
 
         A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
         left out.
         """
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's stored `attempts`."""
+        """Return the oldest new (not yet handled) row in the session's queue `lane`, None if there is none; add one to its `attempts`."""
 
     def return_inbox(self, row_id: str) -> None:
         """Subtract one from the stored `attempts` of an inbox row, because the last attempt failed for a reason outside the input."""
@@ -287,7 +287,7 @@ class Store(Protocol):
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them.
 
-        The row that is being handled is one of them.
+        A row is new until it has been handled, so the row that is being handled is one of them.
         """
 
     def find_inbox(self, source: str) -> InboxRow | None:
@@ -315,7 +315,7 @@ class Store(Protocol):
         """
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order."""
+        """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order."""
 
     def read_head(self, stream: str) -> tuple[int, str]:
         """Return the number (seq) and hash that the stream's last event should have; (0, "") if it has no events.
@@ -342,7 +342,7 @@ class Store(Protocol):
         """Return what `scan` returns, but only the part readable without a key: much faster, for counting."""
 
     def list_streams(self) -> list[str]:
-        """Return the name of every stream in the journal: "session:<key>" or "run:<id>"."""
+        """Return the name of every stream in the journal: "session:<key>", or "run:<id>" for work outside of any session."""
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
         """Return the newest snapshot of the stream's state, None if there is none."""

@@ -1,4 +1,4 @@
-"""Writes a commit in one transaction: numbers, encrypts and hash-chains its events. Any failed condition raises and rolls everything back.
+"""Writes a commit in one transaction: numbers, encrypts and hash-chains its events. If a check fails, it raises and stores nothing.
 
 Outbox rows of a session are delivered in the order of their `pos`. A delivered row is deleted; only its key and its `sent_ref` (the id of
 the sent message) are kept. A new row replaces an unsent row with the same key. The old row stays as "replaced" until the new one is sent,
@@ -62,7 +62,10 @@ class Fence(NamedTuple):
 
 @lru_cache(4096)
 def to_lease_key(stream: str) -> str:
-    """Return the session whose lease (one process's right to write) guards `stream`. Raises ValueError for an unknown kind of stream."""
+    """Return the key of the lease (one process's right to write) that guards `stream`. Raises ValueError for an unknown kind of stream.
+
+    For a session's stream this is the session's key, for a run (work outside of any session) the stream's own name.
+    """
     kind, _, key = stream.partition(":")
     if kind == "session" and key and not key.startswith("run:"):
         return key
@@ -73,12 +76,12 @@ def to_lease_key(stream: str) -> str:
 
 
 def to_stream(key: str) -> str:
-    """Return the stream that is guarded by the lease of the session or run `key`."""
+    """Return the stream that is guarded by the lease with this key; the inverse of `to_lease_key`."""
     return key if key.startswith("run:") else f"session:{key}"
 
 
 def find_key_owner(commit: Commit) -> str:
-    """Return the person, session, run or portal whose key encrypts the personal data of the commit."""
+    """Return the person, chat, run or portal whose key encrypts the personal data of the commit; see `encryption.find_key_owner`."""
     return encryption.find_key_owner(commit.actor, to_lease_key(commit.stream))
 
 
@@ -251,7 +254,7 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
 
 
 def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
-    """Set the switch that stops all writes to the portal.
+    """Set the switch that stops all writes to the portal to `value`; "" lets writes start again.
 
     On PostgreSQL this waits for transactions that are starting a call and that checked the switch before it was set.
     """

@@ -1,6 +1,7 @@
 """Stores everything in an SQL database, which several processes may use at once.
 
-A process remembers the last event of each stream (session or run) that it writes; each commit verifies that it is still the last one.
+A process remembers the last event of each stream (the record of one session) that it writes; each commit verifies that it is still the last
+one.
 """
 
 import logging
@@ -92,7 +93,8 @@ class SqlStore:
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inbox rows, and claim the oldest new row of each (session, lane) in `claim`, that is, add one to its `attempts`.
 
-        Return which of the rows are new, and the claimed rows. A lane is one of a session's two queues.
+        Return which of the rows were not stored before, and the claimed rows. A lane is one of a session's two queues. A stored row is new
+        until it has been handled.
         """
         if self._gathers:
             given = orjson.dumps({"rows": [row_mapping.to_inbox_params(row) for row in rows_], "claim": claim})
@@ -105,7 +107,7 @@ class SqlStore:
         return StoredInputs(fresh, _to_readable_rows(claimed))
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+        """Return each (session, lane) that has new (not yet handled) inbox rows, the one with the oldest row first.
 
         A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
         left out.
@@ -117,7 +119,7 @@ class SqlStore:
             return [(session, lane) for session, lane in transaction.fetch_rows(self._statements.ready_for, asked)]
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's `attempts`."""
+        """Return the oldest new (not yet handled) row in the session's queue `lane`, None if there is none; add one to its `attempts`."""
         with self._database.write_one() as transaction:
             found = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return row_mapping.to_inbox_row(found) if found else None
@@ -127,7 +129,7 @@ class SqlStore:
         self._write(self._statements.give_back, {"at_id": row_id})
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them."""
+        """Return the new (not yet handled) inbox rows in the session's queue `lane`, oldest first, and change none of them."""
         wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
         return [row_mapping.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, wanted)]
 
@@ -204,7 +206,7 @@ class SqlStore:
             commit_batch.send_commit(transaction, changes)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order.
+        """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order.
 
         Raises UnknownEvent for an event of a newer program.
         """
@@ -250,7 +252,7 @@ class SqlStore:
         return [row_mapping.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), wanted)]
 
     def list_streams(self) -> list[str]:
-        """Return the name of every stream that has events: "session:<key>" or "run:<id>"."""
+        """Return the name of every stream that has events: "session:<key>", or "run:<id>" for work outside of any session."""
         return [stream for stream, _, _ in self.list_heads()]
 
     def load_snapshot(self, stream: str) -> Snapshot | None:

@@ -59,8 +59,9 @@ Anchors = Mapping[str, Sequence[tuple[int, str]]]
 def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: Anchors, progress: Callable[[int], None]) -> JournalReport:
     """Return everything that is wrong with the journal at `url`, each finding with its place on disk for a SQLite file.
 
-    `judge` makes the checker for a stream, `progress` gets the number of records read since its last call. Works beside a running bot.
-    Raises FileNotFoundError if there is no database; damage in the database raises nothing and is a finding.
+    `judge` makes the checker for a stream, `anchors` holds by stream the (seq, hash) of records that were noted elsewhere, `progress` gets
+    the number of records read since its last call. Works beside a running bot. Raises FileNotFoundError if there is no database; damage in
+    the database raises nothing and is a finding.
     """
     path = database.find_sqlite_path(url)
     if path and not path.is_file():
