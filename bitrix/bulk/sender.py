@@ -115,7 +115,7 @@ class Backoff:
     _pauses: int = 0
 
     async def wait(self, *, at_most: int = _MAX_PAUSES) -> bool:
-        """Pause and return True; return False at once if the deadline is too near or `at_most` pauses were made."""
+        """Pause and return True; return False at once if the deadline is too near or `at_most` pauses were made since the last `reset`."""
         number, self._pauses = self._pauses, self._pauses + 1
         seconds = min(_MAX_PAUSE_SECONDS, 2.0**number)
         left = self.sender.calculate_time_left()

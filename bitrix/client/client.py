@@ -290,9 +290,9 @@ class BitrixClient:
 
 
 def _encode_body(method: str, params: Mapping[str, Any]) -> bytes:
-    """Return the request body as JSON. Its keys keep their order, because this is the order of the commands in `cmd` and of sorting.
+    """Return the request body as JSON. Its keys keep their order, because the portal executes `cmd` and sorts rows in this order.
 
-    Raises `NotSent` for a wrong method name or for parameters that are not plain JSON.
+    Raises `NotSent` for a wrong method name, for a parameter `auth`, or for parameters that are not plain JSON.
     """
     if not is_method_name(method):
         raise NotSent("the method name is not one plain dotted name")

@@ -37,7 +37,7 @@ def to_given_key(key: str) -> str:
 class PreviewLine(View):
     """One changed field, its name and values in the language of the person who gets the card.
 
-    A value with several elements (phones, people, product rows) has one element a line.
+    If a value has several elements (phones, people, product rows), its text has a line for each element.
     """
 
     field: str = ""

@@ -146,7 +146,7 @@ class FeatureClick(Click, kind="press"):
 
 
 class ReminderClick(Click, kind="reminder"):
-    """A click on a button below a message about a reminder; `place` tells this message from other messages about the same reminder."""
+    """A click on a button below a message about a reminder; `place` says which of the messages about that reminder has the button."""
 
     reminder: str
     action: str
@@ -168,7 +168,10 @@ class CallTimerDue(TimerDue):
 
 
 class CardTimerDue(TimerDue):
-    """A due timer of a card: its expiry, or a check on the leads (heads of sales) who were asked to decide it."""
+    """A due timer of a card: the card expires, or the leads (heads of sales) who decide about it are to be reminded.
+
+    Another such timer checks whether the card reached any of these leads.
+    """
 
     confirmation_id: str
     left: tuple[str, ...] = ()

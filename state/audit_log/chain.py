@@ -68,7 +68,7 @@ def move_head(head: Head, lines: Iterable[bytes]) -> Head:
 
 
 def find_ends(lines: Iterable[bytes]) -> tuple[Link, Link] | None:
-    """Return the links (number and hashes) of the first and the last record in `lines` that have one; None if no line has a link."""
+    """Return the links (number and hashes) of the first and the last numbered record in `lines`; None if no line has a link."""
     first = last = None
     for line in lines:
         link = parse_link(line)

@@ -1,4 +1,7 @@
-"""Follows an audit log as it grows: yields each complete record once and in order, across rotations. Never writes and never blocks."""
+"""Follows an audit log as it grows: yields each complete record once and in order. Never writes and never blocks.
+
+It also follows the log when its full file is replaced by a new one.
+"""
 
 import os
 from collections.abc import Iterator

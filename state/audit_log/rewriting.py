@@ -26,7 +26,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 def erase_user(folder: Path, user: str) -> int:
-    """Remove every file of the user's log, and return how many records in them could be read before.
+    """Remove every file of the user's log, and return how many readable records the files held.
 
     Raises TimeoutError if the log's locks are not released in time; then nothing was removed.
     """

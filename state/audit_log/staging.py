@@ -37,7 +37,7 @@ def resolve_log(log: Path) -> Path:
 def hold_in_place(log: Path) -> Iterator[int]:
     """Hold the lock of `log` while the block runs, and yield the descriptor of the lock file.
 
-    An interrupted replacement of the log's files is finished before. Raises TimeoutError if that is not possible in time.
+    First an interrupted replacement of the log's files is finished. Raises TimeoutError if that is not possible in time.
     """
     deadline = time.monotonic() + locks.LOCK_SECONDS
     while True:

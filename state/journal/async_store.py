@@ -84,7 +84,7 @@ class ThreadWorker:
             thread.start()
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function` in a thread; a cancellation is raised only after it has finished."""
+        """Run `function` in a thread and return its result; a cancellation is raised only after the function has finished."""
         if self._closed:
             raise StoreUnwritable("the store is closed")
         return await self._run(partial(function, *args, **kwargs))
@@ -181,11 +181,11 @@ class AsyncStore:
             listener()
 
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of `function(store, …)`, which runs in a thread and only reads from the store, as `journal.load_state` does."""
+        """Run `function(store, …)`, which only reads from the store (as `journal.load_state` does), in a thread; return its result."""
         return await self._reader.call(function, self._store, *args, **kwargs)
 
     async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of `function(store, …)`, which runs in a thread and writes to the store, as `freeze_switch.freeze_writes` does."""
+        """Run `function(store, …)`, which writes to the store (as `freeze_switch.freeze_writes` does), in a thread; return its result."""
         done = await self._writer.call(function, self._store, *args, **kwargs)
         if self._hints is not None:
             self._hints.tell()
@@ -246,7 +246,8 @@ class AsyncStore:
     async def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
         """Acquire or renew the lease of a session (the right to write it) and return it; None while another owner holds it.
 
-        Each new owner gets the next epoch (the lease's number); commits with an older epoch are refused.
+        The lease lasts until the time `until`. Each new owner gets the next epoch (the lease's number); commits with an older epoch are
+        refused.
         """
         return await self._writer.call(self._store.acquire, session, owner, now, until)
 
@@ -265,7 +266,10 @@ class AsyncStore:
         return stored
 
     async def commit_then(self, commit: Commit, then: Callable[[list[StoredEvent]], None]) -> None:
-        """Commit as `commit` does, then call `then` in the loop with the stored events, even if the caller was cancelled meanwhile."""
+        """Commit as `commit` does, then call `then` with the stored events, even if the caller was cancelled meanwhile.
+
+        `then` runs in the thread of the event loop.
+        """
         stored: list[list[StoredEvent]] = []
         try:
             await self._writer.call(lambda: stored.append(self._store.commit(commit)))
@@ -327,7 +331,7 @@ class AsyncStore:
         return await self._reader.call(self._store.find_effect, effect_id)
 
     async def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
+        """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
         return await self._reader.call(self._store.list_effects, stream, status)
 
     async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
@@ -346,7 +350,10 @@ class AsyncStore:
         return await self._reader.call(self._store.load_blob, digest)
 
     async def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return unsent outbox rows whose `due_at` has come, oldest first. A row waits while an older unsent row of its session exists."""
+        """Return the channel's unsent outbox rows whose `due_at` has come, oldest first.
+
+        A row waits while an older unsent row of its session exists.
+        """
         return await self._reader.call(self._store.list_due_outbox, channel, now, limit)
 
     async def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
@@ -362,7 +369,7 @@ class AsyncStore:
         await self._writer.call(self._store.mark_outbox_failed, row_id, note)
 
     async def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` (id) of the message last sent for an outbox row with that key, "" if there is none."""
+        """Return the `sent_ref` (id) of the message last sent for an outbox row of `session` with the key `key`, "" if there is none."""
         return await self._reader.call(self._store.find_sent_ref, session, key)
 
     async def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:

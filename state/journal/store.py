@@ -299,7 +299,8 @@ class Store(Protocol):
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
         """Acquire or renew the lease of a session (the right to write it) and return it; None while another owner holds it.
 
-        Each new owner gets the next epoch (the lease's number); commits with an older epoch are refused.
+        The lease lasts until the time `until`. Each new owner gets the next epoch (the lease's number); commits with an older epoch are
+        refused.
         """
 
     def expire_leases(self) -> None:
@@ -351,7 +352,7 @@ class Store(Protocol):
         """Return the row of the effect (proposed call) with that id, None if there is none."""
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
+        """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
@@ -366,7 +367,7 @@ class Store(Protocol):
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return unsent outbox rows whose `due_at` has come, oldest first. A row waits while an older unsent row of its session exists."""
+        """Return the channel's unsent outbox rows that are due, oldest first. A row waits while its session has an older unsent row."""
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Mark the outbox row as delivered. `sent_ref` is the id of the sent message, so that it can be edited later."""
@@ -378,7 +379,7 @@ class Store(Protocol):
         """Mark the outbox row as undeliverable, for the reason in `note`. Operators can still see it."""
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` (id) of the message last sent for an outbox row with that key, "" if there is none."""
+        """Return the `sent_ref` (id) of the message last sent for an outbox row of `session` with the key `key`, "" if there is none."""
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
         """Return timers whose `due_at` has come, oldest first. A timer stays until a commit deletes it."""

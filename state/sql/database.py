@@ -132,7 +132,10 @@ class Database:
         return self._transaction(self._write_turn, self._dialect.begin, Transaction)
 
     def write_one(self) -> AbstractContextManager[Transaction]:
-        """Begin a transaction for a single statement, with fewer round trips. Several statements in it may be committed separately."""
+        """Begin a transaction for a single statement, with fewer round trips than `write`.
+
+        If the block executes several statements, they may be committed separately.
+        """
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
     def begin(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:

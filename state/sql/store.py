@@ -143,7 +143,7 @@ class SqlStore:
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the session's lease (the right to write it); None while another owner holds it.
+        """Acquire or renew the session's lease (the right to write it) and return it; None while another owner holds it.
 
         On PostgreSQL the server's clock decides whether a lease has ended.
         """
@@ -273,7 +273,7 @@ class SqlStore:
         return row_mapping.to_effect_row(found[0]) if found else None
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
+        """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
         found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
         return [row_mapping.to_effect_row(row) for row in found]
 
@@ -296,7 +296,7 @@ class SqlStore:
         return found[0][0] if found else None
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return each session's oldest unsent outbox row, if it is due. Its `sent_ref` is the id of the message to edit, "" for none."""
+        """Return the first unsent row of each session of `channel`, if it is due; `sent_ref` is the id of the message to edit, or ""."""
         wanted = {"at_channel": channel, "at_now": format_iso(now), "at_most": limit}
         return [row_mapping.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, wanted)]
 
@@ -317,7 +317,7 @@ class SqlStore:
         self._write(self._statements.outbox_failed, {"at_id": row_id, "note": note})
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` (id) of the message last sent for an outbox row with that key; "" if there is none."""
+        """Return the `sent_ref` (id) of the message last sent for an outbox row of `session` with the key `key`; "" if there is none."""
         found = self._fetch_rows(self._statements.where_sent, {"at_session": session, "at_key": key})
         return found[0][0] if found else ""
 

@@ -133,7 +133,7 @@ def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
 
 
 def _parse_anchor(text: str, number: int) -> Anchor | None:
-    """Parse one anchor; None for a line of `render_short`. Raises NoAnchor if it is invalid or was changed."""
+    """Parse one anchor; None for a line of `render_short`. Raises NoAnchor, naming the line's `number`, if it is invalid or was changed."""
     try:
         held: dict[str, Any] = orjson.loads(text)
         if held["anchor"] > VERSION:
