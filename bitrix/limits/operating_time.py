@@ -25,7 +25,10 @@ OUTER = ""
 
 
 def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
-    """Return the methods that one call runs, by key: its own method under `OUTER`, and for a batch that of each command."""
+    """Return the methods that one call runs: the method of the call itself, and for a batch that of each command.
+
+    The key of the call's own method is `OUTER`, that of a command's method the key of the command.
+    """
     found = {OUTER: method.lower()}
     if method.lower() == "batch":
         found |= {

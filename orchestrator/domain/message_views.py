@@ -120,7 +120,7 @@ class AgendaSection(View):
 class DailyBody(View):
     """A message of kind "daily": a person's agenda (the morning digest, or the answer to /today), or the evening summary for leads.
 
-    It may also be the notice that such a message did not arrive on this day. A lead is a head of sales.
+    It may also tell the person that there is no such message on this day, because the portal did not answer. A lead is a head of sales.
     """
 
     what: str

@@ -46,9 +46,10 @@ def _map_lists(statements: Statements) -> dict[int, str]:
 
 
 class KnownStream(NamedTuple):
-    """What this process knows of a stream after its last commit: the seq and hash of the last event, and the encryption keys of its actors.
+    """What this process knows of a stream after its last commit: the seq and hash of the last event, and keys for encrypting events.
 
-    Another process may have changed these since that commit, so the server function verifies them.
+    `keys` holds the key of each person (or chat) that has written to the stream. Another process may have changed all this since that
+    commit, so the server function verifies it.
     """
 
     epoch: int
