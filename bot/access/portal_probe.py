@@ -37,7 +37,7 @@ class ReadOnlyTokens:
         self.was_swap_wanted = False
 
     async def load(self, name: str) -> str | None:
-        """Return the text stored under the name, None if there is none; raises OSError if it cannot be read."""
+        """Return the tokens stored as a text under `name`, None if there are none; raises OSError if they cannot be read."""
         try:
             return await asyncio.to_thread(self._load, name)
         except StoreError as error:

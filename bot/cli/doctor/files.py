@@ -18,7 +18,10 @@ DATA = Path(__file__).resolve().parents[3] / "data"
 
 
 def check_files(settings: Settings, today: date) -> Iterable[Finding]:
-    """Yield a finding for each file that is valid, and one for each mistake in the others."""
+    """Yield a finding for each file that is valid, and one for each mistake in the others.
+
+    The list of holidays must cover the year of `today` and, from November on, the next year too.
+    """
     yield from _check_policy(settings)
     yield from _check_access(settings.access_file)
     yield from _check_holidays(today)

@@ -117,9 +117,10 @@ def read_befores(store: Store, session: str) -> BeforeImages:
 
 
 def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
-    """Return the cards in the answer that still wait for a decision, each in its latest version.
+    """Return the cards in the answer that still wait for a decision.
 
-    A card has no before-image (the record as it was before the change) if its `ConfirmationRequested` event is not among the events.
+    A card of which the answer has several versions is returned in its latest one. A card has no before-image (the record as it was before
+    the change) if its `ConfirmationRequested` event is not among the events.
     """
     befores = {event.confirmation_id: event.before for event in happened if isinstance(event, ConfirmationRequested)}
     views = [CardView.from_body(answer.body) for answer in _collect_replies(happened) if answer.kind == "card"]

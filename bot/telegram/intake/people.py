@@ -43,7 +43,7 @@ class ChatPeople:
     """
 
     def __init__(self, access: Access) -> None:
-        """Create it; people and their languages are looked up in `access`."""
+        """Look up people and their languages in `access`; no stranger has got an answer yet."""
         self.access = access
         self._replied_at: dict[str, _Claim] = {}
         self._requested_at: dict[str, _Claim] = {}
