@@ -133,7 +133,7 @@ def _find_code(error: Exception) -> str:
 
 
 async def _play_kill(supervisor: Supervisor, asked: Asked) -> AsyncIterator[bytes]:
-    """Play the scene and yield its progress as JSON lines; a failure is the last one."""
+    """Play the scene and yield its progress as JSON lines; if the scene fails, the last line has the code of the failure."""
     try:
         async with supervisor.busy, _open_client() as client, asyncio.timeout(_TIMEOUT):
             async for line in play(client, supervisor.get_stage(), asked.person, asked.words):

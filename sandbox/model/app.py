@@ -110,7 +110,10 @@ def _control_routes(desk: Desk) -> APIRouter:
 
 
 async def _failed(fault: Fault, request: Request) -> Response:
-    """Return the response for a fault that gives no usable answer. `stall` waits first; `drop` cuts the connection."""
+    """Return the response for a fault that gives no usable answer.
+
+    A fault of the kind "stall" first waits; one of the kind "drop" cuts the connection instead.
+    """
     match fault.kind:
         case "429":
             headers = {"Retry-After": f"{fault.retry_after:g}"} if fault.retry_after is not None else {}

@@ -23,7 +23,10 @@ FORWARDED = re.compile(r"\n+Forwarded or pasted text[^\n]*:\s*$")
 
 @dataclass(frozen=True, slots=True)
 class ObservedStep:
-    """The result of one step that the CRM agent has executed or refused: its status, rows and text, and the whole line in `raw`."""
+    """The result of one step that the CRM agent has executed or refused: its status, rows and text.
+
+    `raw` is everything that the agent reports about the step.
+    """
 
     method: str
     status: str

@@ -24,7 +24,10 @@ class Cuttable:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request with the abort function in its scope. `send` is a method of uvicorn's object that holds the transport."""
+        """Forward a request, with a function in its `scope` that cuts the TCP connection.
+
+        The function is a method of uvicorn's transport, which is found through `send`. Outside uvicorn it is missing.
+        """
         transport = getattr(getattr(send, "__self__", None), "transport", None)
         await self._app({**scope, ABORT: transport.abort} if transport is not None else scope, receive, send)
 

@@ -70,7 +70,7 @@ def _run_one(report: _Report, key: str, command: str, place: int, run_command: R
 
 
 def _substitute(value: Any, results: Row) -> Any:
-    """Replace references such as `$result[key][0]` in a parameter, at any depth, by the results of earlier commands.
+    """Return a parameter in which references such as `$result[key][0]`, at any depth, are replaced by the results of earlier commands.
 
     A reference that finds nothing becomes an empty string. This is assumed: the Bitrix24 documentation does not describe the case.
     """

@@ -66,9 +66,9 @@ def webhook_url(base_url: str) -> str:
 
 
 def on(portal: Portal, path: str, method: str, action: Action) -> Route:
-    """Build the route `/sandbox/{path}`.
+    """Build the route `/sandbox/{path}` for the HTTP method `method`; a request to it is answered by the function `action`.
 
-    An invalid request body is answered with 422, and any other ValueError of the action with 400.
+    An invalid request body is answered with 422, and any other ValueError that `action` raises with 400.
     """
 
     async def endpoint(http: HttpRequest) -> Response:

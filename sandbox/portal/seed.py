@@ -270,7 +270,10 @@ def _todo_state(now: datetime, who: int, due: int, done: str) -> Row:
 
 
 def _bulk(store: Store, now: datetime, amount: int, chance: Random) -> None:
-    """Add plain deals for measurements, with only the fields that have a value, to save memory in a large portal."""
+    """Add `amount` plain deals for measurements, with random values drawn from `chance`.
+
+    They have only the fields that have a value, to save memory in a large portal.
+    """
     made = store_moment(now - timedelta(days=1))
     first = stages.entries(store, "DEAL_STAGE")[0]["STATUS_ID"]
     common = {

@@ -60,7 +60,7 @@ class Table:
         self._forget(row_id)
 
     def shown(self, shape: tuple[str, ...]) -> dict[int, bytes]:
-        """Return the cached JSON of the records that show exactly the fields in `shape`, by record id; the caller may add to it.
+        """Return the cached JSON of the records that show exactly the fields in `shape`, by record id. The caller may add to the result.
 
         A write removes the record from the cache. Only the six newest shapes are kept.
         """

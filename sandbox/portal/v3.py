@@ -1,4 +1,7 @@
-"""Sandbox portal, REST v3: authentication, errors, idempotency keys and `batch` around the methods. It uses the limits of the portal."""
+"""Sandbox portal, REST v3, what all its methods share: authentication, errors, idempotency keys and `batch`.
+
+It uses the limits of the portal.
+"""
 
 from __future__ import annotations
 

@@ -116,7 +116,10 @@ def _must(call: Call, method: str, *names: str) -> None:
 
 
 def _event_by_id(call: Call) -> Row | None:
-    """Return one event, or None for an unknown id. The None is assumed: the documentation does not describe this case."""
+    """Return one event, or None for an unknown id.
+
+    This None is assumed: the documentation does not say what a portal answers to an unknown id.
+    """
     _must(call, "calendar.event.getbyid", "id")
     row = call.store.get("event", to_int(call.arg("id")))
     return None if row is None else _event_shown(call, row)

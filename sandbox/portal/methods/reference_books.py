@@ -1,6 +1,6 @@
 """Sandbox portal, read-only methods for reference data: requisites, VAT rates, goods, document templates, phone calls.
 
-The links between contacts and companies and the bindings of activities are here too.
+The links between contacts and companies are here too, and those between activities and the records that they belong to (bindings).
 """
 
 from __future__ import annotations
