@@ -132,7 +132,10 @@ def delete(world: World, person: Person, message_id: int, chat_id: int | None) -
 
 
 def tell(world: World, kind: str, body: JsonObject) -> int | None:
-    """Queue the update `kind` for a message and return its id. Return None if the bot is not in the chat, since it then gets no update."""
+    """Queue an update of the kind `kind` about the message `body` and return its id.
+
+    Returns None if the bot is not in the chat, since it then gets no update.
+    """
     if standings.state_of(world.db, body["chat"]["id"]) in {"kicked", "left"}:
         return None
     return world.queue_update(kind, messages.over_the_wire(body))

@@ -20,7 +20,10 @@ class Pace:
     recent: deque[float] = field(default_factory=deque)
 
     def note(self, kind: str, moment: float) -> None:
-        """Count one call of this kind, made at the time `moment` in seconds. Drafts are not included in the peaks."""
+        """Count one call of this kind, made at the time `moment` in seconds.
+
+        Drafts are counted in the total of their kind only, not in the most calls within any second and any minute.
+        """
         self.kinds[kind] += 1
         if kind == "drafts":
             return
@@ -61,7 +64,10 @@ class Counters:
         }
 
     def came(self, method: str, chat: str, moment: float) -> None:
-        """Count a call that arrives. A send or edit that comes before the end of a flood wait is also counted as early."""
+        """Count a call that arrives.
+
+        A send or edit that comes before the end of a flood wait (a wait that a 429 answer asked for) is also counted as early.
+        """
         self._calls[method] += 1
         if kind_of(method) and moment < self._waits.get(chat, 0):
             self._early += 1

@@ -16,7 +16,8 @@ _TOO_OLD = "query is too old and response timeout expired or query ID is invalid
 def receiver_of(world: World, chat: JsonObject, params: Params) -> JsonObject:
     """Return the fields that mark a new message as visible to one person only; an empty object if it is for everybody.
 
-    Raises `ApiError` 400 in a private chat, for a person who is not in the group, and for a click that is not theirs or too old.
+    The call may name a click that the message answers. Raises `ApiError` 400 in a private chat, for a person who is not in the group, and
+    if that click was made by somebody else, was made in another chat, or is too old.
     """
     given = params.structure("ephemeral_message_parameters")
     if given is None and params.has("receiver_user_id"):
