@@ -197,7 +197,7 @@ def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySourc
 
 @contextlib.asynccontextmanager
 async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
-    """Open the database, migrate it to the current schema, and close it at the end of the block.
+    """Open the database, migrate it to the current schema, yield its store, and close it at the end of the block.
 
     Raises SettingsError if it cannot be opened. A lock file ensures that only one process at a time uses the embedded database. Leases (a
     process's claims on sessions) that an embedded database holds when it is opened were therefore left by a process that has ended, and are

@@ -128,7 +128,7 @@ class _ResponseBody(httpx.AsyncByteStream):
 
 
 def _build_timeouts(told: httpx.Timeout) -> aiohttp.ClientTimeout:
-    """Convert httpx's timeouts into aiohttp's.
+    """Return httpx's timeouts in the form of aiohttp.
 
     httpx has one limit for waiting for a free connection and one for connecting; aiohttp has one limit for both together.
     """

@@ -79,7 +79,7 @@ class OAuthStore:
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Convert StoreError into OSError without its text, which may quote the stored token."""
+    """Enter a context that converts a StoreError into an OSError without its text, because the text may quote the stored token."""
     try:
         yield
     except StoreError as error:

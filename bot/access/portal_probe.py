@@ -44,7 +44,7 @@ class ReadOnlyTokens:
             raise OSError(type(error).__name__) from None
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Raise OSError instead of storing a token.
+        """Raise OSError instead of storing a token; never returns.
 
         The portal client calls this method before it asks the authorization server for a new token, so this error keeps it from asking.
         """

@@ -89,7 +89,7 @@ class Translator:
     def _format_event_time(self, moment: str) -> str:
         """Return a time as words for a sentence, such as "в 18:30", or "22.11 в 18:30" if it is not today.
 
-        It is the time at which something happened that a sentence is about: the argument `at` of the sentence.
+        Sentences of the Fluent files say with these words when something happened; the time is their argument `at`.
         """
         day, _, hour = self.format_time(moment).rpartition(" ")
         return self.translate("event-on-day", day=day, hour=hour) if day else self.translate("event-at-hour", hour=hour)

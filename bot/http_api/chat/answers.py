@@ -67,7 +67,7 @@ class ChatAnswer(BaseModel):
 
 
 def read_events(store: Store, row: InboxRow) -> list[Event]:
-    """Read from the journal the events that make up the answer to the inbox row; empty if there are none. Raises StoreError."""
+    """Return the events that make up the answer to the inbox row, read from the journal; empty if there are none. Raises StoreError."""
     stream = f"session:{row.session}"
     after = _find_start(store, stream, row.id)
     found: list[Event] = []

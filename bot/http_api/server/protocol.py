@@ -164,5 +164,5 @@ class BufferedTransport:
             self._transport.write(whole)
 
     def __getattr__(self, name: str) -> Any:
-        """Delegate everything else to the wrapped transport."""
+        """Return the attribute `name` of the wrapped transport; called for everything that this class does not define itself."""
         return getattr(self._transport, name)
