@@ -86,7 +86,7 @@ async def set_language(client: httpx.AsyncClient, stage: Stage, language: Langua
 
 
 async def start_bot(client: httpx.AsyncClient, stage: Stage) -> None:
-    """Start the bot with its installation and wait until it asks for updates. Raises SceneFailed if that takes too long."""
+    """Start the bot with its installation and wait until it asks Telegram for updates. Raises SceneFailed if that takes too long."""
     requests = f"{stage.locate('telegram')}/sandbox/requests"
     seen = (await client.get(requests)).json()["requests"]
     after = seen[-1]["seq"] if seen else 0

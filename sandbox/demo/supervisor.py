@@ -128,7 +128,7 @@ async def _show_failure(_request: Request, error: Exception) -> JSONResponse:
 
 
 def _find_code(error: Exception) -> str:
-    """Return the code of the page's text for a failure."""
+    """Return the code under which the page's texts explain the failure `error`."""
     return str(error) if isinstance(error, SceneFailed) else "silent"
 
 

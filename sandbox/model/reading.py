@@ -84,7 +84,7 @@ class Request:
 
 
 def read(messages: Sequence[Message]) -> Request:
-    """Parse the messages of a chat request. If no message is the person's own, the text of the result is empty."""
+    """Return the parsed messages of a chat request. If no message is the person's own, the text of the result is empty."""
     turns = [(str(m.get("role", "")), content_of(m)) for m in messages]
     last = _last_person(turns)
     typed = turns[last][1] if last is not None else ""

@@ -54,7 +54,7 @@ def run(port: int, *, host: str = "127.0.0.1", pace: float = 0.0) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the command line and serve."""
+    """Read the command line, serve, and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="sdelka sandbox model", description="Демо-модель: правила вместо ИИ, по протоколу Chat Completions"
     )

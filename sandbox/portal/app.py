@@ -153,7 +153,7 @@ class NoAnswer(Response):
 
 
 async def _token(portal: Portal, http: HttpRequest) -> Response:
-    """Answer a token request: exchange a refresh token for a new token pair, as the Bitrix24 authorization server does."""
+    """Return the answer to a token request: a new token pair for a refresh token, as the Bitrix24 authorization server gives it."""
     given: Row = dict(http.query_params)
     if http.method == "POST":
         given |= {name: value for name, value in (await http.form()).items() if isinstance(value, str)}

@@ -106,5 +106,5 @@ def _as_text(value: Any) -> str:
 
 
 def _php_map(values: Row) -> Row | list[Any]:
-    """Convert a map with the keys 0..n-1, or an empty one, to a list, as PHP does."""
+    """Return a map with the keys 0..n-1, or an empty one, as a list, as PHP does; any other map is returned unchanged."""
     return list(values.values()) if list(values) == [str(i) for i in range(len(values))] else values

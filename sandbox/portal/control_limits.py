@@ -45,7 +45,7 @@ class LatencyRequest(BaseModel):
 class RenameRequest(BaseModel):
     """The body of `POST /sandbox/rename`: the new host (with port) of the portal.
 
-    A request to any other host is then answered with a 302 redirect. Null ends this.
+    A request to any other host is then answered with a 302 redirect to the new one. If it is null, there is no redirect any more.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -33,7 +33,10 @@ class Pace:
 
 
 def parse_bucket(text: str) -> Bucket | None:
-    """Parse a request limit: `2/50` is a rate of 2 per second and a size of 50, `off` gives None. Raises ValueError for any other text."""
+    """Return the request limit that a text describes: `2/50` is a rate of 2 per second and a size of 50, `off` gives None.
+
+    Raises ValueError for any other text.
+    """
     if text == "off":
         return None
     rate, _, size = text.partition("/")
@@ -60,7 +63,7 @@ class RequestLimit:
             raise PortalError(503, "QUERY_LIMIT_EXCEEDED", "Too many requests")
 
     def level(self, source: str, now: datetime) -> float:
-        """Return the counter of one source at the time `now`: the requests counted, less what it falls by per second (`Bucket.rate`)."""
+        """Return the counter of one source at the time `now`: the requests counted, less `Bucket.rate` for each second that has passed."""
         at = now.timestamp()
         level, seen = self._levels.get(source) or self._start or (0.0, at)
         return max(0.0, level - max(0.0, at - seen) * self.bucket.rate) if self.bucket else 0.0

@@ -112,7 +112,10 @@ def _books(store: Store) -> None:
 
 
 def _fm(store: Store, *entries: tuple[str, str, str]) -> list[Row]:
-    """Return phones and e-mails as stored entries with new ids. The first id is 156, because tests expect it at contact 43."""
+    """Return phones and e-mails as stored entries with new ids.
+
+    The first of all ids is 156, because tests expect contact 43 to have an entry with this id.
+    """
     return [
         {"ID": store.next_id("multifield", at_least=156), "TYPE_ID": kind, "VALUE_TYPE": use, "VALUE": value}
         for kind, use, value in entries

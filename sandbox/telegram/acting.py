@@ -60,7 +60,8 @@ Sent = tuple[int, int | None]
 def send(world: World, person: Person, text: str, around: Around, entities: Any = None) -> list[Sent]:
     """Write a text into a chat, and return the message_id and update_id of each resulting message.
 
-    A text of more than 4096 UTF-16 units becomes several messages, as in a Telegram client.
+    A text of more than 4096 UTF-16 units becomes several messages, as in a Telegram client. `entities` give a text that fits into one
+    message its formatting.
     """
     text = text.strip()
     if not text:

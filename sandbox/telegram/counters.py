@@ -22,7 +22,7 @@ class Pace:
     def note(self, kind: str, moment: float) -> None:
         """Count one call of this kind, made at the time `moment` in seconds.
 
-        Drafts are counted in the total of their kind only, not in the most calls within any second and any minute.
+        Drafts add to the total of their kind, but not to the peaks (the most calls within a second and within a minute).
         """
         self.kinds[kind] += 1
         if kind == "drafts":
@@ -88,8 +88,8 @@ class Counters:
     def refused(self, entry: JsonObject, chat: str, retry_after: int | None, moment: float) -> None:
         """Count a call that was answered with an error, by method, status and reason.
 
-        Errors that a test ordered are not counted here. Polling conflicts are counted separately. `retry_after` is the flood wait that the
-        answer announced, in seconds.
+        `entry` is the call in the log of requests. Errors that a test ordered are not counted here. Polling conflicts are counted
+        separately. `retry_after` is the flood wait that the answer announced, in seconds.
         """
         if retry_after is not None:
             self._waits[chat] = moment + retry_after

@@ -26,7 +26,7 @@ def find_examples(wish: Wish) -> Mapping[str, str]:
 
 
 def unknown(wish: Wish) -> Answer:
-    """Say that the message was not understood, and what the model can do."""
+    """Return an answer that says that the message was not understood, and what the model can do."""
     return asking("talk.unknown", wish, **find_examples(wish))
 
 

@@ -69,7 +69,7 @@ def _zone(call: Call, user: int) -> str:
 
 
 def _wire(stored: str) -> str:
-    """Format a stored time as a Russian portal does: `31.12.2026 18:00:00`, in the portal's time zone."""
+    """Return a stored time as a Russian portal writes it: `31.12.2026 18:00:00`, in the portal's time zone."""
     return datetime.fromisoformat(stored).astimezone(PORTAL_ZONE).strftime("%d.%m.%Y %H:%M:%S")
 
 

@@ -40,19 +40,19 @@ def receiver_of(world: World, chat: JsonObject, params: Params) -> JsonObject:
 
 
 def edit_text(world: World, params: Params) -> bool:
-    """Change the text and the buttons of an ephemeral message (visible to one person)."""
+    """Change the text and the buttons of an ephemeral message (visible to one person), and return True."""
     message = _own(world, params)
     text, entities = read_text(params)
     return _apply(world, message, params, {"text": text, "entities": entities})
 
 
 def edit_reply_markup(world: World, params: Params) -> bool:
-    """Change only the buttons of an ephemeral message (visible to one person)."""
+    """Change only the buttons of an ephemeral message (visible to one person), and return True."""
     return _apply(world, _own(world, params), params, {})
 
 
 def delete(world: World, params: Params) -> bool:
-    """Delete an ephemeral message (visible to one person)."""
+    """Delete an ephemeral message (visible to one person), and return True."""
     message = _own(world, params)
     messages.mark_deleted(world.db, message.message_id)
     show_message(world, StoredMessage(message.body, deleted=True, reactions=[]))
