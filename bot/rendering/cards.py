@@ -112,7 +112,11 @@ def _find_field(reason: Notice) -> str:
 
 
 def _name_reason(reason: Notice, preview: Preview, tr: Translator) -> JsonObject:
-    """Return the arguments of a reason, with the name that the card gives to a field for which the sentences have no word."""
+    """Return the arguments of the sentence for `reason`, with a readable name for the field that it is about.
+
+    They are unchanged if the reason is about no field, or if the Fluent files have a word for the field. Otherwise the code of the field is
+    replaced by the name that the card shows in its list of changes (`preview`).
+    """
     field = _find_field(reason)
     if not field or tr.translate("gate-field", field=field) != tr.translate("gate-field", field="\0").replace("\0", field):
         return reason.args

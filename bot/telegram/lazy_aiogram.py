@@ -41,7 +41,7 @@ def _defer_rebuild(cls: type[BaseModel], /, *, _types_namespace: dict[str, Any] 
 def _rebuild_model(cls: type[BaseModel], /, *, force: bool = False, raise_errors: bool = True, **named: Any) -> bool | None:
     """Replace `model_rebuild` of aiogram's types after the import: build the type with the namespace that was kept during the import.
 
-    Pydantic calls this at the first use of the type.
+    Pydantic calls this at the first use of the type. Returns what pydantic's own `model_rebuild` returns.
     """
     names = named.get("_types_namespace") or _names
     build = BaseModel.model_rebuild.__func__  # type: ignore[attr-defined]

@@ -37,7 +37,7 @@ class Desk:
         self.faults = Faults()
 
     def answer(self, body: ChatBody, fault: Fault | None, trace: str | None = None) -> Made:
-        """Make the answer to a chat request and keep both for tests.
+        """Return the answer to a chat request, and keep request and answer for tests.
 
         An answer queued by a test is used first. If `fault` will spoil it, it stays in the queue, so that a retry gets it. `trace` is the
         trace id of the request.
@@ -63,7 +63,11 @@ class Desk:
         stream: bool,
         trace: str | None = None,
     ) -> int:
-        """Keep a request with its answer for tests and return its number. `answer` is None if nothing was answered."""
+        """Keep a request with its answer for tests and return its number. `answer` is None if nothing was answered.
+
+        `rule` is the name of the rule that answered, `stream` says whether the request asked for a streamed answer, and `trace` is its
+        trace id.
+        """
         number = next(self._numbers)
         self._seen.append(
             {

@@ -23,7 +23,10 @@ FORWARDED = re.compile(r"\n+Forwarded or pasted text[^\n]*:\s*$")
 
 @dataclass(frozen=True, slots=True)
 class ObservedStep:
-    """The result of one step that the CRM agent has executed or refused: its status, rows and text, and the whole line in `raw`."""
+    """The result of one step that the CRM agent has executed or refused: its status, rows and text.
+
+    `raw` is everything that the agent reports about the step.
+    """
 
     method: str
     status: str
@@ -81,7 +84,7 @@ class Request:
 
 
 def read(messages: Sequence[Message]) -> Request:
-    """Parse the messages of a chat request. If no message is the person's own, the text of the result is empty."""
+    """Return the parsed messages of a chat request. If no message is the person's own, the text of the result is empty."""
     turns = [(str(m.get("role", "")), content_of(m)) for m in messages]
     last = _last_person(turns)
     typed = turns[last][1] if last is not None else ""

@@ -106,10 +106,10 @@ def phones(text: str) -> tuple[Span, ...]:
 
 
 def emails(text: str) -> tuple[Span, ...]:
-    """Return e-mail addresses."""
+    """Return all e-mail addresses in a text, in order."""
     return tuple(Span(m.start(), m.end(), m[0]) for m in _EMAIL.finditer(text))
 
 
 def urls(text: str) -> tuple[Span, ...]:
-    """Return web addresses without closing punctuation."""
+    """Return all web addresses in a text, in order and without closing punctuation."""
     return tuple(Span(m.start(), m.start() + len(m[0].rstrip(".!?)")), m[0].rstrip(".!?)")) for m in _URL.finditer(text))

@@ -22,7 +22,7 @@ class Span:
 
 
 def fold(text: str) -> str:
-    """Fold to lower case, ё to е, unusual spaces to spaces; the length never changes, so positions stay valid."""
+    """Return the text in lower case, with ё as е and unusual spaces as spaces; the length never changes, so positions stay valid."""
     return "".join(_fold_char(char) for char in text)
 
 

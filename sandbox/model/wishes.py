@@ -35,7 +35,7 @@ class Wish:
 
 
 def wishes(request: Request) -> tuple[Wish, ...]:
-    """Split a message into wishes, at conjunctions and punctuation before an imperative verb.
+    """Return the wishes of a message, which is split at conjunctions and punctuation before an imperative verb.
 
     Quoted text is never split, nor is a dictated text after «комментарий:» or a similar word.
     """

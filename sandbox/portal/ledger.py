@@ -26,7 +26,10 @@ class Ledger:
         self._grown = asyncio.Event()
 
     def open_call(self, method: str, params: Any, at: datetime, **more: Any) -> Row:
-        """Add the line of a call that begins, and return it. `close_call` completes the same line."""
+        """Add a line for a call that begins, and return the line. `close_call` completes it.
+
+        `more` sets further values of the line.
+        """
         row: Row = {
             "seq": self._store.next_id("feed"),
             "kind": "call",
@@ -55,7 +58,10 @@ class Ledger:
         self.wake()
 
     def note_closed(self, row: Row, at: datetime) -> None:
-        """Add a `closed` line for a delayed call: readers got its line while it was still open and learn the result here."""
+        """Add a line of the kind "closed", which gives the result of a delayed call.
+
+        `row` is the line of the call itself, which readers got while the call was still open.
+        """
         end = {name: row[name] for name in ("method", "status", "outcome", "applied")}
         self._append({"kind": "closed", "time": store_moment(at), "call": row["seq"], **end})
 
@@ -89,7 +95,10 @@ class Ledger:
         self._store.commit()
 
     def calls(self, method: str | None = None, after: int = 0) -> list[Row]:
-        """Return the calls, oldest first, optionally of one method only (any spelling)."""
+        """Return the lines of calls with a number above `after`, oldest first; with `method` only the calls of that method.
+
+        The name of the method may be given as it was sent or as it is documented, in any case.
+        """
         wanted = (method or "").lower()
         return [
             line

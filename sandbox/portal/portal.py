@@ -227,7 +227,7 @@ class Portal:
         return self.ledger.open_call(sent, params, self.now, name=canonical(sent), http="batch", **links)
 
     def close_line(self, line: Row, status: int | None, outcome: str | int, **more: Any) -> None:
-        """Complete the line of a call and count it."""
+        """Complete the ledger line of a call, and count the call in the statistics."""
         self.ledger.close_call(line, status, outcome, **more)
         self.stats.note(line)
 
@@ -292,7 +292,7 @@ class Portal:
         return Answer(200, self._execute(caller, request.method, {k: v for k, v in request.params.items() if k != "auth"}))
 
     def _execute(self, caller: Caller, sent: str, params: Row) -> Row:
-        """Return the success body of one command, also one in a batch. Raises PortalError."""
+        """Execute one command, of a batch or alone, and return the body of its answer. Raises PortalError if it fails."""
         name, now = canonical(sent), self.now
         if name is None:
             raise method_not_found()

@@ -28,7 +28,7 @@ class Rows:
 
 
 def to_json(body: Any) -> bytes:
-    """Encode an answer as JSON. The JSON bytes of `Rows` inside it are inserted unchanged."""
+    """Return an answer as JSON. The JSON bytes of `Rows` inside it are inserted unchanged."""
     return orjson.dumps(body, default=_ready)
 
 

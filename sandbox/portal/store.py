@@ -60,7 +60,7 @@ class Table:
         self._forget(row_id)
 
     def shown(self, shape: tuple[str, ...]) -> dict[int, bytes]:
-        """Return the cached JSON of the records that show exactly the fields in `shape`, by record id; the caller may add to it.
+        """Return the cached JSON of the records that show exactly the fields in `shape`, by record id. The caller may add to the result.
 
         A write removes the record from the cache. Only the six newest shapes are kept.
         """
@@ -134,7 +134,10 @@ class Store:
         return self.table(entity).walk()
 
     def next_id(self, name: str, *, at_least: int = 1) -> int:
-        """Return the next number of a counter; no number is given twice, even after a restart."""
+        """Return the next number of the counter `name`, or `at_least` if that is greater.
+
+        No number is given twice, even after a restart.
+        """
         value = max(self._counters.get(name, 0) + 1, at_least)
         self._counters[name] = value
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (name, value))

@@ -92,7 +92,10 @@ def _deal(record: JsonObject, owners: dict[str, str], stages: dict[str, JsonObje
 
 
 def _semantics(record: JsonObject, stage: JsonObject) -> str:
-    """Return whether a deal is won ("S"), lost ("F") or in progress ("P")."""
+    """Return whether a deal is won ("S"), lost ("F") or in progress ("P").
+
+    The deal's own field says so or, if that is empty, its `stage`.
+    """
     given = str(record.get("STAGE_SEMANTIC_ID") or stage.get("SEMANTICS") or "P")
     return given if given in {"S", "F"} else "P"
 

@@ -34,7 +34,7 @@ def utf16_length(text: str) -> int:
 def formatted_text(text: str, parse_mode: str, entities: Any) -> tuple[str, list[JsonObject]]:
     """Return the text and its entities, after applying `parse_mode` or the given entities, and trimming spaces.
 
-    Raises `ApiError` 400 if they cannot be read (Bot API, "Formatting").
+    Raises `ApiError` 400 if the markup of the text or the given entities cannot be read (Bot API, "Formatting").
     """
     if parse_mode:
         if parse_mode.lower() != "html":

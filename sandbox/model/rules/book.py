@@ -33,7 +33,8 @@ class Rule:
 def rules() -> tuple[Rule, ...]:
     """Return the compiled rules of the book; the result is cached. Raises KeyError for a rule without a handler.
 
-    A pattern with an unknown `<word>` raises KeyError too.
+    A pattern may contain a name in angle brackets, such as `<deal>`, which stands for a regular expression under `words` in the book.
+    KeyError is also raised if there is none of that name.
     """
     book = load("rules")
     words: dict[str, str] = book["words"]

@@ -20,7 +20,7 @@ _BATCH = 50
 
 
 def parties(wish: Wish) -> tuple[str, str] | None:
-    """Return the present and the new owner, as references such as `@me` or `@user:Борис`; None if one of them is not named."""
+    """Return the present and the new owner of the deals, as references such as `@me` or `@user:Борис`; None if one is not named."""
     named = people(wish.text)
     if _TO_ME.search(wish.folded):
         return (f"@user:{named[0].name}", "@me") if named else None
