@@ -217,7 +217,7 @@ async def _name_coded(value: object, words: ParamWords, place: Place, reader: Re
 
 
 async def _format_document(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the record or the kind of record of a business process, which the portal writes as [module, class, code]."""
+    """Return, as text, the record (or its kind) on which a business process runs; the portal writes it as [module, class, code]."""
     code = value[-1] if isinstance(value, list) and len(value) == _DOCUMENT and isinstance(value[-1], str) else None
     if code is None:
         return f"«{escape_text(_dump(value))}»"
