@@ -348,8 +348,8 @@ def _is_same_nonce(given: str, wanted: str) -> bool:
 def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
     """Return `outbox` with a copy of each card for every lead (head of sales) who must decide it, right after the card.
 
-    A copy's body holds `home`, the session of the original card; clicks on the copy's buttons go there. For a card that needs two clicks,
-    only the chat of the first click (`at` in the card's body) asks for the second one. The buttons in the other chats stay as they were.
+    A copy's body holds `home`, the session of the original card; clicks on the copy's buttons go there. If a card needs two clicks, the
+    second one is asked for only in the chat of the first (`at` in the card's body); the other chats show the card as before.
     """
     return [row for one in outbox for row in _copy_card(one)] if any(_has_notified_leads(row) for row in outbox) else outbox
 

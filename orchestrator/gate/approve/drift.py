@@ -47,9 +47,10 @@ class _ChangedField:
 
 
 async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, catalogue: Catalogue, ledger: Ledger) -> BeforeImage:
-    """Return the before-image `shown` (the values on the card), updated with what other approved steps of the same plan wrote.
+    """Return `shown`, the before-image (the values) on the card `entry`, updated with what other approved steps of the card's plan wrote.
 
-    A value is taken over only if the record has it now (`fresh`). A later change by anybody else therefore still counts as a change.
+    A written value is taken over only if the record has it now (`fresh`). A later change by anybody else therefore still counts as a
+    change.
     """
     plan = _find_plan(entry)
     if not plan or shown == fresh:

@@ -62,7 +62,7 @@ class Place:
 
 
 async def format_param(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the value of a parameter as text, the elements of a list one a line."""
+    """Return the value of a parameter as text, one line for each element of a list; `words` say of which kind the value is."""
     if value is None or value in ("", [], {}) or (words.kind in _LINKS and value in (0, "0")):
         return EMPTY
     if words.kind in _WHOLE or not isinstance(value, list):
@@ -71,7 +71,7 @@ async def format_param(value: object, words: ParamWords, place: Place, reader: R
 
 
 def escape_lines(text: str) -> str:
-    """Return a text that is already safe to show, without empty lines at its ends."""
+    """Return `text`, whose characters are safe to show already, without empty lines at its beginning and end; a dash if nothing is left."""
     return text.strip("\n") or EMPTY
 
 
@@ -92,14 +92,14 @@ async def _format_one(value: object, words: ParamWords, place: Place, reader: Re
 
 
 async def _format_free(name: str, value: object, place: Place, reader: Reader) -> str:
-    """Return one value that people named themselves, such as a field of a document: «Город: Тула»."""
+    """Return one value whose name was chosen by people, such as a field of a document, after this name: «Город: Тула»."""
     words = find_param_words(place.method, place.context.entity, name)
     inner = value["value"] if isinstance(value, Mapping) and set(value) == {"value"} else value
     return f"{words.names[reader.locale] if words else escape_text(name)}: {escape_text(_dump(inner))}"
 
 
 def _find_context_kind(place: Place) -> str:
-    """Return the kind of record whose funnels are meant: that of the call, or the one named beside the value; deals otherwise."""
+    """Return the kind of record to whose funnels a value belongs: the call's, else that in entityTypeId beside the value, else "deal"."""
     kind = place.context.entity
     if kind in _RECORDS or kind.startswith("item:"):
         return kind
@@ -125,17 +125,17 @@ async def format_parts(value: JsonObject, place: Place, reader: Reader) -> str:
 
 
 def _says_itself(name: str, words: ParamWords | None) -> bool:
-    """Return whether the only part of a value needs no name: a record, which stands there with its kind, or a text."""
+    """Return whether a part needs no name if it is the only part of its value: a message, or a record (whose kind is shown with it)."""
     return fields.to_field_key(name) == "message" or (words is not None and words.kind == "record")
 
 
 def find_part_words(name: str, place: Place) -> ParamWords | None:
-    """Return the words for a part of a value: those of the method, of the kind of record, or those that all methods share."""
+    """Return the words (name, kind of values) for the part `name` of a value: the method's, else the record's, else the common ones."""
     return find_param_words(place.method, place.context.entity, str(name)) or find_common_words(str(name))
 
 
 async def _format_title(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the title of a record whose kind the name of the parameter says, such as the deal of an invoice."""
+    """Return the title of the record with the number `value`, or this number if it has none; `words.kind` is its kind, such as "deal"."""
     del place
     number = as_id(value)
     if number is None:
@@ -153,7 +153,7 @@ async def _format_kind(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def name_record(kind: str, value: object, reader: Reader) -> str:
-    """Return a record as «сделка «Ромашка»»; with its number where nothing names it, and unchanged if it is no number."""
+    """Return a record as «сделка «Ромашка»», with its number if it has no title; a `value` that is no number is returned unchanged."""
     number = as_id(value)
     if number is None:
         return format_plain(value, reader)
@@ -217,7 +217,7 @@ async def _name_coded(value: object, words: ParamWords, place: Place, reader: Re
 
 
 async def _format_document(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the record or the kind of record of a business process, which the portal writes as [module, class, code]."""
+    """Return, as text, the record (or its kind) on which a business process runs; the portal writes it as [module, class, code]."""
     code = value[-1] if isinstance(value, list) and len(value) == _DOCUMENT and isinstance(value[-1], str) else None
     if code is None:
         return f"«{escape_text(_dump(value))}»"
@@ -233,7 +233,7 @@ async def _name_by_read(value: object, words: ParamWords, place: Place, reader: 
 
 
 async def find_read_name(method: str, number: int, params: JsonObject, reader: Reader) -> str:
-    """Return the name of what the reading `method` returns for the number; "" if it cannot be read or has no name."""
+    """Return the name that the read method `method`, sent with `params`, gives for the id `number`; "" if it fails or there is no name."""
     try:
         found = await reader.names.find_name_by_read(method, params, number, reader.locale)
     except BitrixError:
@@ -294,7 +294,7 @@ async def _name_access(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def _name_calendar(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return whose calendar it is: the reader's own is called theirs."""
+    """Return whose calendar has the id `value`: an employee's, a workgroup's, the company's; the reader's own is «your calendar»."""
     del words
     number = as_id(value)
     sort = str(_find_sibling(place.siblings, "type") or "user").lower()
@@ -339,7 +339,7 @@ async def _format_minutes(value: object, words: ParamWords, place: Place, reader
 
 
 def _format_count(count: object, length: int, reader: Reader) -> str:
-    """Return so many times `length` seconds as «1 ч»; "" if that is no duration, so that the value is shown as it is sent."""
+    """Return a duration of `count` times `length` seconds as «1 ч»; "" if `count` is no number or this is no whole number of seconds."""
     number = fields.parse_number(count)
     text = format_duration(number * length, reader.locale) if number is not None else ""
     return "" if number is None or text == str(number * length) else text
@@ -361,7 +361,7 @@ async def _format_json(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def _format_mapping(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the values that people named themselves, each with its name."""
+    """Return the entries of a mapping whose names were chosen by people, each after its name; any other value unchanged."""
     del words
     if not isinstance(value, Mapping):
         return format_plain(value, reader)

@@ -84,9 +84,9 @@ async def build_list_lines(call: Call, facts: Facts, context: Context, reader: R
 
 
 async def split_list_line(line: PreviewLine, call: Call, facts: Facts, context: Context, reader: Reader) -> list[PreviewLine]:
-    """Return the card line of a field, divided into what is added, removed and kept if the field holds several elements.
+    """Return the card lines of a field: if it holds several elements, those added, those removed and those kept, each in a line.
 
-    People, contacts and companies are compared by their ids, anything else by its text.
+    Otherwise the only line is `line`. People, contacts and companies are compared by their ids, anything else by its text.
     """
     name, record = line.field, critical_fields.find_current_record(call, facts)
     value = critical_fields.extract_written_fields(call).get(name)
@@ -127,9 +127,10 @@ async def _build_row_lines(call: Call, record: JsonObject, context: Context, rea
 
 
 async def _divide_people(line: PreviewLine, value: object, old: object, kind: str, context: Context, reader: Reader) -> list[PreviewLine]:
-    """Return the lines of a field with several people; of contacts and companies the first one is the primary one, and is marked.
+    """Return the lines of a field with several people, contacts or companies: those added, those removed and those kept, each in a line.
 
-    `value` is what the call writes to the field, `old` what the record has in it.
+    `value` is what the call writes to the field, `old` what the record has in it. Of several contacts or companies the first is the primary
+    one, and is marked as such.
     """
     written, held = fields.parse_ids(value), fields.parse_ids(old)
     found = {"added": written - held, "removed": held - written, "kept": written & held}
@@ -214,7 +215,8 @@ class _Drawing:
     async def format_row(self, row: JsonObject, *, is_written: bool = True, in_full: bool = False) -> str:
         """Return one element in one line, such as «Монтаж 3 × 777 ₽», followed by its discount and tax if it has any.
 
-        If the call writes the element (`is_written`), its other fields follow too, and with `in_full` also the number of its product.
+        Its other fields follow too if the call writes the element (`is_written`). With `in_full` they always follow, also the number of its
+        product.
         """
         text = await (self._format_product(row) if self.kind == "products" else self._format_link(row))
         details = [

@@ -69,10 +69,10 @@ def _apply(leaves: Sequence[Call], held: object) -> Rows | None:
 
 
 def _select_sum(leaves: Sequence[Call], expected: Rows | None, old: JsonObject, now: JsonObject) -> Iterator[tuple[str, object]]:
-    """Yield the record's sum (field name, value) if it is exactly what the calls `leaves`, which write product rows, make of it.
+    """Yield the record's present sum (field name, value) if it is exactly the result of `leaves`, calls that write product rows.
 
-    That is the total of `expected`, the product rows after the calls. If these rows are not known (None), it is the sum in `old` plus the
-    totals of the rows that the calls add.
+    The result is the total of `expected`, the product rows after the calls. If these rows are not known (None), it is the sum in `old` plus
+    the totals of the rows that the calls add.
     """
     name = next((name for name in now if fields.to_field_key(name) == "opportunity" and name in old), "")
     total = replaced_lists.sum_rows(expected) if expected is not None else _add_to_sum(leaves, old.get(name))

@@ -24,7 +24,7 @@ _NO_CHOICES: Final[Mapping[str, Mapping[Locale, str]]] = {}
 
 
 class _File(BaseModel):
-    """The content of data/language/card_params.yaml, and of the two files for families of methods as `methods`."""
+    """The rows of all three files: those of card_params.yaml, and under `methods` those of the two files for families of methods."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     choices: dict[str, dict[str, _Row]]
@@ -37,8 +37,9 @@ class _File(BaseModel):
 class ParamWords:
     """The words for one parameter: its name by language, and the kind of its values.
 
-    `kind` is a kind of the catalogue (money, user), or one of those that the head of the data file explains (crm, record, read).
-    `detail` is what follows it there: the method that reads a name, or the parameter that says to which kind of record an id belongs.
+    `kind` is a kind of the catalogue (money, user), or one of those that the head of card_params.yaml explains (crm, record, read).
+    `detail` is what stands after the kind in the file: for "read" the method that reads a name, for "record" the parameter that says to
+    which kind of record an id belongs.
     """
 
     names: Mapping[Locale, str]
@@ -49,7 +50,10 @@ class ParamWords:
 
 
 def find_param_words(method: str, entity: str, name: str) -> ParamWords | None:
-    """Return the words that belong to this method or to this kind of record alone, in preference to what the portal calls the field."""
+    """Return the words for the parameter `name` that hold for this method, or else for this kind of record; None if there are none.
+
+    If there are such words, a card shows them and not the portal's own name of the field.
+    """
     key = fields.to_field_key(name)
     own, wanted = _ALL.methods, method.lower()
     prefixes = sorted((prefix for prefix in own if wanted.startswith(prefix)), key=len, reverse=True)
@@ -58,7 +62,7 @@ def find_param_words(method: str, entity: str, name: str) -> ParamWords | None:
 
 
 def find_common_words(name: str) -> ParamWords | None:
-    """Return the words for a parameter that means the same in all methods; None if there are none."""
+    """Return the words (name, kind of values) for a parameter that means the same in all methods; None if there are none."""
     own = _PROPERTY.fullmatch(name)
     if own is not None:
         return ParamWords(names={locale: f"{word} {format_number(own[1], locale)}" for locale, word in _PROPERTY_WORDS.items()})
@@ -70,7 +74,10 @@ _Words = Mapping[str, ParamWords]
 
 @dataclass(frozen=True, kw_only=True)
 class _AllWords:
-    """The words by beginning of the method's name, by kind of record, and those for all methods, each by key of the parameter."""
+    """The words of all files in three tables: by the beginning of a method's name, by kind of record, and those that hold for all methods.
+
+    Within these, the words are found by the parameter's name in normalized form (see `fields.to_field_key`).
+    """
 
     methods: Mapping[str, _Words]
     records: Mapping[str, _Words]

@@ -188,7 +188,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
 
 def _list_lines(call: Call) -> list[ShownParam]:
-    """Return the parameters that get a line; guests that the call takes away by leaving them out get one too."""
+    """Return the parameters that get a line; a call that removes all guests of an event by naming none gets a line for the guests too."""
     shown = list_shown_params(call)
     if not find_guests_place(call) or any(one.name in call.spec.replaces for one in shown):
         return shown
@@ -256,7 +256,7 @@ def _has_parts(value: object) -> bool:
 
 
 async def _find_words(call: Call, one: ShownParam, reader: Reader) -> ParamWords | None:
-    """Return the words for a parameter; None if the catalogue's fields or the portal name it, or nothing does."""
+    """Return the words (name, kind of values) for a parameter; None if the catalogue or the portal names it, or if nothing does."""
     words = find_words(call, one.name, is_field=one.is_field)
     known = call.spec.stands_for.get(one.name, one.name)
     if words is not None or fields.find_field_info(call.entities.get(call.entity), known) is not None:

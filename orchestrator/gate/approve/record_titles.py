@@ -42,7 +42,10 @@ async def find_title(call: Call, facts: Facts, reader: Reader) -> str:
 
 
 async def _find_subject_title(call: Call, subject: str, reader: Reader) -> str:
-    """Return the name that the catalogue's reader gives for what the call changes, or its number."""
+    """Return the name of what the call changes, as a read of the portal gives it, or its number («№8») if it has no name.
+
+    `subject` is the call's parameter with this number. The read method stands in the catalogue or with the words for this parameter.
+    """
     number = as_id(call.params.get(subject)) or 0
     words = find_words(call, subject, is_field=False)
     own = words.detail if words is not None and words.kind == "read" else ""

@@ -127,7 +127,10 @@ _CONTEXT_FIELDS = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "cate
 
 
 def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]:
-    """Return the before-image: a map from each record, such as "deal:481", to its relevant fields; None for a missing record."""
+    """Return the before-image: for each record, such as "deal:481", the fields that the call changes, its owner and its title.
+
+    The value is None for a record that does not exist or was not read.
+    """
     image: dict[str, JsonObject | None] = {}
     for part in call.commands or (call,):
         for target in (*part.targets, *find_guests_place(part)):

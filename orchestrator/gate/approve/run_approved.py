@@ -71,7 +71,8 @@ class _EvaluatedCall:
 async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
     """Run an approved call once, unless the records, the mode or the policy changed since the card was shown.
 
-    The result is buffered; the caller commits it together with the message to the person.
+    Return the outcome, or what happened instead: a refusal, a new card, or a card that stays open because writes are frozen. The result is
+    buffered; the caller commits it together with the message to the person.
     """
     row = await ledger.find_effect(effect_id)
     if row is None or row.status != "approved":
@@ -144,7 +145,8 @@ def _may_run_while_frozen(row: EffectRow) -> bool:
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
     """Make an approved card wait for a decision again, because writes are frozen (`standing` is the freeze).
 
-    The card keeps its expiry time. It gets a new nonce, so that another click on the old button runs nothing.
+    The card keeps its expiry time. It gets a new nonce, so that another click on the old button runs nothing. Return the result, with a
+    message that tells the person so.
     """
     nonce = confirmations.generate_nonce()
     event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
@@ -154,7 +156,7 @@ async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledge
 
 
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """Run a call that was approved before a crash, as `run_approved` does.
+    """Run a call that was approved before a crash and return the result, as `run_approved` does.
 
     It runs in the safer of `mode` and the highest mode that the approver may use now. It is refused if the approver has no access any more.
     """
@@ -172,7 +174,7 @@ async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger:
 async def _evaluate_stored(
     row: EffectRow, stored: StoredOrder, entry: Card, deps: GateDeps, mode: Mode, ledger: Ledger
 ) -> _EvaluatedCall | Refuse:
-    """Check the stored call against the present rules, rights and records; return the refusal if it may no longer run."""
+    """Check the stored call against the present rules, rights and records; return it as checked, or the refusal if it may no longer run."""
     actor = deps.present(Actor.model_validate(stored.actor))
     if actor is None:
         return _NO_ACCESS
@@ -208,7 +210,10 @@ async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: 
 
 
 async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
-    """Close the card, because the record or the rules changed since it was shown, and request a new card with the present state."""
+    """Close the card `entry`, because the record or the rules changed since it was shown, and request the card `new` in its place.
+
+    Return the result, with the reason for the new card as the message to the person.
+    """
     shown = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
     order = replace(
         build_order(row, new.call, approved_by=""),
@@ -302,9 +307,9 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
 
 
 async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
-    """Return a refusal if the request of the effect `row` must not be made again, or None if it may be.
+    """Return a refusal if a person may not request again what an old card asked (its effect is `row`); None if the person may.
 
-    It must not be made again if its card was restored from a backup and its call may have run after the backup was made.
+    The person may not if the card was restored from a backup and its call may have run after the backup was made.
     """
     if row is None or RESTORED_CARD not in row.call:
         return None

@@ -76,7 +76,10 @@ class ListChange:
 
 @dataclass(frozen=True, kw_only=True)
 class ListDifference:
-    """The elements of two lists: those only in the new one, only in the old one, in both with other values, and in both."""
+    """How a new list differs from an old one: elements only in the new, only in the old, in both but changed, and in both unchanged.
+
+    `changed` holds pairs of the old element and the new one.
+    """
 
     added: Rows
     removed: Rows
@@ -150,7 +153,10 @@ def find_list_change(call: Call, record: JsonObject | None) -> ListChange | None
 
 
 def _change_one(old: Rows, one: JsonObject, call: Call, kind: ListKind) -> list[JsonObject]:
-    """Return the list `old` with the element `one` added, or without it. A new primary contact replaces the present one."""
+    """Return the list `old` as it is after a call that adds or removes the element `one`.
+
+    If a contact or company is added as the primary one, the others are no longer primary.
+    """
     if kind == "products":
         return [*old, one]
     link = _LINK[kind]
@@ -216,7 +222,7 @@ def _find_number(row: JsonObject, kind: ListKind) -> str:
 
 
 def _index_alike(rows: Rows, kind: ListKind) -> dict[str, list[int]]:
-    """Return an index of `rows`: for each number and name that `_list_names` gives, the places of the elements that have it.
+    """Return an index of `rows`: for each number and name that `_list_names` gives, the positions in `rows` of the elements that have it.
 
     With this index, long lists are compared in reasonable time.
     """

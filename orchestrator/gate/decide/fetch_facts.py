@@ -32,7 +32,7 @@ _LONGEST_ID = 9
 
 
 async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
-    """Read the present records, stages, field lists and people that are needed to check `call`.
+    """Return the present records, stages, field lists and people that are needed to check `call`, as the portal has them.
 
     Raises BitrixError when a record cannot be read.
     """
@@ -132,7 +132,7 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
 
 
 def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
-    """Return the ids of users whom the call names for a record and who were not named before.
+    """Return the ids of the users whom the call puts into fields of a record that do not name them at present.
 
     The requester is left out.
     """
@@ -169,9 +169,9 @@ async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger)
 
 
 def _list_changed_sums(order: StoredOrder, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
-    """Yield (field key, (value, currency)) of each sum that an earlier call (`order`) changed, as it was before that call.
+    """Yield (field key, (value, currency)) for each sum of the record `target` that an earlier call changed, as it was before that call.
 
-    Sums that were zero are left out, because nothing can be compared with zero.
+    `order` is the earlier call as stored. Sums that were zero are left out, because nothing can be compared with zero.
     """
     before = order.before.get(f"{target[0]}:{target[1]}")
     try:

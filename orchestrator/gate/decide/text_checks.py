@@ -1,4 +1,4 @@
-"""Refuses texts that mean nothing: an empty title, the word "null" of a model, or a placeholder that nobody filled in. Pure."""
+"""Refuses texts that mean nothing: an empty title, "null" that a model wrote for a missing value, or a placeholder left unfilled. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _MESSAGES: Final = frozenset({"comment", "postmessage", "subject"})
 
 
 def find_text_problems(call: Call, actor: Actor) -> Iterator[Refuse]:
-    """Yield a refusal for each written title that is blank or no text at all, and for each text that stands for nothing."""
+    """Yield a refusal for each written title that is blank or neither text nor number, and for each text such as "null" or "{{name}}"."""
     if call.reads_only:
         return
     entity = call.entities.get(call.entity)

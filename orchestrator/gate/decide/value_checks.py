@@ -274,7 +274,10 @@ def _check_list(place: _Place) -> Iterator[Refuse]:
 
 
 def _refuse_unlisted(place: _Place, code: str, item: object, known: Mapping[str, str]) -> Refuse:
-    """Return the refusal of a value that is not listed: the names of the list for the person, its values and names for the model."""
+    """Return the refusal of the value `item`, which is not in the list `known` (value → name) of the values that the field may have.
+
+    It tells the person the names in this list, and the model the values with their names.
+    """
     names = [escape_text(name, locale=place.locale, limit=_SHOWN) for name in known.values()]
     rest = len(names) - _MOST_NAMES
     told = ", ".join(names[:_MOST_NAMES]) + (f" … +{rest}" if rest > 0 else "")
