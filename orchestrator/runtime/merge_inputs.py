@@ -150,7 +150,7 @@ async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
 
 
 def _is_continuation(pieces: Sequence[_Piece], after: _Piece) -> bool:
-    """Return whether the message `after` continues the last message of `pieces`."""
+    """Return whether the message `after` belongs to the same request as the last message of `pieces`."""
     last = pieces[-1]
     if not _is_at_once(last, after):
         return False

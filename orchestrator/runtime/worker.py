@@ -85,9 +85,10 @@ class Orchestrator:
         """
 
     async def start_feature(self, kind: str) -> str:
-        """Store the input with which a feature begins its work in this process, and return the key of the session for it.
+        """Store the first input of a feature that has work of its own in this process, and return the key of the session that handles it.
 
-        `kind` is the name under which the feature has registered this input. Raises StoreError, and KeyError for an unknown kind.
+        An example is the feature that watches the portal. `kind` is the name under which it has registered this input. Raises StoreError,
+        and KeyError for an unknown kind.
         """
         row = self.tools.features.starts[kind](self._clock.now())
         await self.receive([row])

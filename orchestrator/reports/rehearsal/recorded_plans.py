@@ -261,7 +261,10 @@ def _set_flags(steps: list[RecordedStep], answer: str) -> None:
 
 
 def _copy_state(state: SessionState, turn_id: str) -> SessionState:
-    """Return a copy of the parts of the state that the gate needs. `state` itself changes with the next events."""
+    """Return a copy of the parts of the state that the gate needs. `state` itself changes with the next events.
+
+    If no turn is open in `state`, the copy has one with the id `turn_id`.
+    """
     waiting = {entry.confirmation_id: entry for entry in list_open_confirmations(state)}
     return SessionState(
         agent=AgentState(confirmations=waiting, in_progress=list(state.agent.in_progress)),
