@@ -43,7 +43,7 @@ class Workdays:
     on: frozenset[date] = frozenset()
 
     def find_unlisted_year(self, day: date) -> int:
-        """Return the year for which the calendar should list days but does not; 0 if none is missing.
+        """Return the year whose days off and working days by decree are not listed in the calendar yet; 0 if none is missing.
 
         It checks the year of `day` and, from November on, the next year. The result is also 0 if the calendar lists no year at all.
         """

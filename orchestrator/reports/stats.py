@@ -194,7 +194,10 @@ _COUNTERS: Final = {
 
 
 def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> JsonObject:
-    """Return the counts and the present backlog of inbox and outbox as JSON data. Most groups begin with the largest count."""
+    """Return the counts and the present backlog of inbox and outbox as JSON data.
+
+    Most groups of counts (by person, by model and so on) begin with the largest count.
+    """
     largest = dict(zip(("bytes", "stream", "seq", "type"), counts.largest, strict=True))
     return {
         "since": counts.since,

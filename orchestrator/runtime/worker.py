@@ -157,7 +157,10 @@ class Orchestrator:
                     await self._wake.wait()
 
     async def _close(self) -> None:
-        """Return claimed rows that were not handled to the inbox, and close all sessions. An error in one does not affect the others."""
+        """Put the claimed rows that were not handled back into the inbox, and close all sessions.
+
+        An error in closing one session does not keep the others open.
+        """
         while self._claimed:
             _, claimed = self._claimed.popitem()
             await self._return_row(claimed.row)
@@ -214,8 +217,8 @@ class Orchestrator:
     def _start_passed_over(self, lanes: Iterable[LaneKey]) -> None:
         """Start drains (tasks that handle the rows of a lane) for those of `lanes` that `_start` skipped because they were busy.
 
-        A lane is busy while a drain works on it or `receive` claims a row of it. The drain may have looked for rows for the last time
-        before the new row came.
+        A lane is busy while a drain works on it or `receive` claims a row of it. A new drain is needed, because the old one may have looked
+        for rows for the last time before the new row came.
         """
         late = self._passed_over.intersection(lanes)
         self._passed_over -= late

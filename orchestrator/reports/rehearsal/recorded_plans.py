@@ -189,7 +189,7 @@ class _Reader:
     def record_request(self, said: ConfirmationRequested, event: StoredEvent) -> None:
         """Record that a card asked a person about the step.
 
-        The record's values and the provenance (what the model had read) are taken from the card.
+        The earlier values of the portal's record and the provenance (what the model had read) are taken from the card.
         """
         step = self._set_fate(said.slot, "asked", "waits")
         if step is None:
