@@ -179,8 +179,9 @@ class _ViewContext:
 async def _build_table(one: _List, command: Command, outcome: CommandOutcome, shown: _ViewContext) -> Table:
     """Build the table of one list; `outcome` is the answer to `command`, which read the first page of the list.
 
-    If the list has further pages, they are read here, at most `MOST` (500) rows in all. The total counts the whole list. A sum is shown
-    only for deals, and only if all rows were read. `shown` holds what the rows are formatted with.
+    `one` describes the list; `shown` holds the reader for further pages, and the person and time for whom the rows are formatted. Further
+    pages are read here, at most `MOST` (500) rows in all. The total counts the whole list. A sum is shown only for deals, and only if all
+    rows were read.
     """
     rows = [to_storable(row) for row in extract_rows(outcome.result)]
     total = outcome.total if outcome.total is not None else len(rows)

@@ -108,9 +108,9 @@ class Naming:
         return found
 
     async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
-        """Return the name that the reading `method` gives for the thing with the id `number`, such as a requisite; "" if it has none.
+        """Return the name of the thing with the id `number`, such as a requisite, read with the method `method`; "" if it has none.
 
-        Of `params` only those are sent that the method knows. May raise BitrixError.
+        Of `params`, those that the method knows are sent. May raise BitrixError.
         """
         return await read_name(method, params, number, client=self._reads.client, catalogue=self._reads.catalogue, locale=locale)
 

@@ -95,7 +95,7 @@ class PortalReader:
     async def search(self, entity: str, start: str, extra: JsonObject, *, field: str = "") -> list[JsonObject]:
         """Return at most 500 records whose title (of contacts: last name) contains `start`; `extra` is added to the filter.
 
-        With `field`, such as NAME, that field is searched. The caller decides which of the records fits best.
+        If `field` is given, such as NAME, that field must contain `start` instead. The caller decides which of the records fits best.
         """
         spec = self.catalogue.entities[entity]
         method, params = _build_search(entity, spec.list, start, extra, field)
@@ -230,9 +230,10 @@ def _is_missing(error: Refused) -> bool:
 
 
 def list_searches(entity: str, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the searches for a name, to be tried until one finds it: the beginning of a word, and the field ("" for the title).
+    """Yield the searches that may find a record by its name, as (beginning of a word, field to search in; "" is the title).
 
-    Any word of a contact's name may be its last name or its first one; of a title the first of `words`, the longest, is enough.
+    The caller tries them until one finds the record. For a contact, each of the first `words` is looked for as the last name and as the
+    first name. For other records only the first of `words` is looked for, which should be the longest.
     """
     is_contact = entity == "contact"
     for field in ("LAST_NAME", "NAME") if is_contact else ("",):

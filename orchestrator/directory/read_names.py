@@ -32,9 +32,10 @@ _KEYS: Final = frozenset(name.replace("_", "").lower() for name in _TITLES)
 
 
 async def read_name(method: str, params: JsonObject, number: int, *, client: PortalCaller, catalogue: Catalogue, locale: Locale) -> str:
-    """Return the name in what the reading `method` returns, "" if it has none or the method is no listed read. May raise BitrixError.
+    """Return the name of the thing with the id `number` that the reading method `method` finds; "" if there is none.
 
-    Of `params` only those are sent that the method knows. Of several rows the one with the id `number` counts.
+    It is also "" if the catalogue does not list `method` as one that only reads. Of `params`, those that the method knows are sent. If it
+    answers with several rows, the one with the id `number` counts. May raise BitrixError.
     """
     row = catalogue.find(method)
     if row is None or not row.reads_only:

@@ -28,7 +28,10 @@ _SIGNED: Final = re.compile(rf"\s*[—–-]{{0,2}}\s*{_NAME}(?: {_NAME}){{0,2}}[
 
 
 def is_chat_head(folded: str) -> bool:
-    """Return whether a line (in folded letters) is a message with its sender and hour, as messengers copy it."""
+    """Return whether a line begins as messengers copy a message, with its sender and the hour: «[23.11.2026, 10:00] Пётр: …».
+
+    The line must be folded (`text.fold`).
+    """
     return _CHAT_HEAD.match(folded) is not None
 
 
@@ -42,7 +45,10 @@ def is_sender_line(line: str) -> bool:
 
 
 def is_signature(lines: Sequence[str]) -> bool:
-    """Return whether the last two of `lines` are thanks and a name, as letters end; `lines` has no blank lines."""
+    """Return whether a text ends like a letter: the second last of `lines` is thanks, and the last one a name.
+
+    `lines` must contain no blank lines. If there are fewer than three, the result is False.
+    """
     if len(lines) <= 2 or _THANKS.fullmatch(fold(lines[-2].strip())) is None:  # noqa: PLR2004 - a text, the thanks and the name
         return False
     return _SIGNED.fullmatch(lines[-1]) is not None and all(word[0].isupper() for word in re.findall(r"\w+", lines[-1]))

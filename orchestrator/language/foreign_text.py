@@ -173,7 +173,7 @@ def _merge(spans: Sequence[_Span]) -> list[_Span]:
 
 
 def _cut_out(text: str, spans: Sequence[_Span]) -> str:
-    """Return `text` without `spans`; "" if nothing but punctuation is left."""
+    """Return `text` without the parts `spans`; "" if nothing but punctuation is left. A part inside a line leaves «[…]» in its place."""
     kept, position = list[str](), 0
     for start, end in spans:
         kept.append(text[position:start].rstrip(" "))
@@ -185,7 +185,7 @@ def _cut_out(text: str, spans: Sequence[_Span]) -> str:
 
 
 def _find_fences(folded: str) -> Iterator[_Span]:
-    """Yield the parts of the text that stand between fences (```, [quote] or tags). A part ends at the last closing mark in the text."""
+    """Yield the parts of the text between fences (```, [quote], tags), to the last closing fence, since the inside may hold fences."""
     for opened, closed in _FENCES:
         first = opened.search(folded)
         if first is not None:
@@ -243,7 +243,7 @@ def _find_signed(lines: Sequence[_Line]) -> int | None:
 
 
 def _find_led_in(lines: Sequence[_Line]) -> int | None:
-    """Return the offset of the text after a line that announces it, or None; a list of values for the person's order is no such text."""
+    """Return the offset of text of others below a line that announces it; None without one. A list of values does not count."""
     for number, line in enumerate(lines):
         if line.is_blank or _QUOTED_LINE.match(line.folded) or not _is_lead_in(line.folded):
             continue
@@ -264,7 +264,7 @@ def _is_lead_in(line: str) -> bool:
 
 
 def _is_value_list(lead: str, rest: Sequence[_Line]) -> bool:
-    """Return whether the lines `rest` are values for the person's own order in `lead`: short lines that do not read like a letter."""
+    """Return whether `rest` is a short list of values that belongs to the person's own instruction in `lead`, such as «Создай задачи:»."""
     if _REPORTING_OR_LETTERS.search(lead):
         return False
     of_orders = _ORDERS_FOLLOW.fullmatch(lead.strip()) is not None
@@ -328,7 +328,7 @@ def _find_closer(folded: str, start: int) -> int | None:
 
 
 def _find_outer_closer(folded: str, start: int, end: int | None) -> int:
-    """Return the offset after a foreign quotation: its own `end`, or the last closing mark in the text if the marks are not in pairs."""
+    """Return the offset after a foreign quotation: `end` (None: the text's end), or the last mark if more marks close than open."""
     if end is None:
         return len(folded)
     closers = _OPENERS[folded[start]]
@@ -359,7 +359,7 @@ def _is_foreign_quotation(before: str, inner: str) -> bool:
 
 
 def _find_reported_words(folded: str, foreign: Sequence[_Span]) -> Iterator[_Span]:
-    """Yield the offsets of the text after «клиент пишет: …» or «Вот письмо. …», to the end; a colon in a span of `foreign` is ignored."""
+    """Yield the offsets of all text after «клиент пишет: …» or «Вот письмо. …»; colons inside the parts `foreign` do not count."""
     announced = _ANNOUNCEMENT.search(folded)
     if announced is not None:
         yield _Span(announced.end(), len(folded))
@@ -378,7 +378,7 @@ def _find_reported_words(folded: str, foreign: Sequence[_Span]) -> Iterator[_Spa
 
 
 def _is_led_letter(clause: str, rest: str) -> bool:
-    """Return whether a letter or an instruction follows a colon; False if the clause before the colon is an order of the person."""
+    """Return whether a letter or an instruction follows a colon; False if `clause`, the words before it, instructs the bot."""
     if _NOTES.search(clause):
         return _STARTS_ACT.match(rest) is not None and _is_instruction(rest)
     if _ORDERS.search(clause) or _ORDERS_FOLLOW.fullmatch(clause.strip()):

@@ -35,9 +35,9 @@ def read_words(words: Sequence[str]) -> int | None:
 
 
 def _find_room_below(value: int) -> int:
-    """Return the limit below which the next word's value must be, so that the words form a number.
+    """Return the limit below which the number of the next word must be, after a word for the number `value`.
 
-    It is 100 after hundreds, 10 after tens, and 0 (no further word) after other numbers.
+    It is 100 after hundreds, 10 after tens («двадцать пять»), and 0 (no further word) after other numbers.
     """
     for step in (100, 10):
         if value >= step and value % step == 0:

@@ -1,4 +1,7 @@
-"""Recognizes by its first words that a sentence is a request or a question to the bot, and not a value that was asked for."""
+"""Recognizes that a text is a request or a question to the bot, and not the value (a day, a sum, a name) for which the bot has asked.
+
+It looks mostly at the first words.
+"""
 
 import re
 from typing import Final
@@ -18,7 +21,10 @@ _QUOTED: Final = re.compile(r"«[^«»]+»|\"[^\"]+\"|“[^“”]+”")
 
 
 def may_be_request(text: str) -> bool:
-    """Return whether a text that could not be read as a value begins like a request or a question, or ends like one."""
+    """Return whether the text begins like a request or a question, or ends like one.
+
+    It is meant for answers to the bot from which no value (a day, a sum, a name) could be read.
+    """
     said = fold(text).strip()
     if is_quoted(text) or not said:
         return False
@@ -36,7 +42,7 @@ def is_clear_request(text: str) -> bool:
 
 
 def is_no_value(text: str) -> bool:
-    """Return whether the text cannot be a day, a sum or a name, even if one stands in it: «напомни мне завтра», «что там завтра?»."""
+    """Return whether the text is a greeting or a request, and so no day, sum or name, even if it contains one: «напомни мне завтра»."""
     said = fold(text).strip()
     if is_quoted(text):
         return False

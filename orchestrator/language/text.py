@@ -52,7 +52,7 @@ def format_number(number: object, locale: Locale) -> str:
 
 
 def quote(text: str, locale: Locale) -> str:
-    """Return the text in quotation marks of the language; such marks inside it become inner ones: «Позвонить в „Ромашку“»."""
+    """Return the text in the quotation marks of the language `locale`; such marks inside it become inner ones: «Позвонить в „Ромашку“»."""
     return _QUOTES[locale].format(text.translate(_INNER_QUOTES[locale]))
 
 

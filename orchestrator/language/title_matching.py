@@ -104,7 +104,8 @@ def measure_misspelling(query: str, title: str) -> int | None:
 def list_search_starts(word: str) -> tuple[str, ...]:
     """Return beginnings that all case forms of a folded word share, for searches by «title contains …»; the most likely one first.
 
-    The first is cut before an «е» that may be «ё» in the title. Where too few letters would be left, further beginnings have «ё» there.
+    An «е» in the word may be «ё» in the title. So the first result ends before an «е» (unless that leaves too few letters); if there is an
+    «е» among the first letters, further results have «ё» in its place.
     """
     start = find_shared_start(word)
     place = start.find(PLAIN_YE, _SHORTEST)

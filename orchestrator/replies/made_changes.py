@@ -160,7 +160,7 @@ def _format_values(change: _Change, actor: Actor) -> str:
 
 
 def _is_said_already(line: PreviewLine, part: PreviewPart, call: Call) -> bool:
-    """Return whether a line of a card tells nothing more than the name of the record: its number, or of a new record its title.
+    """Return whether a line of a card says no more than what names the record anyway: its number or, for a new record, its title.
 
     An empty value of a new record tells nothing either. `part` is what the card shows about the record.
     """

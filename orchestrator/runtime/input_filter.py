@@ -23,10 +23,10 @@ SYSTEM: Final = {"key": "system", "name": "system"}
 async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
     """Return an input that holds the message `row` as the answer to a question of the bot; None if the message is no such answer.
 
-    The message is a new value for a field of a card if it replies to the very message that asked for the value, while the card waits, and
-    is not clearly a request. A bare number stays a value when the card no longer waits, so that the person reads why it came too late. The
-    message is the reason for a denial if it is the next message of the lead (head of sales) in the chat in which they were asked. Raises
-    StoreError.
+    The message is a new value for a field of a card if it replies to the very message that asked for the value, and is not clearly a
+    request. The card must still wait; only a reply without letters (a bare number) counts also later, so that the person reads why it came
+    too late. The message is the reason for a denial if it is the next message of the lead (head of sales) in the chat in which they were
+    asked. Raises StoreError.
     """
     said = parse_input(row)
     if not isinstance(said, TextMessage) or said.origin != "typed" or not said.text or said.pieces is not None:
@@ -122,9 +122,10 @@ def _restate(row: InboxRow, said: Input) -> InboxRow:
 
 
 def build_system_row(kind: str, session: str, source: str, now: datetime, *, body: JsonObject | None = None) -> InboxRow:
-    """Return an inbox row for `session` that no person sent. It is stored only once for each `source`.
+    """Return an inbox row for `session` that no person sent.
 
-    It goes into the express lane (a second queue of the session), so it does not wait for the requests of people.
+    `source` is a text that names what caused the row; the inbox stores only one row for each `source`. The row goes into the express lane
+    (a second queue of the session), so it does not wait for the requests of people.
     """
     return InboxRow(
         id=generate_id(),

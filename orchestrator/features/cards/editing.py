@@ -198,7 +198,10 @@ class CardEditor:
         session: Session,
         tools: Tools,
     ) -> None:
-        """Submit the request with the new value to the gate and show its card; if the gate refuses it, explain why and ask again."""
+        """Submit the request with the new value to the gate and show its card; if the gate refuses it, explain why and ask again.
+
+        `said` is how the person gave the value: the text of the reply, or the label of the button.
+        """
         params = replace_value(card.call.params, field.code, value)
         result = await submit_again(card.entry, params, f"edit:{row.id}", actor, session, tools, said=said)
         if isinstance(result, Pending) and result.confirmation_id == card.id:
@@ -221,8 +224,9 @@ class CardEditor:
     ) -> None:
         """Ask for the new value of the field, in a new message, with a button for each value that can be chosen.
 
-        The message is new because an edited one further up would be overlooked. Besides, Telegram cannot edit a message so that it opens
-        the reply field of the person's client (force_reply).
+        `objection` says what was wrong with the last answer. The buttons show `options`, the values that this answer may have meant, or
+        else the values that the field allows. The message is new because an edited one further up would be overlooked. Besides, Telegram
+        cannot edit a message so that it opens the reply field of the person's client (force_reply).
         """
         ask = _next_question_number(card, session)
         options = options or await list_options(field, card.get_place(session), actor, self._reference)

@@ -107,7 +107,7 @@ class DailyMessages:
     async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Answer the command /today with the person's lists of the day. Raises StoreError.
 
-        In a group, or if the portal cannot be read, the answer is a message that says so.
+        In a group, the answer only tells the person to ask in their private chat. If the portal cannot be read, the answer says that.
         """
         actor = await admit_actor(row, session, tools)
         if actor is None:
