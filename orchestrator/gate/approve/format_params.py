@@ -14,9 +14,9 @@ from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.gate.approve.format_values import EMPTY, Context, Reader, format_duration, format_plain, format_value
-from orchestrator.gate.approve.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call.targets import as_id
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, format_number, quote

@@ -13,11 +13,11 @@ from bitrix.catalogue.catalogue import ListKind
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.approve.format_params import Place, find_read_name, format_param
 from orchestrator.gate.approve.format_values import EMPTY, UNKNOWN, Context, Reader, format_plain, format_value
-from orchestrator.gate.approve.param_words import find_common_words
 from orchestrator.gate.call import critical_fields, fields, replaced_lists, unread_lists
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.multifields import is_multifield
+from orchestrator.gate.call.param_words import find_common_words
 from orchestrator.gate.call.replaced_lists import (
     ListChange,
     ListDifference,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchestrator.domain.card_view import PreviewLine
-from orchestrator.gate.approve.param_words import find_param_words
 from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.param_words import find_param_words
 
 _TEXTS: Final = frozenset({"TITLE", "POST_MESSAGE", "COMMENT_TEXT", "COMMENT"})
 """Fields with the text of a part, which is also its name."""

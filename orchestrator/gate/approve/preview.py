@@ -33,13 +33,13 @@ from orchestrator.gate.approve.format_values import (
 )
 from orchestrator.gate.approve.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.approve.notified_lines import build_notified_lines
-from orchestrator.gate.approve.param_words import ParamWords, find_common_words
 from orchestrator.gate.approve.part_lines import put_old_text
 from orchestrator.gate.approve.query_lines import build_query_lines
 from orchestrator.gate.approve.record_titles import find_title
 from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.param_words import ParamWords, find_common_words
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
