@@ -150,9 +150,9 @@ def _render_reasons(view: CardView, tr: Translator) -> list[str]:
 
 
 def _render_lines(view: CardView) -> Spans:
-    """Return the first changes one by one and further ones in a folded block; empty if there are none.
+    """Return the first changes one by one and further ones in a collapsed block, which the reader can open; empty if there are none.
 
-    The block is not folded if the call sends a text to somebody outside the company.
+    The block is not collapsed if the call sends a text to somebody outside the company.
     """
     lines = [line for line in view.preview.lines if not _is_named_in_heading(line, view.preview)]
     block: Style = "block" if "N" in view.card.call_class else "quote"

@@ -122,7 +122,10 @@ async def load_agenda(
 
 
 def _build_lists(here: datetime) -> tuple[_List, ...]:
-    """Return the lists to read, most urgent first; `here` is the present time in the person's zone."""
+    """Return the descriptions of the lists of deals and tasks to read from the portal, in the order in which the agenda shows them.
+
+    The most urgent list comes first. `here` is the present time in the person's time zone.
+    """
     day = here.date()
     tomorrow = datetime.combine(day + timedelta(days=1), time.min, here.tzinfo)
     idle = to_bitrix_datetime(here - IDLE)
@@ -154,7 +157,10 @@ def _build_lists(here: datetime) -> tuple[_List, ...]:
 
 
 async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority: Priority) -> tuple[CommandOutcome, ...]:
-    """Run all commands in one batch request and return one outcome for each, in order. Raises BitrixError only if every command failed."""
+    """Run the commands that read the lists in one batch request, and return one outcome for each, in order.
+
+    Raises BitrixError only if every command failed.
+    """
     params = {"halt": 0, "cmd": build_cmd(commands)}
     outcomes = read_answer(commands, await reads.client.call("batch", params, repeatable=True, priority=priority))
     if any(outcome.status == "success" for outcome in outcomes):

@@ -30,7 +30,7 @@ _SIGNED: Final = re.compile(rf"\s*[—–-]{{0,2}}\s*{_NAME}(?: {_NAME}){{0,2}}[
 def is_chat_head(folded: str) -> bool:
     """Return whether a line begins as messengers copy a message, with its sender and the hour: «[23.11.2026, 10:00] Пётр: …».
 
-    The line must be folded (`text.fold`).
+    The line must be as `text.fold` (lower case, ё as е, plain spaces) spells it.
     """
     return _CHAT_HEAD.match(folded) is not None
 

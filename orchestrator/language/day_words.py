@@ -91,7 +91,7 @@ Recogniser = Callable[[Groups, date], DayPhrase]
 def find_days(text: str, today: date) -> tuple[list[DayPhrase], str]:
     """Find the day phrases of a text; return their meanings, and the text with "|" in place of these phrases. Raises `UnclearPhrase`.
 
-    The text must be folded (`text.fold`).
+    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it.
     """
     found: list[DayPhrase] = []
     for pattern, read in _RECOGNISERS:

@@ -74,9 +74,10 @@ class Hour:
 
 
 def find_hour(text: str) -> Hour | None:
-    """Return the possible times of the hour that a text names; None if it names none. The text must be folded (`text.fold`).
+    """Return the possible times of the hour that a text names; None if it names none.
 
-    Raises `UnclearPhrase` if the text names several hours or an impossible one.
+    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it. Raises `UnclearPhrase` if it names several
+    hours or an impossible one.
     """
     if _RANGE.search(text):
         raise UnclearPhrase("several")

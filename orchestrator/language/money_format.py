@@ -208,5 +208,8 @@ CURRENCY_BEFORE: Final = "[$€£₽₸₴₺]|" + "|".join(rf"{code.lower()} " 
 
 
 def parse_currency(written: str) -> str | None:
-    """Return the ISO code of a currency that is written as a name, a sign or a code; None if it is unknown. The text must be folded."""
+    """Return the ISO code of a currency that is written as a name, a sign or a code; None if it is unknown.
+
+    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it.
+    """
     return next((code for code, pattern in _CURRENCY_PATTERNS if re.fullmatch(pattern, written)), None)

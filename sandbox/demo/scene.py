@@ -63,7 +63,7 @@ async def _is_written(client: httpx.AsyncClient, stage: Stage, person: int, pres
     """Return whether the call that was approved with a button has reached the portal.
 
     If the card asks for a second confirmation, its new button is pressed. `pressed` is the first button: the id of its message and its
-    callback data. Only lines of the portal's ledger with a number above `after` count.
+    callback data. Only calls whose number in the portal's log of calls is above `after` count.
     """
     if await _list_updates(client, stage, after):
         return True

@@ -20,7 +20,10 @@ _ENGLISH_AFTER = re.compile(r"\b(?:to|of|for|from|by|owner|assign|is)\s+$", re.I
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person named in a message: the position, the name in the nominative, and the grammatical cases that the name's form may have."""
+    """A person named in a message: where the name stands in it, the name in the nominative, and the cases that its form may have.
+
+    `before` is the word before the name, in the spelling that `fold` gives it (lower case, ё as е).
+    """
 
     span: Span
     cases: frozenset[Case]

@@ -133,7 +133,7 @@ def _is_observation(text: str) -> bool:
 def _previous(turns: Sequence[tuple[str, str]], last: int) -> tuple[str, str]:
     """Return the person's previous message and the answer to it, both empty if there is none.
 
-    `turns` are pairs of role and text; `last` is the position of the person's present message.
+    `turns` are pairs of role and text; `last` is the index in `turns` of the person's present message.
     """
     earlier = [pair for pair in turns[:last] if pair[0] in {"user", "assistant"} and not _is_observation(pair[1])]
     if len(earlier) < 2 or earlier[-1][0] != "assistant" or earlier[-2][0] != "user":

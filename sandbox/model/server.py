@@ -20,7 +20,7 @@ class Cuttable:
     """ASGI middleware that gives the application a function to cut the TCP connection of a request; some faults use it."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
+        """Take the application `app`, whose requests get the function that cuts their connection."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -41,7 +41,7 @@ def sums(text: str) -> tuple[Span, ...]:
 
 
 def _unquoted(text: str) -> str:
-    """Return the folded text without quoted parts: a number inside a title is no value."""
+    """Return the text in lower case, ё as е (see `fold`), without quoted parts: a number inside a title is no value."""
     return fold(mask(text, quotes(text)))
 
 

@@ -30,7 +30,7 @@ class Wish:
 
     @property
     def folded(self) -> str:
-        """The text of the wish, folded by `fold` for comparing with patterns."""
+        """The text of the wish as `fold` spells it (lower case, ё as е), to compare it with patterns."""
         return fold(self.text)
 
 

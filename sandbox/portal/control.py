@@ -84,7 +84,7 @@ def on(portal: Portal, path: str, method: str, action: Action) -> Route:
 
 
 def routes(portal: Portal) -> list[Route]:
-    """Build the control routes for records, ledger, faults, tokens and outgoing webhooks."""
+    """Build the control routes for records, the ledger (log of calls), faults, tokens and outgoing webhooks."""
     table: list[tuple[str, str, Action]] = [
         ("health", "GET", _health),
         ("ledger", "GET", _ledger),

@@ -1,6 +1,6 @@
-"""Sandbox portal, ledger: one numbered log of calls, record changes and sent events, for tests and live pages.
+"""Sandbox portal, ledger: the fake portal's numbered log of the calls it received, of record changes and of the events it sent.
 
-Tokens are replaced by `***`.
+Tests and live pages read it to see what really happened. Tokens are replaced by `***`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _QUIET = frozenset({"task_history", "outgoing", "binding", "notice_tag", "idempo
 
 
 class Ledger:
-    """The log of the portal. Each line has a number and is kept in memory and in the store; readers can wait for new lines."""
+    """The fake portal's log of received calls, record changes and sent events.
+
+    Each line has a number and is held in memory and in the store. Readers, such as the live page, can wait for new lines with `grown`.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -111,7 +114,7 @@ class Ledger:
     def after(self, seq: int) -> list[Row]:
         """Return all lines with a number above `seq`.
 
-        A call that still waits has the outcome `open`; its end appears later as a separate `closed` line.
+        A call that is still being executed has the outcome `open`; its end appears later as a separate `closed` line.
         """
         return [line for line in self.lines if line["seq"] > seq]
 
@@ -131,7 +134,7 @@ class Ledger:
         self.wake()
 
     def wake(self) -> None:
-        """Wake the waiting readers."""
+        """Wake everybody who waits in `grown` for a new or completed line, such as the stream to a live page."""
         woken, self._grown = self._grown, asyncio.Event()
         woken.set()
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, OAuth: token pairs of the one local application; kept in the store's secrets and in no ledger."""
+"""Sandbox portal, OAuth: token pairs of the one local application; stored among the store's secrets, never in the log of calls."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class V3:
         self._portal = portal
 
     def answer(self, request: Request, line: Row) -> Answer:
-        """Return the answer to one request of REST v3; `line` is its ledger line.
+        """Return the answer to one request of REST v3; `line` is its line in the ledger (log of calls).
 
         Raises V3Error. The limits of the portal raise a PortalError, so their answers have the format of REST v2.
         """

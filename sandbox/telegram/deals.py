@@ -29,7 +29,7 @@ class Portal:
         return {"deals": sorted(rows, key=lambda row: -row["id"])}
 
     async def ledger(self, after: int) -> JsonObject:
-        """Return the calls in the portal's ledger after a number, each also in words (`told`) and with its `state`."""
+        """Return the calls numbered above `after` in the portal's log of calls, each also in words (`told`) and with its `state`."""
         calls = _listed(await self._fetch(f"/sandbox/ledger?after={after}"), "calls")
         return {
             "calls": [{**call, "told": describe_call(str(call["method"]), call.get("params")), "state": _state(call)} for call in calls]

@@ -59,7 +59,11 @@ def parse_link(line: bytes) -> Link | None:
 
 
 def move_head(head: Head, lines: Iterable[bytes]) -> Head:
-    """Return the head (the end of the log) after those of `lines` that continue the chain from `head`; all other lines are skipped."""
+    """Return the head, that is, number and hash of the log's last record, after the lines that were written since `head` was stored.
+
+    A line counts if its record follows the last one: with the next number and with the hash of that record in its link. All other lines are
+    skipped. The `size` of the result is that of `head`.
+    """
     for line in lines:
         link = parse_link(line)
         if link is not None and (link.n, link.prev) == (head.n + 1, head.hash):

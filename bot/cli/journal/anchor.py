@@ -32,7 +32,7 @@ OWN_HELP = "Take a file that you could rewrite yourself all the same."
 
 
 def add(app: typer.Typer) -> None:
-    """Add the command `anchor` to `app`."""
+    """Add to `app` the command `anchor`, which notes the last record of each stream and log in a safe place."""
     app.command(name="anchor", help=HELP)(write_anchor)
 
 

@@ -171,7 +171,7 @@ class DailyMessages:
             )
 
     def _list_team(self, actor: Actor) -> Sequence[int]:
-        """Return the portal user ids of the employees whose figures this person is shown; empty unless they are a lead or administrator.
+        """Return the portal user ids of the employees whose counts this person is shown; empty unless they are a lead or administrator.
 
         A lead (head of sales) is shown the employees whose records they may see. If they may see all records, the result is all users of
         this bot. The person themselves is left out.

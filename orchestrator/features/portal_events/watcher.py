@@ -175,5 +175,5 @@ def _find_next_probe_time(session: Session) -> datetime:
 
 
 def _build_timer(session: Session, due_at: datetime | None) -> Timer:
-    """Return the only timer of the portal's session; if `due_at` is None, the row that deletes that timer."""
+    """Return the only timer of the portal's session; if `due_at` is None, it is marked for deletion, so that committing it deletes it."""
     return Timer(id=f"{TIMER}:{session.key}", due_at=due_at or session.now, session=session.key, kind=TIMER, delete=due_at is None)

@@ -164,7 +164,7 @@ def build_expiry_timer(entry: Card, ledger: Ledger) -> Timer:
 
 
 def drop_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Return a timer row that deletes the card's expiry timer once this row is committed."""
+    """Return the timer that closes the card when its time is over, marked for deletion: committing it deletes the stored timer."""
     return replace(_build_timer(TIMER, entry.confirmation_id, ledger, due=ledger.now), delete=True)
 
 
@@ -174,9 +174,9 @@ def build_arrival_timer(entry: Card, ledger: Ledger) -> Timer:
 
 
 def drop_timers(entry: Card, ledger: Ledger) -> list[Timer]:
-    """Return timer rows that delete all timers of the card once these rows are committed.
+    """Return all timers of the card, marked for deletion: committing them deletes the stored timers.
 
-    The deleted timers are the expiry timer and, if the card was shown to leads (heads of sales), the timers about its delivery to them.
+    These are the expiry timer and, if the card was shown to leads (heads of sales), the timers about its delivery to them.
     """
     kinds = (REMIND, ARRIVED) if entry.told else ()
     others = [replace(_build_timer(kind, entry.confirmation_id, ledger, due=ledger.now), delete=True) for kind in kinds]

@@ -175,7 +175,7 @@ async def format_list(rows: object, kind: ListKind, context: Context, reader: Re
 
 
 class _Drawing:
-    """Formats the elements of one list."""
+    """Formats the elements of one list of a record for a card, such as its product rows."""
 
     def __init__(self, kind: ListKind, context: Context, reader: Reader, rows: Rows, *, is_whole: bool = True) -> None:
         """Collect the names of products from `rows`, because a call may give a product by its number only.
@@ -193,11 +193,11 @@ class _Drawing:
 
     @property
     def label(self) -> str:
-        """The name of the list."""
+        """The name for people of the list that is formatted, such as «Товары» for product rows."""
         return _LABELS[self.kind][self.reader.locale]
 
     def name_part(self, part: str) -> str:
-        """Return the name of the card line for one part of the list: `part` is "added", "removed", "changed" or "kept"."""
+        """Return the name for people of the card line for one part of the list: `part` is "added", "removed", "changed" or "kept"."""
         return _PARTS[part][self.reader.locale].format(name=self.label)
 
     async def format_rows(self, rows: Rows, *, is_written: bool = True) -> str:

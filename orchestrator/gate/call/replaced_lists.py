@@ -52,7 +52,7 @@ _SET_BY_PORTAL: Final = frozenset({"productname", "measurecode", "measurename", 
 
 @dataclass(frozen=True, kw_only=True)
 class ListRead:
-    """The call that reads the list which another call replaces, and where this list is kept: under `name` in the record `target`."""
+    """The call that reads the list which another call replaces, and where the read list is put: under `name` into the record `target`."""
 
     target: Target
     name: str
@@ -277,7 +277,11 @@ def is_primary(row: JsonObject) -> bool:
 
 
 def find_link(row: JsonObject, kind: ListKind) -> object:
-    """Return the id of the contact or company in `row`, one element of a list of links, unconverted; None if it holds none."""
+    """Return the id of the linked contact or company; None if `row` holds none.
+
+    `row` is one element of the list of contacts or companies that are linked to a record. The id is returned as it stands there: a
+    number or a text.
+    """
     return next((value for name, value in row.items() if _key(name) == _LINK[kind]), None)
 
 

@@ -25,7 +25,7 @@ class Rule:
     forbids: tuple[re.Pattern[str], ...]
 
     def fits(self, folded: str) -> bool:
-        """Return whether a text contains every pattern in `needs` and none in `forbids`. The text must be folded with `fold`."""
+        """Return whether a text, as `fold` spells it (lower case, ё as е), contains every pattern in `needs` and none in `forbids`."""
         return all(p.search(folded) for p in self.needs) and not any(p.search(folded) for p in self.forbids)
 
 
