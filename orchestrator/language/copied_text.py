@@ -4,26 +4,24 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.foreign_words import COLONS, WORDS
 from orchestrator.language.text import fold
 
-_WORDS: Final = load_lexicon("foreign_text")
-_COLONS: Final = ":：∶︓꞉"
 _DAY: Final = (
     r"(?:[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4}|[0-9]{1,2} [^\W\d]{3,9}\.? [0-9]{2,4}),?\s+"
-    rf"(?:{_WORDS.join_patterns('before_hour')})?"
+    rf"(?:{WORDS.join_patterns('before_hour')})?"
     r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?"
 )
 _HOUR: Final = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?"
 _CHAT_HEAD: Final = re.compile(
-    rf"\s*\[?{_HOUR}\]?\s+[^\W\d]\w*(?: \w+)?[{_COLONS}]|[^\[\n]{{1,40}}[\[(]{_HOUR}[\])]|"
-    rf"\s*(?:\[{_DAY}\]|{_DAY}\s?[-–—]).{{1,80}}|.{{1,80}}\[{_DAY}\][{_COLONS}]?\s*$"
+    rf"\s*\[?{_HOUR}\]?\s+[^\W\d]\w*(?: \w+)?[{COLONS}]|[^\[\n]{{1,40}}[\[(]{_HOUR}[\])]|"
+    rf"\s*(?:\[{_DAY}\]|{_DAY}\s?[-–—]).{{1,80}}|.{{1,80}}\[{_DAY}\][{COLONS}]?\s*$"
 )
 """A message as messengers copy it: «Пётр, [23.11.2026 10:00]» or «[23.11.2026, 10:00] Пётр: …»."""
 _NAME: Final = r"[^\W\d_]\w+"
 _SENDER: Final = re.compile(rf"\s*({_NAME})(?: ({_NAME}\.?)){{0,2}}(?P<role> \([^()\n]{{1,30}}\))?(?P<comma>,)?\s+(?P<when>.{{4,40}}?)\s*")
-_WHEN: Final = re.compile(rf"(?:{_DAY}|(?:(?:{_WORDS.join_patterns('sent_days')}),?\s+(?:{_WORDS.join_patterns('before_hour')})?)?{_HOUR})")
-_THANKS: Final = re.compile(rf"(?:{_WORDS.join_patterns('thanks')})[\s,.!]*")
+_WHEN: Final = re.compile(rf"(?:{_DAY}|(?:(?:{WORDS.join_patterns('sent_days')}),?\s+(?:{WORDS.join_patterns('before_hour')})?)?{_HOUR})")
+_THANKS: Final = re.compile(rf"(?:{WORDS.join_patterns('thanks')})[\s,.!]*")
 _SIGNED: Final = re.compile(rf"\s*[—–-]{{0,2}}\s*{_NAME}(?: {_NAME}){{0,2}}[\s.]*")
 
 
