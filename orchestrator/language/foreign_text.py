@@ -8,9 +8,11 @@ after a colon count as the person's own words.
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from orchestrator.language.foreign_words import LEAD_END, QUOTED_LINE, REPORTING_OR_LETTERS, WORD, Line, Span, compile_words
+from orchestrator.language.customer_voice import find_asked_about
+from orchestrator.language.foreign_words import LEAD_END, REPORTING_OR_LETTERS, WORD, Line, Span, compile_words
+from orchestrator.language.pasted_blocks import find_fences, find_instructions_in_marks, find_set_apart
 from orchestrator.language.pasted_letters import find_letter
-from orchestrator.language.pasted_quotations import find_fences, find_quotations
+from orchestrator.language.pasted_quotations import find_quotations
 from orchestrator.language.reported_words import find_reported_words
 from orchestrator.language.text import fold
 
@@ -29,10 +31,13 @@ def split_foreign_text(text: str) -> SplitText:
     """Divide a message into the person's own words and the text of others. Both keep their words in the original order."""
     folded = "".join("\n" if char == "\n" else fold(char) for char in text)
     lines = list(_list_lines(folded, text))
-    spans = [*find_fences(folded), *_find_quoted_lines(lines)]
+    spans = [*find_fences(folded), *find_set_apart(lines), *find_instructions_in_marks(folded)]
     tail = find_letter(lines)
     if tail is not None:
         spans.append(Span(tail, len(text)))
+    asked_about = find_asked_about(lines)
+    if asked_about is not None:
+        spans.append(asked_about)
     spans.extend(find_quotations(folded))
     spans.extend(find_reported_words(folded, _merge(spans)))
     merged = _merge(spans)
@@ -85,7 +90,3 @@ def _cut_out(text: str, spans: Sequence[Span]) -> str:
         position = end
     own = "".join([*kept, text[position:]]).strip()
     return own if WORD.search(own) else ""
-
-
-def _find_quoted_lines(lines: Sequence[Line]) -> Iterator[Span]:
-    return (Span(line.start, line.end) for line in lines if QUOTED_LINE.match(line.folded))

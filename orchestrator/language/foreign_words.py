@@ -1,4 +1,4 @@
-"""Holds what the readers of pasted text share: words of data/language/foreign_text.yaml as patterns, places and lines. Pure.
+"""Holds what the readers of pasted text share: the words of data/language/foreign_text.yaml as patterns, places and lines. Pure.
 
 All patterns are matched against folded text (`orchestrator/language/text.py`).
 """
@@ -6,17 +6,18 @@ All patterns are matched against folded text (`orchestrator/language/text.py`).
 import re
 from typing import Final, NamedTuple
 
-from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.lexicon import Lexicon, load_lexicon
 
 MAX_VALUE_LINE: Final = 80
 CONTEXT: Final = 200
 """How many characters before a quotation say what it is."""
 WORDS: Final = load_lexicon("foreign_text")
+COPIED: Final = load_lexicon("copied_text")
 
 
-def compile_words(*keys: str) -> re.Pattern[str]:
-    """Return the pattern of any word in the lists `keys`, as a whole word."""
-    joined = "|".join(WORDS.join_patterns(key) for key in keys)
+def compile_words(*keys: str, source: Lexicon = WORDS) -> re.Pattern[str]:
+    """Return the pattern of any word in the lists `keys` of `source`, as a whole word."""
+    joined = "|".join(source.join_patterns(key) for key in keys)
     return re.compile(rf"(?<!\w)(?:{joined})(?!\w)")
 
 
@@ -42,6 +43,10 @@ LEAD_END: Final = re.compile(rf"[{COLONS}]+[\s*_)👇⬇️↓]*$|\s[–—-]+>?
 SENTENCE_BREAK: Final = re.compile(r"[.!?…]\s+\S")
 CLAUSE_END: Final = re.compile(rf"[.!?…;\n](?=\s)|,(?! (?:{WORDS.join_patterns('going_on')})\b)")
 WORD: Final = re.compile(r"\w")
+POLITE: Final = re.compile(rf"(?<!\w)(?!(?:{COPIED.join_patterns('not_polite')})(?!\w))\w{{2,}}[йиь]те(?:сь)?(?!\w)")
+"""An order in the form for several people or a stranger; most people say «ты» to the bot."""
+LIST_MARK: Final = re.compile(r"^\s*(?:[0-9]{1,2}[.)]|[-–—*•])\s+")
+STARTS_ACT: Final = compile_words("acts", "commands")
 QUOTED_LINE: Final = re.compile(r"\s{0,3}(?:(?:[-*•+]\s+|\|)?[>＞❯›〉》▌▎│┃]|»\s*\w|&gt;|\|\s(?!.*\|))")
 SYMMETRIC: Final = frozenset("\"`'＂″")
 OPENERS: Final = {"„": "“”"} | dict(zip("«“‹‘「『❝❮" + "".join(SYMMETRIC), "»”›’」』❞❯" + "".join(SYMMETRIC), strict=True))

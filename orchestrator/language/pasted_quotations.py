@@ -1,6 +1,5 @@
-"""Finds quotations, fenced parts and quoted lines in a person's message that hold somebody else's words. Pure."""
+"""Finds the quotations in a person's message that hold somebody else's words, not a value. Pure."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -29,25 +28,6 @@ MAX_PHRASE: Final = 40
 MAX_GREETING: Final = 20
 """A quotation that only greets («добрый день») is a value."""
 _LABELS: Final = compile_words("labels")
-_FENCES: Final = tuple(
-    (re.compile(opened), re.compile(closed))
-    for opened, closed in (
-        (r"`{3,}", r"`{3,}"),
-        (r"~{3,}", r"~{3,}"),
-        (r"<(?!(?:a|b|br|em|hr|i|s|strong|u)\b)[^\W\d]\w{0,20}\b[^<>\n]{0,100}>", r"</[^\W\d]\w{0,20}\s*>"),
-        (r"<{2,}(?!/)", r">{2,}"),
-        (r"\[quote\b[^\]\n]{0,100}\]", r"\[/quote\]"),
-    )
-)
-
-
-def find_fences(folded: str) -> Iterator[Span]:
-    """Yield the parts of the text that stand between fences (```, [quote] or tags). A part ends at the last closing mark in the text."""
-    for opened, closed in _FENCES:
-        first = opened.search(folded)
-        if first is not None:
-            ends = [mark.end() for mark in closed.finditer(folded, first.end())]
-            yield Span(first.start(), ends[-1] if ends else len(folded))
 
 
 def find_quotations(folded: str) -> Iterator[Span]:
