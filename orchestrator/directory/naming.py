@@ -21,7 +21,7 @@ from orchestrator.directory.labels import (
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.read_names import read_name
 from orchestrator.directory.reference_data import INVOICE, QUOTE, Field, to_own_kind, to_type_number
-from orchestrator.directory.rows import RecordRow, User, to_number
+from orchestrator.directory.rows import RecordRow, User, name_organisation, to_number
 from orchestrator.domain.actor import Actor
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum
@@ -124,6 +124,8 @@ class Naming:
     def extract_title(self, entity: str, record: JsonObject) -> str:
         """Return the title of a record that was already read; for a contact or employee it is the full name."""
         row = RecordRow.model_validate(record)
+        if entity == "requisite":
+            return trim_text(", ".join(filter(None, (to_visible_line(row.name), *name_organisation(record)))), limit=80)
         return trim_text(to_visible_line(row.full_name if entity in {"contact", "user"} else row.title), limit=80)
 
     async def build_label(self, entity: str, row: JsonObject, locale: Locale) -> str:

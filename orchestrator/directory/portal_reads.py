@@ -12,6 +12,7 @@ from bitrix.client.batch import Command, build_cmd, read_answer
 from bitrix.client.read_only import PortalCaller, ReadOnlyClient
 from bitrix.errors import ACCESS_OR_METHOD_CODES, BitrixError, OutcomeUnknown, Refused, is_missing
 from bitrix.limits.limiter import Priority
+from orchestrator.directory.read_names import read_part
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.rows import RecordRow
 from orchestrator.language.title_matching import list_search_starts
@@ -149,6 +150,11 @@ class PortalReader:
             msg = f"{method} has more than {_LONGEST_LIST} rows"
             raise OutcomeUnknown(msg)
         return list(to_storable(read.rows))
+
+    async def load_part(self, method: str, params: JsonObject, number: int) -> JsonObject | None:
+        """Return the row with the id `number` that the reading `method` gives for `params`; None if there is none or no such method."""
+        row = await read_part(method, params, number, client=self.client, catalogue=self.catalogue)
+        return None if row is None else to_storable(row)
 
     async def find_own_user(self) -> int:
         """Return the id of the employee in whose name the portal is called; 0 if the portal does not say."""

@@ -13,6 +13,8 @@ from state.stored import JsonObject
 
 CARD_ROOM: Final = 3000
 """How much text of changes one card shows, in UTF-16 units; Telegram allows 4,096 for the whole message."""
+FORM: Final = 1
+"""The number of the present way to draw a preview; raise it when cards begin to show something of a call that they left out before."""
 CARD_COMMANDS: Final = 15
 """Maximum number of commands of a batch that a card lists one by one."""
 _READ_VERBS: Final = frozenset({"get", "list", "fields"})
@@ -79,6 +81,10 @@ class PreviewPart(View):
         """Whether the call or command that this part describes only reads, so that it changes nothing."""
         return self.verb in _READ_VERBS
 
+    def to_words(self) -> tuple[object, ...]:
+        """Return what a person reads of this part: verb and kind of record, from which the heading is made, the title and the lines."""
+        return (self.verb, self.entity, self.title, *((line.name, line.before, line.after) for line in self.lines))
+
     def measure(self) -> int:
         """Return how much of a card's room this part takes, in UTF-16 units: the record's title in the heading, and the lines."""
         return count_units(self.title) + sum(line.measure() for line in self.lines)
@@ -93,6 +99,13 @@ class Preview(PreviewPart):
     """The total of a batch's sums as text, "" if there is none."""
     mode: str = ""
     """The safety mode in which the call was only planned, not run; "" in a mode that writes."""
+    form: int = 0
+    """The `FORM` of the program that drew the preview; 0 for the first versions, which cut values and left out lists."""
+
+    def says_same(self, other: "Preview") -> bool:
+        """Return whether a person reads the same on a card of `other`: the acts, the titles of the records and every value."""
+        mine, theirs = ([part.to_words() for part in (one, *one.items)] for one in (self, other))
+        return mine == theirs
 
     @property
     def exceeds_card(self) -> bool:

@@ -174,6 +174,7 @@ changed-more = { $count ->
     [one] { $count } more field
    *[other] { $count } more fields
   }
+drawn-anew = An earlier version of the program did not show everything on the card: please look at what will be sent
 stricter-meanwhile = More is needed for this than when the card was made: please check again
 denied-by-model = Withdrawn, nothing was sent
 portal-said-no = Bitrix24 answered no and changed nothing

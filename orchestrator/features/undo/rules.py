@@ -16,8 +16,9 @@ from orchestrator.gate.approve.undo_policy import UndoPart, find_task_state
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.critical_fields import extract_written_fields
 from orchestrator.gate.call.effect import Target
+from orchestrator.gate.call.list_comparison import is_same_list
 from orchestrator.gate.call.multifields import Element, Step
-from orchestrator.gate.call.replaced_lists import find_list_change, is_same_list, to_written_rows
+from orchestrator.gate.call.replaced_lists import find_list_change, to_written_rows
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.stored import JsonObject
 

@@ -33,11 +33,11 @@ _YOURS: Final = _WORDS.read_titles("your_calendar")
 _KINDS: Final = {"ru": _WORDS.read_table("kinds", "ru"), "en": _WORDS.read_table("kinds", "en")}
 _BEFORE: Final = _WORDS.read_titles("before_event")
 _MINUTE: Final = 60
-_REMINDERS: Final = {"min": 60, "hour": 3600, "day": 86400}
+_REMINDERS: Final = {"min": _MINUTE, "hour": 3600, "day": 86400}
 _ACCESS: Final = {"ru": _WORDS.read_table("access", "ru"), "en": _WORDS.read_table("access", "en")}
 _NAME: Final = 80
-_PAIR: Final = 2
-_DOCUMENT: Final = 3
+_PAIR, _DOCUMENT = 2, 3
+_DOCUMENT_CLASS: Final = re.compile(r"(?:CCrmDocument|Bitrix\\Crm\\Integration\\BizProc\\Document\\)(\w+)", re.ASCII)
 _DYNAMIC: Final = "dynamic_"
 _TYPES: Final = {"1": "lead", "2": "deal", "3": "contact", "4": "company", "7": "item:7", "8": "requisite", "31": "item:31"}
 _SHORT: Final = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "quote": "item:7"}
@@ -218,10 +218,11 @@ async def _name_coded(value: object, words: ParamWords, place: Place, reader: Re
 
 async def _format_document(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
     """Return, as text, the record (or its kind) on which a business process runs; the portal writes it as [module, class, code]."""
-    code = value[-1] if isinstance(value, list) and len(value) == _DOCUMENT and isinstance(value[-1], str) else None
-    if code is None:
+    code = value[-1] if isinstance(value, list) and len(value) == _DOCUMENT and isinstance(value[-1], str) else ""
+    named = _DOCUMENT_CLASS.fullmatch(str(value[1])) if code and isinstance(value, list) and value[0] == "crm" else None
+    if named is None or not named[1].lower().startswith(code.partition("_")[0].lower()):  # three parts that do not belong together
         return f"«{escape_text(_dump(value))}»"
-    return await _name_coded(code, words, place, reader) if "_" in code else await find_kind_name(code, reader)
+    return await (_name_coded(code, words, place, reader) if "_" in code else find_kind_name(code, reader))
 
 
 async def _name_by_read(value: object, words: ParamWords, place: Place, reader: Reader) -> str:

@@ -15,7 +15,7 @@ from bitrix.catalogue.catalogue import Method, Verb
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import FORM, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.approve.call_params import ShownParam, find_shown_entity, find_words, is_about_calendar, list_shown_params
 from orchestrator.gate.approve.format_params import Place, format_param
 from orchestrator.gate.approve.format_values import (
@@ -36,7 +36,7 @@ from orchestrator.gate.approve.notified_lines import build_notified_lines
 from orchestrator.gate.approve.part_lines import put_old_text
 from orchestrator.gate.approve.query_lines import build_query_lines
 from orchestrator.gate.approve.record_titles import find_title
-from orchestrator.gate.call import critical_fields, fields, multifields
+from orchestrator.gate.call import critical_fields, fields, held_parts, multifields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.param_words import ParamWords, find_common_words
@@ -80,12 +80,12 @@ async def preview(
     """
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
-        return Preview.model_validate({**(await _build_part(call, facts, reader)).to_json(), "items": [], "count": 1})
+        return Preview.model_validate({**(await _build_part(call, facts, reader)).to_json(), "items": [], "count": 1, "form": FORM})
     parts = [(leaf, await _build_part(leaf, then, reader)) for leaf, then in walk_commands(call, facts)]
     marked = {True: {"is_critical": True}, False: {}}
     items = [part.model_copy(update={"key": leaf.key, "method": leaf.method, **marked[_is_critical(leaf)]}) for leaf, part in parts]
     total = await _format_total(call.commands, facts, reader)
-    card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items))
+    card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items), form=FORM)
     return card.model_copy(update={"sum": total}) if total else card
 
 
@@ -176,7 +176,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
     if call.spec.verb == "delete":
         lost = await _build_lost_lines(call, facts, reader) if _is_about_target(call) else []
         return [*lost, *[await _build_line(call, one, record=None, reader=reader) for one in list_shown_params(call)]]
-    record = record if call.spec.verb != "add" and _is_about_target(call) else None
+    record = held_parts.find_part(call, facts) or (record if call.spec.verb != "add" and _is_about_target(call) else None)
     critical = set(call.spec.critical)
     lines: list[tuple[bool, bool, PreviewLine]] = []
     for one in _list_lines(call):
@@ -242,7 +242,7 @@ async def _build_line(call: Call, one: ShownParam, *, record: JsonObject | None,
     if record is None or not one.is_written:
         before = ""
     elif not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
-        before = UNKNOWN[reader.locale] if one.is_field or words is None else ""
+        before = UNKNOWN[reader.locale] if call.targets and (one.is_field or words is None) else ""
     else:
         before = await show(_find_present_value(call, record, name), _build_context(call, record, {}), record)
     after = await show(value, _build_context(call, record, {**one.siblings, **written}), one.siblings)

@@ -8,6 +8,7 @@ from typing import Final
 
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
+from orchestrator.directory.rows import name_organisation
 from orchestrator.domain.card_view import to_given_key
 from orchestrator.gate.approve.call_params import find_subject, find_words, is_about_calendar
 from orchestrator.gate.approve.format_params import find_read_name
@@ -73,7 +74,7 @@ async def _find_target_title(target: Target, facts: Facts, reader: Reader) -> st
 
 def _extract_title(record: JsonObject, name: str) -> str:
     found = next((str(value) for field in _TITLES if (value := fields.find_value(record, field, name))), "")
-    return found or _join_name(record, name)
+    return ", ".join([found or _join_name(record, name), *name_organisation(record)])
 
 
 def _join_name(record: JsonObject, name: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.card_view import FORM, Preview
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
@@ -16,9 +17,10 @@ from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
 from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
 from orchestrator.gate.approve.preview import preview_for
-from orchestrator.gate.approve.revalidate import CHANGED, ReplacementCard, build_before_image, refuse_unchanged, revalidate
+from orchestrator.gate.approve.revalidate import CHANGED, REDRAWN, ReplacementCard, build_before_image, refuse_unchanged, revalidate
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
+from orchestrator.gate.call import held_parts
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
@@ -119,11 +121,30 @@ async def _find_replacement(
         judged.call, facts=judged.facts, actor=judged.actor, stored=known, entry=entry, verdict=judged.verdict, fell=judged.dropped
     )
     if new is None:
-        return None
+        return await _compare_drawn_card(judged, entry, deps, ledger)
     conflict = await _check_undo_conflict(stored, new, deps)
     if conflict is not None or new.reason != CHANGED:
         return conflict or new
     return new.with_reason(await build_drift_notice(judged.call, fresh, known.before, actor=judged.actor, names=deps.names))
+
+
+async def _compare_drawn_card(judged: _EvaluatedCall, entry: Card, deps: GateDeps, ledger: Ledger) -> ReplacementCard | None:
+    """Return a new card if another one would be drawn now, for cards of which the before-image does not show that; otherwise None.
+
+    These are cards of earlier versions of this program, which cut long values and left out lists, and cards with old values of something
+    that is no record, such as a department.
+    """
+    shown, why = Preview.model_validate(entry.preview or {}), REDRAWN
+    if shown.form == FORM:
+        if not any(held_parts.find_part(leaf, judged.facts) for leaf in judged.call.leaves):
+            return None
+        why = CHANGED
+    drawn = await preview_for(judged.actor, judged.call, judged.facts, deps.names, now=ledger.now)
+    if shown.says_same(drawn):
+        return None
+    ask = judged.verdict if isinstance(judged.verdict, Ask) else Ask(reasons=())
+    reasons = (why, *judged.dropped, *ask.reasons)
+    return ReplacementCard(call=judged.call, facts=judged.facts, actor=judged.actor, ask=replace(ask, reasons=reasons))
 
 
 async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Notice | None:

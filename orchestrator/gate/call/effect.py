@@ -15,6 +15,9 @@ from state.stored import JsonObject
 Target = tuple[str, int]
 """A record as kind and number, for example ("deal", 481)."""
 
+Part = tuple[str, int]
+"""Something with an id that is no record of its own, such as a department: the method that reads it, and its id."""
+
 BeforeImage = Mapping[str, JsonObject | None]
 """The before-image: records before a change, "deal:481" → the relevant fields, None for a record that does not exist."""
 
@@ -123,6 +126,8 @@ class Facts:
     """
 
     records: Mapping[Target, JsonObject | None] = field(default_factory=dict)
+    parts: Mapping[Part, JsonObject] = field(default_factory=dict)
+    """What the call updates besides records, such as departments, with its present values."""
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
     """The portal's field lists by name ("deal", "item:2"); a list that could not be read is missing."""

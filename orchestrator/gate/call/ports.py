@@ -263,6 +263,12 @@ class Records(Protocol):
     async def load_lists(self, reads: Sequence[tuple[str, JsonObject]]) -> Sequence[Sequence[object]]:
         """Return, for each read call in `reads` (method, params), the whole list; raises bitrix errors if one cannot be read as a whole."""
 
+    async def load_part(self, method: str, params: JsonObject, number: int) -> JsonObject | None:
+        """Return the row with the id `number` that the reading `method` gives; None if there is none. Raises bitrix errors.
+
+        Of `params` those are sent that the method needs.
+        """
+
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
         """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
 

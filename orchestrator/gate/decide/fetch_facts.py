@@ -15,8 +15,8 @@ from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_cache import ReadTimedOut
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.call import critical_fields, fields, replaced_lists, unread_lists
-from orchestrator.gate.call.effect import Call, Facts, FirstSums, Target
+from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
+from orchestrator.gate.call.effect import Call, Facts, FirstSums, Part, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import Ledger, People, Records
@@ -40,6 +40,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
     facts = Facts(
         records=records,
+        parts=await _load_parts(call, deps.records),
         first_stages=await _load_first_stages(call, deps.records),
         wholes=await load_wholes(call, records, actor, deps),
         field_lists=await field_checks.load_field_lists(call, deps.records.reference),
@@ -92,6 +93,19 @@ async def _load_related(
     told = {place: unread_lists.to_guests(event) for place in guests if (event := read[place]) is not None}
     found = {place: {guests[place]: people} for place, people in told.items() if people is not None}
     return {**found, **{target: unread_lists.add_owner(rows[target], read[owner]) for target, owner in owners.items()}}
+
+
+async def _load_parts(call: Call, records: Records) -> dict[Part, JsonObject]:
+    """Return the present values of what the call updates besides records; what cannot be read is missing, and has no old value then."""
+    found: dict[Part, JsonObject] = {}
+    for read in held_parts.list_part_reads(call):
+        try:
+            row = await records.load_part(read.method, read.params, read.number)
+        except BitrixError:
+            continue
+        if row is not None:
+            found[read.part] = held_parts.to_part(row)
+    return found
 
 
 def _to_universal(target: Target, catalogue: Catalogue) -> Target:
