@@ -35,7 +35,7 @@ def split_foreign_text(text: str) -> SplitText:
     tail = find_letter(lines)
     if tail is not None:
         spans.append(Span(tail, len(text)))
-    asked_about = find_asked_about(lines)
+    asked_about = find_asked_about(lines) if not spans else None  # where the text of others is marked, the rest is the person's own
     if asked_about is not None:
         spans.append(asked_about)
     spans.extend(find_quotations(folded))
