@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from orchestrator.gate.approve.preview import preview_for
-from orchestrator.gate.call.effect import MARKS, Call
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.essence import MARKS
 from tests.unit.gate.gate_kit import effect, made
 from tests.unit.gate.reading_kit import SPEAKER, load_calls, open_portal, read_facts
 from tests.unit.gate.sandbox_kit import Desk
@@ -101,7 +102,7 @@ def is_left_out(method: str, call: Mapping[str, Any], path: Path_) -> bool:
 @pytest.mark.slow
 @pytest.mark.req("S004-30", "G2")
 async def test_another_value_is_another_card(tmp_path: Path) -> None:
-    """Each value of each realistic call of the catalogue is changed, one at a time. Failed before for 45 of them."""
+    """Each value of each realistic call is changed, one at a time. Failed before, for a contact that is unlinked and for a process among them."""
     hidden = []
     async with open_portal(tmp_path) as desk:
         for method, params in load_calls().items():
