@@ -32,6 +32,7 @@ _EVERYBODY: Final = _WORDS.read_titles("everybody")
 _YOURS: Final = _WORDS.read_titles("your_calendar")
 _KINDS: Final = {"ru": _WORDS.read_table("kinds", "ru"), "en": _WORDS.read_table("kinds", "en")}
 _BEFORE: Final = _WORDS.read_titles("before_event")
+_AT_ONCE: Final = _WORDS.read_titles("at_the_time")
 _MINUTE: Final = 60
 _REMINDERS: Final = {"min": _MINUTE, "hour": 3600, "day": 86400}
 _ACCESS: Final = {"ru": _WORDS.read_table("access", "ru"), "en": _WORDS.read_table("access", "en")}
@@ -190,8 +191,7 @@ async def _find_title(kind: str, number: int, reader: Reader) -> str:
     except Exception:  # a card is shown even without the name
         log.exception("a record cannot be named", extra={"action": "naming_failed", "kind": kind})
         found = ""
-    title = escape_text("" if found == f"№{number}" else found, locale=reader.locale, limit=_NAME)
-    return title.replace("«", "„").replace("»", "“")  # the title stands in quotes itself
+    return escape_text("" if found == f"№{number}" else found, locale=reader.locale, limit=_NAME)
 
 
 def _to_record_kind(code: object) -> str:
@@ -336,7 +336,7 @@ async def _format_seconds(value: object, words: ParamWords, place: Place, reader
 
 async def _format_minutes(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
     del words, place
-    return _format_count(value, _MINUTE, reader) or format_plain(value, reader)
+    return _AT_ONCE[reader.locale] if value in (0, "0") else _format_count(value, _MINUTE, reader) or format_plain(value, reader)
 
 
 def _format_count(count: object, length: int, reader: Reader) -> str:

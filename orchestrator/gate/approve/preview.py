@@ -60,7 +60,7 @@ _LOST: Final = _WORDS.read_titles("lost")
 _LOST_FIELDS = ("OPPORTUNITY", "STAGE_ID", "STATUS_ID", "COMPANY_ID", "CONTACT_ID", "DEADLINE")
 _TITLE = 80
 _SOME_NUMBER = 987654321
-_QUOTES: Final = "crm.quote."
+_NAMED_KINDS: Final = {"item:7": "quote", "item:31": "smartinvoice"}
 _INCOMING = "1"
 """The DIRECTION of an activity that came from the customer."""
 _OWN_CODES: Final = frozenset({"task", "activity"})
@@ -122,7 +122,7 @@ async def _build_kind_lines(call: Call, reader: Reader) -> list[PreviewLine]:
 
     The heading of the card does not name the smart process.
     """
-    if not call.entity.startswith("item:") or call.method.startswith(_QUOTES):
+    if not call.entity.startswith("item:") or call.entity in _NAMED_KINDS:
         return []
     kind = escape_text(await reader.names.find_kind_name(call.entity, reader.locale), locale=reader.locale, limit=_TITLE)
     return [PreviewLine(field=KIND, name=_KIND_NAME[reader.locale], before="", after=kind)] if kind else []
@@ -140,9 +140,9 @@ def find_verb(spec: Method) -> str:
 def _find_kind_shown(call: Call) -> str:
     """Return the kind of record for the card's heading, such as "deal".
 
-    For a new activity it is the type of the activity, such as "meeting" or "email".
+    For a new activity it is the type of the activity, such as "meeting" or "email"; for an invoice or quote its own word.
     """
-    kind = call.entity.partition(":")[0]
+    kind = _NAMED_KINDS.get(call.entity, call.entity.partition(":")[0])
     if kind != "activity" or call.spec.verb != "add" or call.spec.fields_at != "fields":
         return kind
     written = critical_fields.extract_written_fields(call)

@@ -102,7 +102,7 @@ def is_left_out(method: str, call: Mapping[str, Any], path: Path_) -> bool:
 @pytest.mark.slow
 @pytest.mark.req("S004-30", "G2")
 async def test_another_value_is_another_card(tmp_path: Path) -> None:
-    """Each value of each realistic call of the catalogue is changed, one at a time. Failed before for 45 of them."""
+    """Each value of each realistic call is changed, one at a time. Failed before, for a contact that is unlinked and for a process among them."""
     hidden = []
     async with open_portal(tmp_path) as desk:
         for method, params in load_calls().items():
