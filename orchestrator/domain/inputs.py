@@ -179,7 +179,7 @@ class CardTimerDue(TimerDue):
 
 
 class FieldValue(Input, kind="edit_value"):
-    """The new value for a field of a card, typed by a person; `ask` is the number of the question that the person answers."""
+    """The new value for a field of a card, typed or spoken by a person; `ask` is the number of the question that the person answers."""
 
     confirmation_id: str
     ask: int
@@ -188,6 +188,8 @@ class FieldValue(Input, kind="edit_value"):
     quoted: str = ""
     """Text of somebody else in the same message; it is kept in case the message turns out to be a request."""
     at: int | None = None
+    origin: str = "typed"
+    """How the text was entered: "typed" or "voice"."""
 
 
 class DenialReason(Input, kind="reason"):

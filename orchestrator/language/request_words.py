@@ -17,6 +17,9 @@ _UNREAD_OPENING: Final = re.compile(
 _GREETING: Final = re.compile(rf"(?:{_WORDS.join_patterns('greetings')})(?!\w)")
 _SUBJECT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('request_subjects')})")
 _SPEAKER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('speaker')})(?!\w)")
+_ANSWERS: Final = load_lexicon("answers")
+_BEFORE_VALUE: Final = re.compile(rf"(?:(?:{_ANSWERS.join_patterns('value', 'before')})(?:[,:.!]|(?=\s))\s*)+")
+_AFTER_VALUE: Final = re.compile(rf"(?:[,.!]?\s*(?<!\w)(?:{_ANSWERS.join_patterns('value', 'after')})[.!]*)+$")
 _QUOTED: Final = re.compile(r"«[^«»]+»|\"[^\"]+\"|“[^“”]+”")
 
 
@@ -49,6 +52,18 @@ def is_no_value(text: str) -> bool:
     if _GREETING.match(said) is not None or is_clear_request(text):
         return True
     return _OPENING.match(said) is not None and (said.endswith("?") or _SPEAKER.search(said) is not None)
+
+
+def strip_value_words(text: str) -> str:
+    """Return the text without the words that people say before and after a value: «нет, лучше 450 000, спасибо» becomes «450 000».
+
+    If nothing would be left, the text is returned unchanged.
+    """
+    said = fold(text)
+    lead, thanks = _BEFORE_VALUE.match(said), _AFTER_VALUE.search(said)
+    start = lead.end() if lead is not None else 0
+    rest = text[start : thanks.start() if thanks is not None else None].strip()
+    return rest or text
 
 
 def is_quoted(text: str) -> bool:
