@@ -39,7 +39,7 @@ async def find_title(call: Call, facts: Facts, reader: Reader) -> str:
         return await _find_target_title(call.targets[0], facts, reader)
     if call.spec.verb != "add":
         return ""
-    return escape_text(_find_new_title(call), locale=reader.locale, limit=_TITLE)
+    return escape_text(find_new_title(call), locale=reader.locale, limit=_TITLE)
 
 
 async def _find_subject_title(call: Call, subject: str, reader: Reader) -> str:
@@ -81,14 +81,15 @@ def _join_name(record: JsonObject, name: str) -> str:
     return " ".join(str(part) for field in ("NAME", "LAST_NAME") if (part := fields.find_value(record, field, name)))
 
 
-def _find_new_title(call: Call) -> str:
+def find_new_title(call: Call) -> str:
+    """Return the title that the call writes into a new record, as it is written; "" if it writes none."""
     entity = call.entities.get(call.entity)
     written = critical_fields.extract_written_fields(call)
     if call.entity in _PEOPLE:
         return _join_name(written, call.entity)
     title = fields.find_value(written, entity.title_field if entity else "TITLE", call.entity)
-    if not title and entity is None:
-        title = fields.find_value(written, "NAME")
+    if not title:  # crm.activity.todo.add calls «title» what activities call SUBJECT
+        title = fields.find_value(written, "NAME" if entity is None else "TITLE", call.entity if entity else "")
     return title if isinstance(title, str) else ""
 
 
