@@ -34,7 +34,8 @@ class Answer:
 def parse(status: int, body: bytes, *, location: str = "", setting: str = "BITRIX_WEBHOOK_URL") -> Answer:
     """Return the answer in `body`. Raises `NotSent`, `Refused` or `OutcomeUnknown`, depending on what status and body prove (S004-X8).
 
-    A redirect raises an error that tells operators which setting holds the portal's address; `setting` is the name of this setting.
+    `location` is the address to which a redirect leads, `setting` the name of the setting that holds the portal's address. A redirect
+    raises an error that tells operators to change this setting.
     """
     if 300 <= status < 400:  # noqa: PLR2004 - the redirect class of HTTP
         raise _build_moved_error(status, location, setting)

@@ -160,7 +160,7 @@ class SecretMask:
 
 
 class MaskingFilter(logging.Filter):
-    """Rewrites each record so that neither its message nor its traceback contains a secret; drops none."""
+    """Rewrites each log record so that neither its message nor its traceback contains a secret; drops none."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Mask the record in place; always return True."""

@@ -93,9 +93,9 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
     The orchestrator calls `trouble` to tell a session that nothing can be stored, and `partial` to show a session the progress of its
-    running turn (processing of a message). `present` returns an actor with the rights that the person has now. `audience` and `members`
-    find the people who use the bot, and `files` downloads what they send. `ears` records how each call to the portal and to the model
-    ended. Raises SettingsError for missing settings (S004-67).
+    running turn (processing of a message). `present` returns an actor with the rights that the person has now. `members` finds all people
+    who use the bot, `audience` those who want notices of changes to their records, and `files` downloads what people send. `ears` records
+    how each call to the portal and to the model ended. Raises SettingsError for missing settings (S004-67).
     """
     clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
     auth = build_portal_auth(settings, store, clock.now)
@@ -197,7 +197,7 @@ def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySourc
 
 @contextlib.asynccontextmanager
 async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
-    """Open the database, migrate it to the current schema, and close it at the end of the block.
+    """Open the database, migrate it to the current schema, yield its store, and close it at the end of the block.
 
     Raises SettingsError if it cannot be opened. A lock file ensures that only one process at a time uses the embedded database. Leases (a
     process's claims on sessions) that an embedded database holds when it is opened were therefore left by a process that has ended, and are

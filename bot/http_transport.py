@@ -128,7 +128,7 @@ class _ResponseBody(httpx.AsyncByteStream):
 
 
 def _build_timeouts(told: httpx.Timeout) -> aiohttp.ClientTimeout:
-    """Convert httpx's timeouts into aiohttp's.
+    """Return httpx's timeouts in the form of aiohttp.
 
     httpx has one limit for waiting for a free connection and one for connecting; aiohttp has one limit for both together.
     """
@@ -137,7 +137,10 @@ def _build_timeouts(told: httpx.Timeout) -> aiohttp.ClientTimeout:
 
 
 def _translate_error(error: Exception) -> httpx.TransportError:
-    """Return the matching httpx error. Its text never contains the request's URL, since that may contain the secret code of a webhook."""
+    """Return the httpx error for the same kind of failure as `error`, which aiohttp raised.
+
+    Its text never contains the request's URL, since that may contain the secret code of a webhook.
+    """
     name = type(error).__name__
     match error:
         case aiohttp.ConnectionTimeoutError():

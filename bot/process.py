@@ -238,7 +238,7 @@ async def _refresh_zones(access: Access, orchestrator: Orchestrator) -> None:
 async def _run_until_stopped(serve: Work, wind_down: Work) -> None:
     """Run `serve` until SIGTERM or SIGINT, then run `wind_down`, which a second signal cancels.
 
-    A call that was already sent is completed in either case. If `serve` ends with an error, the error is raised.
+    A call to the portal that was already sent is completed in either case. If `serve` ends with an error, the error is raised.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

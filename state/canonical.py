@@ -29,7 +29,7 @@ def dumps(value: Any) -> str:
 
 
 def _only_none(value: Any) -> bool:
-    """Whether every null in the JSON of `value` stands for None, and none for NaN or infinity.
+    """Whether every null that the JSON encoder writes for `value` stands for None; it writes NaN and infinity as null, too.
 
     Returns False also if this quick test cannot tell; the caller then runs the slow `check`.
     """

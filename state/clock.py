@@ -22,7 +22,7 @@ class Clock(Protocol):
         """Return a mark to store beside a time, so that its age can be measured even if the clock is changed; see `measure_since`."""
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """Return the time since `mark` regardless of clock changes; None if it was made on another machine or before this boot."""
+        """Return the time since `mark` regardless of clock changes; None if the mark was made on another machine or before this boot."""
 
 
 class SystemClock:
@@ -37,7 +37,7 @@ class SystemClock:
         return f"{_identify_boot()} {read_boottime():.3f}"
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """Return the time since `mark`, if it was made since this boot."""
+        """Return the time since `mark`; None if the mark was not made since this boot."""
         return measure_mark_age(mark, _identify_boot(), read_boottime())
 
 
@@ -54,12 +54,12 @@ class FixedClock:
         return self._now
 
     def advance(self, by: timedelta) -> None:
-        """Move the clock by `by`; a negative `by` simulates a clock that goes back."""
+        """Let the time `by` pass; a negative `by` simulates a clock that goes back."""
         self._now += by
         self._elapsed += max(by, timedelta())
 
     def set_by(self, by: timedelta) -> None:
-        """Change the time that `now` returns by `by`, as if somebody set the clock; `measure_since` is not affected."""
+        """Set the clock forward by the time `by`, as if somebody had changed it: `now` changes, `measure_since` does not."""
         self._now += by
 
     def mark(self) -> str:
@@ -91,7 +91,7 @@ def measure_mark_age(mark: str, boot: str, elapsed: float) -> timedelta | None:
 
 @cache
 def _identify_boot() -> str:
-    """Return the id of this boot of this machine; without one, an id for this process."""
+    """Return the id of this boot of this machine; if the system gives none, an id made for this process."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
@@ -132,7 +132,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _draw_randomness() -> bytes:
-    """Return ten random bytes that no other thread gets: popping from a list is atomic."""
+    """Return ten random bytes that no other thread gets.
+
+    They are taken from a stored list with `pop`, which is atomic.
+    """
     try:
         return _random_pool.pop()
     except IndexError:

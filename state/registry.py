@@ -29,7 +29,7 @@ class AskedAccess(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedPerson(Stored):
-    """Somebody who may use the bot because they joined by a link or were admitted, and not because the access file lists them."""
+    """Somebody who may use the bot because they joined by a link or an administrator admitted them; the access file does not list them."""
 
     name: str
     role: Literal["manager", "lead", "admin"]

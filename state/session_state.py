@@ -131,7 +131,7 @@ class CardEdit(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortalState(Stored):
-    """What the bot knows about those records of the portal (Bitrix24) of whose changes it tells people.
+    """What the bot knows about records of the portal (Bitrix24) whose changes it reports to people.
 
     Only the portal's own session has it.
     """
@@ -177,7 +177,7 @@ class AgentState:
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> "AgentState":
-        """Return the agent's state from its JSON data. Raises KeyError or TypeError if `data` is not that of one."""
+        """Return the agent's state from its JSON data. Raises KeyError or TypeError if `data` is not the data of an agent's state."""
         return cls(
             goals=data["goals"],
             done=data["done"],

@@ -24,7 +24,7 @@ def build_trace_headers() -> dict[str, str]:
 
 @contextmanager
 def bind_trace(row_id: str) -> Iterator[None]:
-    """Set the trace id for everything that is started inside the `with` block, including tasks and the store's threads."""
+    """Make `row_id` the trace id for everything that is started inside the `with` block, including tasks and the store's threads."""
     token = _trace.set(row_id)
     try:
         yield

@@ -49,7 +49,7 @@ class TokenStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredPair:
-    """The value kept in the token store: the current pair of tokens, and the time until which one process has reserved its renewal.
+    """The value kept in the token store: the current pair of tokens, and until when one process has reserved the right to renew the pair.
 
     `pair` is None until the first pair was obtained.
     """
@@ -182,7 +182,7 @@ class Application:
         raise NotSent(_CLOSED)
 
     def _is_ahead(self, until: datetime, at_most: timedelta) -> bool:
-        """Return whether `until` lies in the future by at most `at_most`. A later time comes from a wrong clock and is ignored."""
+        """Return whether `until` lies in the future by at most `at_most`. A later time comes from a wrong clock, so it gives False."""
         now = self._now()
         return now < until <= now + at_most
 

@@ -101,8 +101,8 @@ async def get_many(
 ) -> AsyncGenerator[GetOutcome, None]:
     """Read many records by id, 50 to a request, and yield one outcome per id, in the order of `ids`.
 
-    `method` must only read, since it may be repeated. `params` are added to the call for each id (crm.item.get needs `entityTypeId`).
-    Network errors are not raised but reported in outcomes.
+    `method` must only read, since it may be repeated; its parameter `id_param` takes the id. `params` are added to the call for each id
+    (crm.item.get needs `entityTypeId`). Network errors are not raised but reported in outcomes.
     """
     wanted = list(ids)
     sender = Sender(client=client, **terms)

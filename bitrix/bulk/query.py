@@ -1,6 +1,6 @@
 """Builds the batch commands that read one list in ranges of ids, with the caller's filter and fields.
 
-An order other than by id, and filters that do not fit, are refused.
+An order other than by id is refused, and so are filters that cannot be combined with a range of ids.
 """
 
 from collections.abc import Mapping, Sequence

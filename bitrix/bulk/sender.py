@@ -1,4 +1,4 @@
-"""Tools that bulk reads and bulk writes share: options, pauses after limits, running tasks in parallel, progress.
+"""Tools that bulk reads and bulk writes share: options, pauses after the portal refused a request, tasks run in parallel, progress.
 
 They know nothing of lists or steps, and leave no task running.
 """
@@ -81,7 +81,7 @@ class Sender:
         return None if self.deadline is None else max(0.0, self.deadline - asyncio.get_running_loop().time())
 
     async def read(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """Make a call that only reads, and repeat it while a limit of the portal refuses it.
+        """Make a call that only reads, repeat it while a limit of the portal refuses it, and return its answer.
 
         Raises the errors of `BitrixClient.call`, and `OutcomeUnknown` when the deadline has passed.
         """
@@ -100,7 +100,10 @@ class Sender:
         raise NotSent("stopped before it was sent")
 
     async def write(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """Make a call that may change something. The deadline limits the time until it is sent, but not the wait for its answer."""
+        """Make a call that may change something, and return its answer.
+
+        The deadline limits the time until the call is sent, but not the wait for its answer.
+        """
         return await self.client.call(method, params, priority=self.priority, send_within=self.calculate_time_left())
 
 
@@ -112,7 +115,7 @@ class Backoff:
     _pauses: int = 0
 
     async def wait(self, *, at_most: int = _MAX_PAUSES) -> bool:
-        """Pause and return True; return False at once if the deadline is too near or `at_most` pauses were made."""
+        """Pause and return True; return False at once if the deadline is too near or `at_most` pauses were made since the last `reset`."""
         number, self._pauses = self._pauses, self._pauses + 1
         seconds = min(_MAX_PAUSE_SECONDS, 2.0**number)
         left = self.sender.calculate_time_left()

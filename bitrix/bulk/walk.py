@@ -48,8 +48,8 @@ async def walk_by_id(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, Non
     """Yield the rows of a list in portions, in ascending order of id.
 
     Raises the errors of `Sender.read`, and `OutcomeUnknown` if the list is inconsistent. Rows that are added above the highest id after the
-    start are not read. Bulk work begins with a full batch. Interactive work begins with one page, since most lists that a person waits for
-    are short.
+    reading has begun are not read. Bulk work begins with a full batch. Interactive work begins with one page, since most lists that a
+    person waits for are short.
     """
     reader = _Reader(sender, query)
     rows, tail, gap, density = await reader.begin(_SMALL_START if sender.priority is Priority.INTERACTIVE else MAX_COMMANDS - 1)
@@ -154,9 +154,10 @@ class _Reader:
         raise build_inconsistency_error("ends before its greatest id")
 
     async def _probe_ends(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density] | None:
-        """Return the same as `begin`; None if the two ends contradict each other: upwards nothing follows, yet there are higher ids.
+        """Return the same as `begin`; None if the two ends of the list contradict each other.
 
-        Rows that are deleted meanwhile can cause this, so the caller tries again.
+        This is so if the pages read from the lowest id upwards say that the list ends there, but the page with the highest ids has rows
+        above. Rows that are deleted meanwhile can cause this, so the caller tries again.
         """
         query = self._query
         cmd = {"top": query.build_last_page()} | query.build_pages(query.floor, query.ceiling, pages)
@@ -216,10 +217,10 @@ class _Reader:
         return rows, last, False, None
 
     async def _wait(self, outcome: CommandOutcome, patience: Backoff) -> None:
-        """Pause before the page with this `outcome` is read again, which a limit of the portal refused or the answer did not mention.
+        """Pause before a page is read again because of its `outcome`: a limit refused the page, or the answer did not mention it.
 
-        `patience` makes the pauses: many after a limit, only a few for a page that is not mentioned. Raises an error if no further pause is
-        allowed, or if the page was refused for another reason.
+        `patience` makes the pauses: many after a limit of the portal, only a few for a page that is not mentioned. Raises an error if no
+        further pause is allowed, or if the page was refused for another reason.
         """
         if outcome.status == "error" and outcome.error not in LIMITS:
             raise Refused(outcome.error, outcome.description)

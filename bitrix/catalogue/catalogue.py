@@ -115,7 +115,7 @@ class Catalogue:
             self._methods[key] = method
 
     def find(self, name: str) -> Method | None:
-        """Return the method of that name in any case, or None if it is not listed."""
+        """Return the method with the name `name`, in capitals or not; None if it is not listed."""
         return self._methods.get(name.strip().lower())
 
     def __iter__(self) -> Any:

@@ -15,6 +15,9 @@ MULTIFIELDS: Final = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
 """Kinds of phones and addresses: separate fields in the classic family, all under `fm` in the universal one."""
 
 _RECORDS: Final = frozenset({*CRM.values(), "item"})
+_SHORT_KINDS: Final = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "o": "item:14"}
+_DYNAMIC_KIND: Final = re.compile(r"dynamic_([0-9]{1,9})|t([0-9a-f]{1,8})", re.ASCII)
+_KIND_NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +55,10 @@ _BEFORE_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def to_universal(name: str, entity: str = "") -> str:
-    """Return the universal name (camelCase, as in crm.item.*) of a field with a classic name. A universal name is returned unchanged."""
+    """Return the universal name (camelCase, as in crm.item.*) of a field with a classic name (UPPER_CASE).
+
+    `entity` is the kind of record. A universal name is returned unchanged.
+    """
     if not is_classic(name):
         return name
     kind = _normalize_kind(entity)
@@ -86,7 +92,7 @@ def is_classic(name: str) -> bool:
 
 
 def is_custom_field(name: str) -> bool:
-    """Whether this is the name of a custom field, in either spelling."""
+    """Whether this is the name of a custom field, in the classic or the universal spelling."""
     return _OWN.fullmatch(name) is not None or bool(_custom_to_classic(name))
 
 
@@ -100,6 +106,22 @@ def to_field_key(name: str, entity: str = "") -> str:
     key = _flatten(name)
     found = next((pair for pair in _list_pairs(_normalize_kind(entity)) if _flatten(pair.universal) == key), None)
     return _flatten(found.classic) if found is not None else key
+
+
+def to_kind(code: str) -> str:
+    """Return the kind of record for a code of the portal: "deal" for 2, D and DEAL, "item:177" for 177, dynamic_177 and Tb1.
+
+    An unknown code is returned in lower case. Whether such a kind exists is not checked.
+    """
+    text = code.strip().lower()
+    dynamic = _DYNAMIC_KIND.fullmatch(text)
+    if dynamic is not None:
+        number = int(dynamic[1]) if dynamic[1] else int(dynamic[2], 16)
+    elif _KIND_NUMBER.fullmatch(text):
+        number = int(text)
+    else:
+        return _SHORT_KINDS.get(text, text)
+    return CRM.get(number, f"item:{number}")
 
 
 def list_origin_fields(*, in_items: bool) -> tuple[str, str]:

@@ -181,7 +181,7 @@ class BitrixClient:
         return f"<BitrixClient {self.portal}>"
 
     async def _try_once(self, request: _Request) -> Answer:
-        """Send the call with a valid credential.
+        """Send the call with a valid credential and return its answer.
 
         If the portal calls the token expired, it has executed nothing. So even a write is sent once more with a new token.
         """
@@ -197,7 +197,7 @@ class BitrixClient:
             new = grant.new
 
     async def _send(self, request: _Request, grant: Grant) -> Answer:
-        """Send the request, and once more if the portal was renamed."""
+        """Send the request, and once more if the portal was renamed; return the answer."""
         signed = replace(request, body=grant.sign(request.body))
         for _ in range(2):
             with contextlib.suppress(PortalMoved):
@@ -290,9 +290,9 @@ class BitrixClient:
 
 
 def _encode_body(method: str, params: Mapping[str, Any]) -> bytes:
-    """Return the request body as JSON. Its keys keep their order, because this is the order of the commands in `cmd` and of sorting.
+    """Return the request body as JSON. Its keys keep their order, because the portal executes `cmd` and sorts rows in this order.
 
-    Raises `NotSent` for a wrong method name or for parameters that are not plain JSON.
+    Raises `NotSent` for a wrong method name, for a parameter `auth`, or for parameters that are not plain JSON.
     """
     if not is_method_name(method):
         raise NotSent("the method name is not one plain dotted name")

@@ -32,7 +32,7 @@ class PortalCaller(Protocol):
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
     ) -> Answer:
-        """POST one call and return its answer. Raises NotSent, Refused or OutcomeUnknown."""
+        """POST one call and return its answer; for the arguments see `BitrixClient.call`. Raises NotSent, Refused or OutcomeUnknown."""
 
 
 class WriteRefused(NotSent):
@@ -73,7 +73,10 @@ class ReadOnlyClient:
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
     ) -> Answer:
-        """POST one read and return its answer. Raises WriteRefused, NotSent, Refused or OutcomeUnknown."""
+        """POST one read and return its answer; for the arguments see `BitrixClient.call`.
+
+        Raises WriteRefused, NotSent, Refused or OutcomeUnknown.
+        """
         if not (self._is_read(method) or (method == BATCH and self._is_batch_of_reads(params))):
             raise WriteRefused(f"{method} is no read")
         return await self._client.call(method, params, repeatable=repeatable, priority=priority, send_within=send_within)

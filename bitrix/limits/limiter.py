@@ -100,7 +100,7 @@ class Limiter:
             self._leave(ticket)
 
     def settle(self, fate: SendResult) -> None:
-        """Record what became of one request. If the portal refused it, the counter is assumed to be full."""
+        """Record what became of one request (`fate`). If the portal refused it, the counter is assumed to be full."""
         self._in_flight -= 1
         if fate is not SendResult.UNHEARD:
             self._heard_at = self.clock()
@@ -136,7 +136,7 @@ class Limiter:
         return delay
 
     def _must_probe(self, priority: Priority) -> bool:
-        """Return whether a bulk request must wait for the answer to the request that is being sent.
+        """Return whether a request with this priority must wait for the answer to the request that is being sent; only bulk requests must.
 
         After a long time without answers the counter's state is not known, so bulk work sends a single request first.
         """

@@ -25,7 +25,10 @@ OUTER = ""
 
 
 def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
-    """Return the methods that one call runs, by key: its own method under `OUTER`, and for a batch that of each command."""
+    """Return the methods that one call runs: the method of the call itself, and for a batch that of each command.
+
+    The key of the call's own method is `OUTER`, that of a command's method the key of the command.
+    """
     found = {OUTER: method.lower()}
     if method.lower() == "batch":
         found |= {
@@ -60,7 +63,7 @@ class OperatingTime:
         self._budgets: dict[str, _Budget] = {}
 
     def record_answer(self, methods: Mapping[str, str], answer: Answer) -> None:
-        """Record the time that methods have used, as an answer of the portal says. `methods` are the methods of the call by key.
+        """Record the time that methods have used, as the answer to a call says; `methods` are those of the call, from `extract_methods`.
 
         The answer to a batch says for each command how much time its method has used.
         """

@@ -133,7 +133,10 @@ class Access:
         return {**ours, **self._registry.preferences.get(key, {})}
 
     def is_subscribed(self, actor: Actor, what: str) -> bool:
-        """Return whether the person has access and wants messages of the kind `what`: "digest", "evening" or "alerts"."""
+        """Return whether the person has access and wants messages of the kind `what`.
+
+        "digest" is the morning digest, "evening" the evening summary, and "alerts" are notices of changes to the person's records.
+        """
         present = _parse_telegram_id(actor.key) in self._by_telegram
         return present and self.resolve_preferences(actor.key).get(what, DEFAULTS[what]) == "on"
 
@@ -234,7 +237,7 @@ class Access:
     def apply_file_news(self, news: FileNews) -> None:
         """Apply a change of the access file to everybody's rights at once.
 
-        The inbox row that reports the change is only queued here; the next `_sync_file` stores it.
+        The inbox row that reports the change is only kept in memory here; the next `_sync_file` stores it in the database.
         """
         before = set(self._by_telegram)
         if not news.faults:

@@ -120,7 +120,7 @@ class AccessFile:
     def poll(self) -> FileNews | None:
         """Return the change since the last poll, None if there is none. Never raises.
 
-        A file that was written less than `SETTLED` seconds ago is not read yet, and None is returned.
+        A file that was written less than `SETTLED` seconds ago may be incomplete. It is left for a later poll, and None is returned.
         """
         stand = _read_stamp(self._path)
         if stand == self._stamp or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):

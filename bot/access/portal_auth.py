@@ -57,26 +57,29 @@ def _build_application(settings: Settings, client_id: str, tokens: TokenStore, n
 
 
 class OAuthStore:
-    """Keeps the application's tokens as named values of the database; implements `bitrix.auth.oauth.TokenStore`."""
+    """Keeps the application's tokens in the database, as texts under a name; implements `bitrix.auth.oauth.TokenStore`."""
 
     def __init__(self, store: AsyncStore) -> None:
         """Create a store that keeps the application's tokens in the database `store`."""
         self._store = store
 
     async def load(self, name: str) -> str | None:
-        """Return the text stored under the name, None if there is none; raises OSError if it cannot be read."""
+        """Return the tokens stored as a text under `name`, None if there are none; raises OSError if they cannot be read."""
         with _translate_errors():
             return await self._store.get_value(name)
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store `text` if the present value equals `expected`, and return whether it did; raises OSError if it cannot be written."""
+        """Store the tokens `text` under `name` if the text stored there equals `expected`, and return whether it did.
+
+        With `expected` None the tokens are stored only if there are none yet. Raises OSError if the database cannot be written.
+        """
         with _translate_errors():
             return await self._store.swap_value(name, expected, text)
 
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Convert StoreError into OSError without its text, which may quote the stored token."""
+    """Enter a context that converts a StoreError into an OSError without its text, because the text may quote the stored token."""
     try:
         yield
     except StoreError as error:

@@ -37,14 +37,14 @@ class ReadOnlyTokens:
         self.was_swap_wanted = False
 
     async def load(self, name: str) -> str | None:
-        """Return the text stored under the name, None if there is none; raises OSError if it cannot be read."""
+        """Return the tokens stored as a text under `name`, None if there are none; raises OSError if they cannot be read."""
         try:
             return await asyncio.to_thread(self._load, name)
         except StoreError as error:
             raise OSError(type(error).__name__) from None
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Raise OSError instead of storing a token.
+        """Raise OSError instead of storing a token; never returns.
 
         The portal client calls this method before it asks the authorization server for a new token, so this error keeps it from asking.
         """

@@ -272,7 +272,10 @@ def _resolve_person(folder: Path, user: str) -> str:
 
 
 def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
-    """Return the keys of the people who have exactly that name in their log records; if there are none, of those whose name contains it."""
+    """Return the keys of those people of `known` who have exactly that name in their log records.
+
+    If there are none, return the keys of those whose name contains it. `known` are person keys; `folder` holds their logs.
+    """
     from orchestrator.reports.erasure.erase import find_candidates, find_log_names, find_similar  # noqa: PLC0415 - see verify
 
     people = {person: find_log_names(folder, person) for person in known}

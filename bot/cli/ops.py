@@ -29,7 +29,10 @@ AS_JSON = "One JSON object a line instead of a table."
 
 @contextlib.contextmanager
 def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
-    """Open the database for reading, also while the bot runs; raises SettingsError (exit code 2) if it cannot be opened."""
+    """Yield the store of the database, opened for reading, also while the bot runs.
+
+    Raises SettingsError (exit code 2) if the database cannot be opened.
+    """
     from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
     from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring
     from state.journal.store import StoreError  # noqa: PLC0415 - see the module docstring
@@ -48,9 +51,10 @@ def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"
 
 @contextlib.contextmanager
 def open_database_writer(settings: "Settings | None" = None, *, failed: str = "nothing could be stored: {why}") -> "Iterator[SqlStore]":
-    """Open the database for writing, also while the bot runs; raises SettingsError if there is none with the current schema.
+    """Yield the store of the database, opened for writing, also while the bot runs.
 
-    It never creates a database. If a write inside the block fails, SettingsError is raised with the message `failed`.
+    It never creates a database: SettingsError is raised if there is none with the current schema. If a write inside the block fails,
+    SettingsError is raised with the message `failed`.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
     from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring

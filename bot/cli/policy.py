@@ -155,7 +155,7 @@ def _show_explained(line: "ExplainedCall") -> None:
 
 @contextlib.contextmanager
 def _translate_store_errors() -> Iterator[None]:
-    """Convert errors while reading the database into a SettingsError, which is shown as one sentence with exit code 2."""
+    """Enter a context that converts errors while reading the database into a SettingsError (one sentence and exit code 2)."""
     from state.events.codec import UnknownEvent  # noqa: PLC0415 - see replay
     from state.journal.store import StoreError  # noqa: PLC0415 - see replay
 

@@ -47,10 +47,10 @@ def restore(
 ) -> None:
     """Restore a backup into an empty database and log folder, check it, and list what to look at before and after the bot starts.
 
-    What may have been done since the backup is not done again unchecked: the bot looks up the outcome of approved calls in the portal, and
-    before the call of an open confirmation card runs, it checks in the portal that the call was not made already. Inputs that waited in the
-    backup are set aside. People erased since the backup are erased again. Exit codes: 0 = restored and intact, 1 = restored, but something
-    was found in it, 2 = refused or failed: no bot can start on the target. See docs/backup.md.
+    The restored bot does not know what was done after the backup was made, and must not do it twice. It therefore looks up the outcome of
+    approved calls in the portal, and before it runs the call of an open confirmation card, it checks in the portal that the call was not
+    made already. Inputs that waited in the backup are set aside. People erased since the backup are erased again. Exit codes: 0 = restored
+    and intact, 1 = restored, but something was found in it, 2 = refused or failed: no bot can start on the target. See docs/backup.md.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.journal.store import StoreError  # noqa: PLC0415 - see above

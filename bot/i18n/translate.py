@@ -87,7 +87,10 @@ class Translator:
         return f"{here:%H:%M}" if here.date() == today else f"{format_short_day(here.date(), self.locale)} {here:%H:%M}"
 
     def _format_event_time(self, moment: str) -> str:
-        """Return the time of an event in words, such as "в 18:30", or "22.11 в 18:30" if it is not today."""
+        """Return a time as words for a sentence, such as "в 18:30", or "22.11 в 18:30" if it is not today.
+
+        Sentences of the Fluent files say with these words when something happened; the time is their argument `at`.
+        """
         day, _, hour = self.format_time(moment).rpartition(" ")
         return self.translate("event-on-day", day=day, hour=hour) if day else self.translate("event-at-hour", hour=hour)
 

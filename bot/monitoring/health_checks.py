@@ -1,4 +1,6 @@
-"""Checks whether each party that the bot needs (Telegram, database, portal, model, disk …) works, and since when.
+"""Checks whether each party works, and since when.
+
+A party is a service or part that the bot needs: Telegram, database, portal, model, disk …
 
 Every check has a timeout. Calls made only for a check are rare, however often the health is requested.
 """
@@ -30,7 +32,10 @@ FREE_BYTES: Final = 200_000_000
 
 @dataclass(frozen=True)
 class PartyHealth:
-    """Health of one party, such as the portal: whether it works, since when it does or does not, and, for operators, what is wrong."""
+    """Health of one party (service or part that the bot needs, such as the portal): whether it works, and since when it does or does not.
+
+    `why` says for operators what is wrong.
+    """
 
     name: str
     ok: bool
@@ -53,15 +58,18 @@ class _CheckedParty:
 
 
 class HealthChecks:
-    """Runs the checks of all parties concurrently."""
+    """Checks concurrently whether all parties (services and parts that the bot needs) work."""
 
     def __init__(self, checks: Mapping[str, Check], clock: Clock) -> None:
-        """Keep the checks, a mapping of party name → check; none has run yet."""
+        """Take the checks, each by the name of its party (service or part that the bot needs), such as "portal"; none has run yet."""
         self._parties = {name: _CheckedParty(check) for name, check in checks.items()}
         self._clock = clock
 
     async def check_all(self) -> list[PartyHealth]:
-        """Return the health of all parties within `PATIENCE` seconds; a party whose check takes longer counts as not working."""
+        """Return the health of all parties (services and parts that the bot needs) within `PATIENCE` seconds.
+
+        A party whose check takes longer counts as not working.
+        """
         for party in self._parties.values():
             idle = party.task is None or party.task.done()
             if idle and read_boottime() - party.checked_at >= LOOK_AGAIN:
@@ -90,9 +98,10 @@ class HealthChecks:
 
 
 def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[object]] | None) -> Check:
-    """Return a check of a party (Telegram, portal or model) that reports whether the last call to it succeeded, as recorded in `ear`.
+    """Return a check of an outside service (Telegram, portal or model) that reports whether the last call to it succeeded.
 
-    If there was no call for a minute, the check calls `probe` first, at most once a minute. Without a probe only the bot's own calls count.
+    `ear` holds how that call ended. If there was no call for a minute, the check calls `probe` first, at most once a minute. Without a
+    probe only the bot's own calls count.
     """
     asked_at = float("-inf")
 

@@ -85,7 +85,7 @@ class Meters:
         GCCollector(registry=made)
 
     def count_turn(self, result: str) -> None:
-        """Count a finished turn (the processing of one message) by its result."""
+        """Count a finished turn (the processing of one message) by its result, such as "answered", "waiting" or "failed"."""
         self._turns.labels(result).inc()
 
     def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:

@@ -65,8 +65,8 @@ class Monitor:
     def build_health_checks(self, orchestrator: Orchestrator, delivers: Callable[[], bool] | None) -> HealthChecks:
         """Return the checks for `/readyz`.
 
-        `delivers` returns whether this process is the one that serves Telegram, because only one process does. It is None if the bot does
-        not use Telegram.
+        Of several processes only one serves Telegram, and only that one checks it; `delivers` returns whether this process is the one. It
+        is None if the bot does not use Telegram.
         """
         ears, settings = self.reachability, self._settings
         telegram = health_checks.build_reachability_check(ears.telegram, ears.telegram.probe)

@@ -11,9 +11,9 @@ _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "EXPIRED_TOKEN"}
 
 @dataclass
 class Reachability:
-    """How the latest call to one party, such as the portal, ended. `answers` is None before the first call.
+    """How the latest call to one outside service (the portal, the model or Telegram) ended. `answers` is None before the first call.
 
-    `why` is a word or two for what is wrong, never the party's own text.
+    `why` is a word or two for what is wrong, never a text that the service sent.
     """
 
     answers: bool | None = None
@@ -24,11 +24,11 @@ class Reachability:
     """Makes a cheap call to the party, to find out whether it answers; set by `bootstrap`, which creates the clients."""
 
     def record(self, *, answers: bool, why: str = "") -> None:
-        """Record whether the party answered a call, and if not, why."""
+        """Record whether the outside service answered a call, and if not, why."""
         self.answers, self.why, self.at = answers, why, self.clock()
 
     def measure_silence(self) -> float:
-        """Return the seconds since the last call to the party ended, infinity if there was none."""
+        """Return the seconds since the last call to the outside service (such as the portal) ended, infinity if there was none."""
         return float("inf") if self.answers is None else self.clock() - self.at
 
 

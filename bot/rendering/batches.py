@@ -43,9 +43,8 @@ def list_commands(view: CardView, tr: Translator) -> list[Spans]:
 def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
     """Return one line per command of a batch, the critical ones first.
 
-    `reports` maps the key of a command to its outcome, which is shown by a mark in the command's line. The line of a command that reads
-    ends with the name that the model gave to this command, because later commands of the batch refer by that name to the record that was
-    read.
+    `reports` maps the key of a command to its outcome, which is shown by a mark in the command's line. If a command reads a record, its
+    line ends with the key that the model gave to the command. Later commands of the batch refer to the record by that key.
     """
     rows = []
     for number, item in enumerate(sorted(items, key=lambda item: not item.is_critical), start=1):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_commands, render_commands, render_failed_commands
 from bot.rendering.fit_card import fit_preview
-from bot.rendering.headings import format_change, render_heading
+from bot.rendering.headings import format_change, is_number, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice
@@ -112,14 +112,32 @@ def _find_field(reason: Notice) -> str:
 
 
 def _name_reason(reason: Notice, preview: Preview, tr: Translator) -> JsonObject:
-    """Return the arguments of a reason, with the name that the card gives to a field for which the sentences have no word."""
+    """Return the arguments of the sentence for `reason`, with the names that the card itself has for what it is about.
+
+    The code of a field for which the Fluent files have no word is replaced by the name that the card shows in its list of changes
+    (`preview`). For a record that the request does not name, the title of its row is added as `title`.
+    """
+    parts = (preview, *preview.items)
+    if _find_code(reason) == _UNNAMED and "title" not in reason.args:
+        place = f"{reason.args.get('entity')}:{reason.args.get('id')}"
+        title = next((part.title for part in parts if part.record == place and not is_number(part.title)), "")
+        return {**reason.args, "title": title} if title else reason.args
     field = _find_field(reason)
     if not field or tr.translate("gate-field", field=field) != tr.translate("gate-field", field="\0").replace("\0", field):
         return reason.args
     wanted = field.replace("_", "").lower()
-    lines = (line for part in (preview, *preview.items) for line in part.lines)
-    name = next((line.name for line in lines if line.field.replace("_", "").lower() == wanted), "")
+    name = next((line.name for part in parts for line in part.lines if line.field.replace("_", "").lower() == wanted), "")
     return {**reason.args, "field": quote(name, tr.locale)} if name else reason.args
+
+
+def _find_code(reason: Notice) -> str:
+    """Return the code of a reason; for the reason of one command of a batch the code of what is wrapped in it."""
+    return str(reason.args.get("reason") or reason.code) if reason.code == "gate-batch-asks" else reason.code
+
+
+def _render_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
+    code, args = _find_code(reason), _name_reason(reason, preview, tr)
+    return tr.translate(_RECORD_NAMED if code == _UNNAMED and "title" in args else code, **args)
 
 
 def _render_reasons(view: CardView, tr: Translator) -> list[str]:
@@ -135,20 +153,17 @@ def _render_reasons(view: CardView, tr: Translator) -> list[str]:
             continue
         if reason.code == "gate-critical" and _find_field(reason) in sharp:
             continue
-        code = str(reason.args.get("reason") or reason.code) if reason.code == "gate-batch-asks" else reason.code
-        args = _name_reason(reason, view.preview, tr)
-        code = _RECORD_NAMED if code == _UNNAMED and "title" in args else code
-        text = tr.translate(code, **args)
-        group = found.setdefault(_UNNAMED if code == _RECORD_NAMED else code, [])
+        text = _render_reason(reason, view.preview, tr)
+        group = found.setdefault(_find_code(reason), [])
         if text not in group:
             group.append(text)
     return [texts[0] if len(texts) == 1 else tr.translate("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
 
 
 def _render_lines(view: CardView) -> Spans:
-    """Return the first changes one by one and further ones in a folded block; empty if there are none.
+    """Return the first changes one by one and further ones in a collapsed block, which the reader can open; empty if there are none.
 
-    The block is not folded if the call sends a text to somebody outside the company.
+    The block is not collapsed if the call sends a text to somebody outside the company.
     """
     lines = [line for line in view.preview.lines if not _is_named_in_heading(line, view.preview)]
     block: Style = "block" if "N" in view.card.call_class else "quote"
@@ -218,6 +233,8 @@ def _render_replacement(card: Card, tr: Translator) -> str:
     """Return the sentence that says why another card replaced this one, with the values that changed in the portal, if they are known."""
     if card.why == "edited":
         return tr.translate("card-superseded-edited")
+    if card.why == "drawn-anew":
+        return tr.translate("card-superseded-why", why=tr.translate(card.why))
     if "changes" in card.args:
         return tr.translate("card-superseded-why", why=tr.translate("changed-values", **card.args))
     return tr.translate("card-superseded-by")
@@ -334,7 +351,15 @@ def render_details(view: CardView, tr: Translator) -> Spans:
 
 def _render_all_reasons(view: CardView, tr: Translator) -> Spans:
     """Return a list of all reasons why the call needs a confirmation, without repetitions. Texts of company rules are shown as written."""
-    said = dict.fromkeys(tr.translate_notice(reason) for reason in view.reasons)
+    said = dict.fromkeys(_render_whole_reason(reason, view.preview, tr) for reason in view.reasons)
     if not said:
         return ()
     return build_spans(format_bold(tr.translate("details-why")), "\n", join_blocks([build_spans(f"• {text}") for text in said], "\n"))
+
+
+def _render_whole_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
+    """Return a reason with the command of a batch that it is about."""
+    if _find_code(reason) != _UNNAMED:
+        return tr.translate_notice(reason)
+    said = _render_reason(reason, preview, tr)
+    return said if reason.code == _UNNAMED else tr.translate("batch-command", **reason.args) + said

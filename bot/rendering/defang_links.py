@@ -24,12 +24,18 @@ _CODE_FIELDS: Final = _URL_FIELDS | {"method", "commands"}
 _ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people"})
 _ADDRESSES_HIDDEN: Final = frozenset({"history", "news", "daily", "reminder"})
 _ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]{0,20}://\S+|www\.\S+|(?:(?<![\w@.-])|(?<=(?<![\w.%+-])@))(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w@-])(?:[/:?#]\S*)?",
+    r"[a-z][a-z0-9+.-]{0,20}://\S+|www\.\S+"
+    r"|(?:(?<![\w@.-])|(?<=(?<![\w.%+-])@))(?:[\w-]+\.)+(?:xn--[a-z0-9-]+|[^\W\d_]{2,})(?![\w@-])(?:[/:?#]\S*)?"
+    r"|(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)(?:[/:?#]\S*)?",
     re.IGNORECASE,
 )
 _STOP = re.compile(r":(?=//)|\.(?=\w)")
-_MENTION = re.compile(r"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)|(?<![\w&])#(?=\w*[^\W\d])|\$(?=[A-Z])")
-_ANY_STOP = re.compile(r":(?=//)|(?<=[\w-])\.(?=[^\W\d]{2})|@(?=\w)|(?<!\w)/(?=\w)|#(?=\w*[^\W\d])|\$(?=[A-Z])")
+_CASHTAG: Final = r"\$(?=[A-Z]|1INCH)"
+_MENTION = re.compile(rf"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)|(?<![\w&])#(?=\w*[^\W\d])|{_CASHTAG}")
+_ANY_STOP = re.compile(
+    r":(?=//)|(?<=[\w-])\.(?=[^\W\d]{2})|(?<=\d)\.(?=(?:\d{1,3}\.){2}\d{1,3}(?!\w|\.\d))"
+    rf"|@(?=\w)|(?<!\w)/(?=\w)|#(?=\w*[^\W\d])|{_CASHTAG}"
+)
 """Where an address, a mention, a command or a tag can be ended."""
 _CONTACT = re.compile(
     r"[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,20}[^\W\d_]{2,24}"  # an e-mail address

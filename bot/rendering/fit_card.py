@@ -25,7 +25,10 @@ def fit_preview(preview: Preview, locale: Locale) -> tuple[Preview, int]:
 
 
 def _cut_part(part: PreviewPart, longest: int, locale: Locale) -> dict[str, Sequence[PreviewLine]]:
-    """Return the lines of the part with values cut to `longest` characters, as the argument `update` of pydantic's `model_copy`."""
+    """Return the lines of `part` (a call, or one command of a batch) with values cut to `longest` characters.
+
+    The result is the argument `update` of pydantic's `model_copy`.
+    """
     return {"lines": [_cut_line(line, longest, locale) for line in part.lines]}
 
 

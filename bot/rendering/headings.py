@@ -20,6 +20,11 @@ MAX_FIELDS: Final = 3
 """Maximum number of fields that a heading names."""
 
 
+def is_number(title: str) -> bool:
+    """Return whether the title is only the number of a record whose title is not known."""
+    return _NUMBER.fullmatch(title) is not None
+
+
 def format_change(line: PreviewLine, *, named: bool = False) -> str:
     """Return "old → new" in one line, or only the new value if there was none before; if `named`, "field: " stands in front."""
     before, after = (", ".join(value.split("\n")) for value in (line.before, line.after))

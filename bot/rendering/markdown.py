@@ -122,7 +122,7 @@ class _Tokens:
     def take_until(self, closing: str) -> "_Tokens":
         """Return the tokens before the closing token of type `closing`, and continue after that token.
 
-        Closing tokens of nested blocks are skipped.
+        A token of this type that closes a nested block does not end the search, and is returned with the others.
         """
         level, start = 0, self._at
         while self._at < len(self._tokens):

@@ -161,9 +161,11 @@ class TelegramDoor:
         await self._intake.take(raw)
 
     async def _accept(self, update: Update) -> None:
-        """Store the inbox row of `update`, and answer a click that does not wait for the orchestrator.
+        """Store what `update` says as an inbox row, and answer a click on a button that decides no card.
 
-        The answer is sent in the background, so this does not wait for Telegram. Raises StoreError if the update is not stored.
+        Telegram shows a click as pending until it is answered. A decision about a card is answered later, with its outcome; any other click
+        at once, with a short notice or without text. The answer is sent in the background, so this does not wait for Telegram. Raises
+        StoreError if the update is not stored.
         """
         await self.delivery.chats.observe_update(update)
         update = self.delivery.chats.restore_origin_chat(update)

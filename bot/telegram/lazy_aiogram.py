@@ -30,7 +30,7 @@ def import_aiogram() -> None:
 
 
 def _defer_rebuild(cls: type[BaseModel], /, *, _types_namespace: dict[str, Any] | None = None, **_: Any) -> None:
-    """Replace pydantic's `model_rebuild` while aiogram is imported: build nothing, but keep the namespace that aiogram passes.
+    """Replace pydantic's `model_rebuild` while aiogram is imported: build nothing, but store the namespace that aiogram passes.
 
     The namespace maps the names that occur in annotations to their types. `_rebuild_model` uses it later.
     """
@@ -39,9 +39,10 @@ def _defer_rebuild(cls: type[BaseModel], /, *, _types_namespace: dict[str, Any] 
 
 
 def _rebuild_model(cls: type[BaseModel], /, *, force: bool = False, raise_errors: bool = True, **named: Any) -> bool | None:
-    """Replace `model_rebuild` of aiogram's types after the import: build the type with the namespace that was kept during the import.
+    """Build the pydantic validator of one of aiogram's types; pydantic calls this as the type's `model_rebuild` at its first use.
 
-    Pydantic calls this at the first use of the type.
+    The types in annotations are looked up by the names that `_defer_rebuild` stored during the import of aiogram, unless the caller passes
+    other names. Returns what pydantic's own `model_rebuild` returns.
     """
     names = named.get("_types_namespace") or _names
     build = BaseModel.model_rebuild.__func__  # type: ignore[attr-defined]

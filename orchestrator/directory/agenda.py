@@ -122,7 +122,10 @@ async def load_agenda(
 
 
 def _build_lists(here: datetime) -> tuple[_List, ...]:
-    """Return the lists to read, most urgent first; `here` is the present time in the person's zone."""
+    """Return the descriptions of the lists of deals and tasks to read from the portal, in the order in which the agenda shows them.
+
+    The most urgent list comes first. `here` is the present time in the person's time zone.
+    """
     day = here.date()
     tomorrow = datetime.combine(day + timedelta(days=1), time.min, here.tzinfo)
     idle = to_bitrix_datetime(here - IDLE)
@@ -154,7 +157,10 @@ def _build_lists(here: datetime) -> tuple[_List, ...]:
 
 
 async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority: Priority) -> tuple[CommandOutcome, ...]:
-    """Run all commands in one batch request and return one outcome for each, in order. Raises BitrixError only if every command failed."""
+    """Run the commands that read the lists in one batch request, and return one outcome for each, in order.
+
+    Raises BitrixError only if every command failed.
+    """
     params = {"halt": 0, "cmd": build_cmd(commands)}
     outcomes = read_answer(commands, await reads.client.call("batch", params, repeatable=True, priority=priority))
     if any(outcome.status == "success" for outcome in outcomes):
@@ -179,8 +185,9 @@ class _ViewContext:
 async def _build_table(one: _List, command: Command, outcome: CommandOutcome, shown: _ViewContext) -> Table:
     """Build the table of one list; `outcome` is the answer to `command`, which read the first page of the list.
 
-    If the list has further pages, they are read here, at most `MOST` (500) rows in all. The total counts the whole list. A sum is shown
-    only for deals, and only if all rows were read. `shown` holds what the rows are formatted with.
+    `one` describes the list; `shown` holds the reader for further pages, and the person and time for whom the rows are formatted. Further
+    pages are read here, at most `MOST` (500) rows in all. The total counts the whole list. A sum is shown only for deals, and only if all
+    rows were read.
     """
     rows = [to_storable(row) for row in extract_rows(outcome.result)]
     total = outcome.total if outcome.total is not None else len(rows)

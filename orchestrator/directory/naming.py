@@ -21,7 +21,7 @@ from orchestrator.directory.labels import (
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.read_names import read_name
 from orchestrator.directory.reference_data import INVOICE, QUOTE, Field, to_own_kind, to_type_number
-from orchestrator.directory.rows import RecordRow, User, to_number
+from orchestrator.directory.rows import RecordRow, User, name_organisation, to_number
 from orchestrator.domain.actor import Actor
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum
@@ -108,9 +108,9 @@ class Naming:
         return found
 
     async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
-        """Return the name that the reading `method` gives for the thing with the id `number`, such as a requisite; "" if it has none.
+        """Return the name of the thing with the id `number`, such as a requisite, read with the method `method`; "" if it has none.
 
-        Of `params` only those are sent that the method knows. May raise BitrixError.
+        Of `params`, those that the method knows are sent. May raise BitrixError.
         """
         return await read_name(method, params, number, client=self._reads.client, catalogue=self._reads.catalogue, locale=locale)
 
@@ -124,6 +124,8 @@ class Naming:
     def extract_title(self, entity: str, record: JsonObject) -> str:
         """Return the title of a record that was already read; for a contact or employee it is the full name."""
         row = RecordRow.model_validate(record)
+        if entity == "requisite":
+            return trim_text(", ".join(filter(None, (to_visible_line(row.name), *name_organisation(record)))), limit=80)
         return trim_text(to_visible_line(row.full_name if entity in {"contact", "user"} else row.title), limit=80)
 
     async def build_label(self, entity: str, row: JsonObject, locale: Locale) -> str:

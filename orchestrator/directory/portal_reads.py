@@ -12,6 +12,7 @@ from bitrix.client.batch import Command, build_cmd, read_answer
 from bitrix.client.read_only import PortalCaller, ReadOnlyClient
 from bitrix.errors import ACCESS_OR_METHOD_CODES, BitrixError, OutcomeUnknown, Refused, is_missing
 from bitrix.limits.limiter import Priority
+from orchestrator.directory.read_names import read_part
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.rows import RecordRow
 from orchestrator.language.title_matching import list_search_starts
@@ -95,7 +96,7 @@ class PortalReader:
     async def search(self, entity: str, start: str, extra: JsonObject, *, field: str = "") -> list[JsonObject]:
         """Return at most 500 records whose title (of contacts: last name) contains `start`; `extra` is added to the filter.
 
-        With `field`, such as NAME, that field is searched. The caller decides which of the records fits best.
+        If `field` is given, such as NAME, that field must contain `start` instead. The caller decides which of the records fits best.
         """
         spec = self.catalogue.entities[entity]
         method, params = _build_search(entity, spec.list, start, extra, field)
@@ -149,6 +150,11 @@ class PortalReader:
             msg = f"{method} has more than {_LONGEST_LIST} rows"
             raise OutcomeUnknown(msg)
         return list(to_storable(read.rows))
+
+    async def load_part(self, method: str, params: JsonObject, number: int) -> JsonObject | None:
+        """Return the row with the id `number` that the reading `method` gives for `params`; None if there is none or no such method."""
+        row = await read_part(method, params, number, client=self.client, catalogue=self.catalogue)
+        return None if row is None else to_storable(row)
 
     async def find_own_user(self) -> int:
         """Return the id of the employee in whose name the portal is called; 0 if the portal does not say."""
@@ -230,9 +236,10 @@ def _is_missing(error: Refused) -> bool:
 
 
 def list_searches(entity: str, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the searches for a name, to be tried until one finds it: the beginning of a word, and the field ("" for the title).
+    """Yield the searches that may find a record by its name, as (beginning of a word, field to search in; "" is the title).
 
-    Any word of a contact's name may be its last name or its first one; of a title the first of `words`, the longest, is enough.
+    The caller tries them until one finds the record. For a contact, each of the first `words` is looked for as the last name and as the
+    first name. For other records only the first of `words` is looked for, which should be the longest.
     """
     is_contact = entity == "contact"
     for field in ("LAST_NAME", "NAME") if is_contact else ("",):

@@ -1,4 +1,4 @@
-"""Reads the name of something that is no record of the CRM, such as a calendar event or a file, with the method that reads it."""
+"""Reads what is no record of the CRM, such as a calendar event or a file, and its name, with the method that reads it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.read_only import PortalCaller
 from orchestrator.directory.labels import parse_amount
-from orchestrator.directory.rows import to_number
+from orchestrator.directory.rows import name_organisation, to_number
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, format_sum
 from orchestrator.language.text import Locale, to_visible_line, trim_text
 from state.stored import JsonObject
@@ -32,25 +32,43 @@ _KEYS: Final = frozenset(name.replace("_", "").lower() for name in _TITLES)
 
 
 async def read_name(method: str, params: JsonObject, number: int, *, client: PortalCaller, catalogue: Catalogue, locale: Locale) -> str:
-    """Return the name in what the reading `method` returns, "" if it has none or the method is no listed read. May raise BitrixError.
+    """Return the name of the thing with the id `number` that the reading method `method` finds; "" if there is none.
 
-    Of `params` only those are sent that the method knows. Of several rows the one with the id `number` counts.
+    It is also "" if the catalogue does not list `method` as one that only reads. Of `params`, those that the method knows are sent. If it
+    answers with several rows, the one with the id `number` counts. May raise BitrixError.
     """
+    rows = await _read_rows(method, params, number, client, catalogue)
+    return next((name for found in rows if (name := _extract_name(found, locale))), "")
+
+
+async def read_part(method: str, params: JsonObject, number: int, *, client: PortalCaller, catalogue: Catalogue) -> JsonObject | None:
+    """Return the row with the id `number` in what the reading `method` returns, as `read_name` reads it; None if there is no such row.
+
+    May raise BitrixError.
+    """
+    rows = await _read_rows(method, params, number, client, catalogue)
+    return next((row for row in rows if to_number(row.get("ID") or row.get("id")) == number), None)
+
+
+async def _read_rows(method: str, params: JsonObject, number: int, client: PortalCaller, catalogue: Catalogue) -> list[JsonObject]:
     row = catalogue.find(method)
     if row is None or not row.reads_only:
-        return ""
-    sent = _pick_params(row, params)
+        return []
+    sent = _pick_params(row, params, number)
     if any(path not in sent for path in row.required):
-        return ""
-    answer = await client.call(row.name, sent, repeatable=True)
-    return next((name for found in _list_rows(answer.result, number) if (name := _extract_name(found, locale))), "")
+        return []
+    return list(_list_rows((await client.call(row.name, sent, repeatable=True)).result, number))
 
 
-def _pick_params(row: Method, params: JsonObject) -> dict[str, object]:
-    """Return those of `params` that the method knows, in the spelling of the method."""
-    given = {name.lower(): value for name, value in params.items()}
-    known = (path for path in (*row.required, *row.target, *row.params) if "." not in path)
-    return {name: given[name.lower()] for name in known if given.get(name.lower()) not in (None, "")}
+def _pick_params(row: Method, params: JsonObject, number: int) -> dict[str, object]:
+    """Return those of `params` that the method needs, in the spelling of the method: what it requires, and the id.
+
+    Other parameters of a call may be new values under the name of a condition, such as the new name of a department.
+    """
+    given = {name.lower(): value for name, value in params.items() if value not in (None, "")}
+    needed = [path for path in (*row.required, *row.target) if "." not in path]
+    ids = [path for path in row.params if path.lower().endswith("id") and to_number(given.get(path.lower())) == number]
+    return {name: given[name.lower()] for name in dict.fromkeys((*needed, *ids)) if name.lower() in given}
 
 
 def _list_rows(result: object, number: int) -> Iterator[JsonObject]:
@@ -75,7 +93,8 @@ def _extract_name(row: JsonObject, locale: Locale) -> str:
             value = value.get(locale) or next(iter(value.values()), "")
         text = trim_text(to_visible_line(value), limit=_NAME) if isinstance(value, str) and not value.isdecimal() else ""
         if text:
-            return ", ".join(filter(None, (text, _format_paid_sum(row, locale) if title == "ACCOUNT_NUMBER" else "")))
+            paid = _format_paid_sum(row, locale) if title == "ACCOUNT_NUMBER" else ""
+            return ", ".join(filter(None, (text, paid, *name_organisation(row))))
     return ""
 
 

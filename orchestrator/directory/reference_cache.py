@@ -119,10 +119,10 @@ class ReadCache:
         entry.read_at = self._clock.now() if entry.forgotten == forgotten else None
 
     async def _read_or_keep(self, entry: _Entry, read: Read[object], life: timedelta) -> None:
-        """Read the value; if the read fails, keep the old value, or raise the error if there is none.
+        """Read the value of `entry` from the portal; if the read fails, keep the old value, or raise the error if there is none.
 
-        A failed read is not repeated at once: if the portal refused it, not within `life`, and after any other failure not within 5 seconds
-        (30 seconds if there is an old value).
+        After a failure, the portal is not asked again for a while: for the time `life` if it refused the read, after any other failure for
+        5 seconds (30 seconds if there is an old value).
         """
         if self._is_resting(entry, life):
             if not entry.known and entry.failure is not None:

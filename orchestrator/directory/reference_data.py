@@ -38,7 +38,7 @@ _Settings = Annotated[JsonObject, BeforeValidator(lambda value: value if isinsta
 class ReferenceRow(View):
     """Base class of one parsed row of reference data.
 
-    A row can be built from the portal's field names (STATUS_ID), or by code from the field names of the class (`id`).
+    The fields can be given by the portal's names (STATUS_ID), as in the portal's answers, or by the names of the class (`id`), as in code.
     """
 
     model_config = ConfigDict(validate_by_name=True)

@@ -74,7 +74,10 @@ async def read_currencies(client: PortalCaller) -> Mapping[str, CurrencyStyle]:
 
 
 async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
-    """Return the smart processes by their number, the portal's entityTypeId. The portal requires CRM administrator rights."""
+    """Return the smart processes by their number, the portal's entityTypeId.
+
+    The user in whose name the bot calls the portal must be a CRM administrator.
+    """
     rows = (await read_first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
     return {item.id: item for item in map(SmartType.model_validate, rows)}
 

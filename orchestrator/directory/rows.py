@@ -4,12 +4,14 @@ The portal spells a field in the classic way (TITLE, STAGE_ID) or in the new way
 """
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from orchestrator.domain.frozen import View
+from orchestrator.language.text import to_visible_line, trim_text
+from state.stored import JsonObject
 
 
 def to_number(value: object) -> int:
@@ -18,6 +20,13 @@ def to_number(value: object) -> int:
     return int(text) if text.isascii() and text.isdecimal() else 0
 
 
+def name_organisation(row: JsonObject) -> list[str]:
+    """Return the name and the tax number in details of a company (requisites), whose own title is mostly the same for all companies."""
+    found = (row.get("RQ_COMPANY_NAME") or row.get("RQ_NAME"), row.get("RQ_INN"))
+    return [trim_text(to_visible_line(value), limit=_ORGANISATION) for value in found if value and isinstance(value, str)]
+
+
+_ORGANISATION: Final = 60
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None or value is False else str(value))]
 """The portal's value as a string; "" for None and False, with which the portal says that there is none."""
 Number = Annotated[int, BeforeValidator(to_number)]

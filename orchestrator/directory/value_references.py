@@ -36,10 +36,10 @@ _PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
 
 
 def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime) -> Resolution:
-    """Resolve the words for a day or time: to a day for a field that holds only a date, otherwise to a time with its offset.
+    """Resolve the words for a day or time: to a day for a field that holds only a date, otherwise to a time with its UTC offset.
 
-    A time in the past is Unresolved, and the person is told so. `kind` is the portal's type of the field; if it is "" (not known), the name
-    `field` decides. A filter's prefix in that name (">=CLOSEDATE") is ignored.
+    For a time in the past the result is `Unresolved`, with a message that tells the person so. `kind` is the portal's type of the field; if
+    it is "" (not known), the name `field` decides. A filter's prefix in that name (">=CLOSEDATE") is ignored.
     """
     pure = kind == "date" if kind in {"date", "datetime"} else field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS
     wanted: WhenPurpose = "day" if pure else "reminder" if field.lower() == _REMINDER else "deadline"
@@ -90,13 +90,13 @@ def to_number(found: Sum) -> int | float:
 def to_portal_money(found: Sum) -> int | float | str:
     """Return a sum as the portal writes money ("5000|USD"), or as a number if it has no currency.
 
-    The gate later splits such text into the amount and the currency field where the call needs it.
+    For calls that have a field for the amount and another for the currency, the gate later splits the text into the two.
     """
     return f"{to_number(found)}|{found.currency}" if found.currency else to_number(found)
 
 
 def find_currency(words: str, actor: Actor) -> str:
-    """Return the ISO code of the currency that the words for a sum name; "" if they name none or are not a sum."""
+    """Return the ISO code of the currency that the words for a sum name, even if the sum itself is unclear; "" if they name none."""
     try:
         return parse_sum(words, locale=actor.locale).currency or ""
     except UnclearSum as unclear:
@@ -130,12 +130,15 @@ def format_date_question(unclear: Unclear, *, locale: Locale = "ru") -> str:
 
 
 def has_field(value: object, key: str) -> bool:
-    """Return whether a call's parameters contain a field named `key`, at any depth and in any spelling."""
+    """Return whether a call's parameters `value` contain the field with the normalized key `key`, at any depth and in any spelling."""
     return isinstance(value, Mapping) and any(to_field_key(str(name)) == key or has_field(item, key) for name, item in value.items())
 
 
 def find_field(reference: str, value: object, name: str = "") -> str:
-    """Return the name of the field whose value is `reference`, at any depth of the parameters; "" if there is none."""
+    """Return the name of the field that holds `reference`, at any depth of a call's parameters `value`; "" if there is none.
+
+    `name` is used only when the function calls itself: the field in which `value` stands.
+    """
     if value == reference:
         return name
     if isinstance(value, Mapping):

@@ -13,6 +13,8 @@ from state.stored import JsonObject
 
 CARD_ROOM: Final = 3000
 """How much text of changes one card shows, in UTF-16 units; Telegram allows 4,096 for the whole message."""
+FORM: Final = 1
+"""The number of the present way to draw a preview; raise it when cards begin to show something of a call that they left out before."""
 CARD_COMMANDS: Final = 15
 """Maximum number of commands of a batch that a card lists one by one."""
 _READ_VERBS: Final = frozenset({"get", "list", "fields"})
@@ -37,7 +39,7 @@ def to_given_key(key: str) -> str:
 class PreviewLine(View):
     """One changed field, its name and values in the language of the person who gets the card.
 
-    A value with several elements (phones, people, product rows) has one element a line.
+    If a value has several elements (phones, people, product rows), its text has a line for each element.
     """
 
     field: str = ""
@@ -79,6 +81,10 @@ class PreviewPart(View):
         """Whether the call or command that this part describes only reads, so that it changes nothing."""
         return self.verb in _READ_VERBS
 
+    def to_words(self) -> tuple[object, ...]:
+        """Return what a person reads of this part: verb and kind of record, from which the heading is made, the title and the lines."""
+        return (self.verb, self.entity, self.title, *((line.name, line.before, line.after) for line in self.lines))
+
     def measure(self) -> int:
         """Return how much of a card's room this part takes, in UTF-16 units: the record's title in the heading, and the lines."""
         return count_units(self.title) + sum(line.measure() for line in self.lines)
@@ -93,10 +99,17 @@ class Preview(PreviewPart):
     """The total of a batch's sums as text, "" if there is none."""
     mode: str = ""
     """The safety mode in which the call was only planned, not run; "" in a mode that writes."""
+    form: int = 0
+    """The `FORM` of the program that drew the preview; 0 for the first versions, which cut values and left out lists."""
+
+    def says_same(self, other: "Preview") -> bool:
+        """Return whether a person reads the same on a card of `other`: the acts, the titles of the records and every value."""
+        mine, theirs = ([part.to_words() for part in (one, *one.items)] for one in (self, other))
+        return mine == theirs
 
     @property
     def exceeds_card(self) -> bool:
-        """Whether one message has no room for every value that will be sent, so that a card in a chat shows only a part of them."""
+        """Whether the values that the call will send do not fit into one message, so that a card in a chat shows only a part of them."""
         return len(self.items) > CARD_COMMANDS or self.measure_all() > CARD_ROOM
 
     def measure_all(self) -> int:
@@ -162,12 +175,12 @@ class CardView:
 
     @property
     def awaits_opening(self) -> bool:
-        """Whether the card may not be approved yet, because its reader has not opened the rest."""
+        """Whether the card may not be approved yet: it is shown in part, and its reader has not opened the part that is not shown."""
         return self.is_cut and not self.opened
 
     @property
     def is_waiting_for_lead(self) -> bool:
-        """Whether a lead (head of sales) decides this card, while its reader, who requested the call, only sees it."""
+        """Whether this is the requester's view of a card that a lead (head of sales) decides: the requester cannot approve it."""
         return bool(self.card.told_names) and not self.home
 
     @property

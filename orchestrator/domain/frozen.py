@@ -22,6 +22,6 @@ class View(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """Return the value as a JSON object without the fields that were not set explicitly.
 
-        The stored body thus tells an absent field from a field that was set to its default.
+        So the JSON shows the difference between a field that was not set and one that was set to its default.
         """
         return self.model_dump(mode="json", exclude_unset=True)

@@ -37,7 +37,8 @@ _TextOrBlank = Annotated[str, BeforeValidator(lambda value: value if isinstance(
 class Click(Input):
     """Base class of inputs from button clicks: the id of the click and of the confirmation card it is about; "" if there is none.
 
-    It can parse the body of every inbox row, even a malformed one. The program thus finds the click of an input that it cannot handle.
+    It can parse the body of every inbox row, even a malformed one. So even if a row cannot be handled, the program finds the click in it
+    and can answer the click.
     """
 
     callback_id: _TextOrBlank = ""
@@ -147,7 +148,7 @@ class FeatureClick(Click, kind="press"):
 
 
 class ReminderClick(Click, kind="reminder"):
-    """A click on a button below a message about a reminder; `place` tells this message from other messages about the same reminder."""
+    """A click on a button below a message about a reminder; `place` says which of the messages about that reminder has the button."""
 
     reminder: str
     action: str
@@ -169,7 +170,10 @@ class CallTimerDue(TimerDue):
 
 
 class CardTimerDue(TimerDue):
-    """A due timer of a card: its expiry, or a check on the leads (heads of sales) who were asked to decide it."""
+    """A due timer of a card: the card expires, or the leads (heads of sales) who decide about it are to be reminded.
+
+    Another such timer checks whether the card reached any of these leads.
+    """
 
     confirmation_id: str
     left: tuple[str, ...] = ()
@@ -177,7 +181,7 @@ class CardTimerDue(TimerDue):
 
 
 class FieldValue(Input, kind="edit_value"):
-    """The new value for a field of a card, typed by a person; `ask` is the number of the question that the person answers."""
+    """The new value for a field of a card, typed or spoken by a person; `ask` is the number of the question that the person answers."""
 
     confirmation_id: str
     ask: int
@@ -186,6 +190,8 @@ class FieldValue(Input, kind="edit_value"):
     quoted: str = ""
     """Text of somebody else in the same message; it is kept in case the message turns out to be a request."""
     at: int | None = None
+    origin: str = "typed"
+    """How the text was entered: "typed" or "voice"."""
 
 
 class DenialReason(Input, kind="reason"):
@@ -250,11 +256,11 @@ class AccessFileChange(Input, kind="access_file"):
 
 
 class AccessEnd(Input, kind="access_lost"):
-    """A person lost the access to the bot.
+    """A person lost, or is to lose, the access to the bot.
 
-    Operations staff order this with a row of kind "person_removed", which has no `why`. After the access has ended, the person's own chat
-    and each session with an open card of the person get a row of kind "access_lost". Its `why` is "admin" (ordered by operations staff) or
-    "portal" (the portal no longer lists the person as a working employee).
+    There are two kinds of rows. A row "person_removed", without `why`, is the order of operations staff to end the access. Rows
+    "access_lost" follow when the access has ended: one for the person's own chat, and one for each session with an open card of the person.
+    Their `why` is "admin" (ordered by operations staff) or "portal" (the portal no longer lists the person as a working employee).
     """
 
     person: str

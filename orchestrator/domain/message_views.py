@@ -74,7 +74,8 @@ class HistoryBody(View):
 class CallLine(View):
     """One line in a list of the bot's calls, for a call that was made or that waits for a decision on its card.
 
-    `named` holds the arguments of the message that describes the call. `preview` holds the heading of the card, if the card is open.
+    `named` holds the words that name the call (its verb, the kind of record, the number of records). `preview` holds the heading of the
+    card, if the card is open.
     """
 
     who: str = ""
@@ -119,7 +120,7 @@ class AgendaSection(View):
 class DailyBody(View):
     """A message of kind "daily": a person's agenda (the morning digest, or the answer to /today), or the evening summary for leads.
 
-    It may also be the notice that such a message did not arrive on this day. A lead is a head of sales.
+    It may also tell the person that there is no such message on this day, because the portal did not answer. A lead is a head of sales.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""What the gate returns for an effect: its outcome, or the answer that a person must decide first."""
+"""What the gate returns for an effect: its outcome, or, if a person must decide first, that it waits."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -57,7 +57,7 @@ class Outcome(Frozen):
 
 
 class Pending(Frozen):
-    """The answer that an effect waits for a person's decision on a confirmation card.
+    """What the gate returns for an effect about which a person must decide first, on a confirmation card.
 
     The engine still runs the steps that need no decision, and then ends its turn.
     """

@@ -16,7 +16,7 @@ class Notice(View):
 
 
 class Choice(Frozen):
-    """An answer button under a question; pressing it sends `token` back. It never approves a write."""
+    """An answer button under a question; pressing it sends `token` back to the program. It never approves a write."""
 
     token: str
     label: str

@@ -168,7 +168,7 @@ class TurnContext(Protocol):
         """
 
     async def record(self, event: Event) -> None:
-        """Append an event to the journal. The event is stored before the turn's next call is made, at the latest when the turn ends."""
+        """Append an event to the journal. It is stored, perhaps later, before anything external follows from it (a call, an answer)."""
 
     def find_recorded_plan(self, iteration: int) -> PlanRecorded | None:
         """Return the plan of `iteration` that was recorded before a restart; None if there is none.

@@ -143,7 +143,7 @@ class Gate:
     async def submit(
         self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, earlier: Sequence[str] = ()
     ) -> Outcome | Pending:
-        """Check `effect` and do what the verdict says: refuse it, record it as a plan, show a card or run it.
+        """Check `effect`, do what the verdict says (refuse it, record it as a plan, show a card or run it) and return the result.
 
         `earlier` holds the effect ids of the turn, oldest first. An effect with the same slot (unique name of a step) never runs twice, and
         a change that an earlier effect of the turn has made is not made again. Raises StoreUnwritable when the intent cannot be stored
@@ -217,7 +217,7 @@ class Gate:
                 assert_never(verdict)
 
     async def decide_card(self, decision: Decision, *, mode: Mode, ledger: Ledger, announce: Sequence[OutboxRow] = ()) -> DecisionResult:
-        """Apply a person's decision about a card. An approval runs its exact call at most once.
+        """Apply a person's decision about a card and return the result. An approval runs the exact call of the card at most once.
 
         `announce` are messages stored with the decision. The result is buffered; the caller commits it with the message to the person.
         """
@@ -242,22 +242,22 @@ class Gate:
         return await self.run_approved(entry.effect_id, mode=resolve_mode(mode, decision.actor), ledger=ledger)
 
     async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-        """Run an approved call once, unless the records, the mode or the policy changed since the card was shown."""
+        """Run an approved call once and return the result; if records, mode or policy changed since the card was shown, do not run it."""
         return await run_approved.run_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-        """Run a call that was approved before a crash; refuse it if the approver has no access any more.
+        """Run a call that was approved before a crash and return the result; refuse it if the approver has no access any more.
 
         It runs in the safer of `mode` and the highest mode that the approver may use now.
         """
         return await run_approved.resume_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
-        """Mark the calls that a dead process left without an outcome as `unknown`, and check each in the portal. Never sends a write."""
+        """Mark calls that a dead process left without an outcome as `unknown`; return what the portal shows of each. Sends no write."""
         return await recover_started(ledger, self._catalogue, self._performers, announce)
 
     async def reconcile(self, row: EffectRow, ledger: Ledger, *, announce: Announce) -> RecoveredEffect:
-        """Check in the portal whether one call of unknown outcome happened. Never sends a write."""
+        """Check in the portal whether one call of unknown outcome happened, store the result and return it. Never sends a write."""
         return await reconcile(row, ledger, self._catalogue, self._performers, announce)
 
     async def _run(self, case: _Case, call: Call, facts: Facts) -> Outcome:

@@ -40,7 +40,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The result for words whose only meaning is a time in the past; the person is asked whether this is meant."""
+    """The result for words whose only meaning is a time in the past; the person is told that it is over and asked to name another."""
 
     value: When
 
@@ -90,7 +90,7 @@ def format_day(day: date, *, today: date, locale: Locale = "ru") -> str:
 
 
 def format_short_day(day: date, locale: Locale, *, has_year: bool = False) -> str:
-    """Format a day beside a time as «22.11», or in English as "22 Nov"; with the year «22.11.2026», "22 Nov 2026"."""
+    """Format a day as «22.11», or in English as "22 Nov", to stand before an hour; with the year as «22.11.2026» or "22 Nov 2026"."""
     if locale == "en":
         return f"{day.day} {_MONTHS[locale][day.month - 1][:3]}" + (f" {day.year}" if has_year else "")
     return f"{day:%d.%m.%Y}" if has_year else f"{day:%d.%m}"

@@ -56,8 +56,9 @@ _MOST_OPTIONS: Final = 6
 def parse_when(text: str, *, now: datetime, zone: str, wanted: WhenPurpose = "deadline") -> When | Choice | Past | Unclear:
     """Parse the day or time that `text` names: return its meaning, several meanings, a past one, or the reason why it is unclear.
 
-    `now` is the current time with a time zone, and `zone` the person's zone. `wanted="day"` is for fields that hold only a date; today then
-    never counts as past. An unusual text raises no error; a `now` without a time zone or an unknown `zone` does.
+    `now` is the current time with a time zone, and `zone` the person's zone. `wanted` says what the day or time is for: "deadline",
+    "reminder", or "day" for a field that holds only a date; with "day", today never counts as past. An unusual text raises no error; a
+    `now` without a time zone or an unknown `zone` does.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")

@@ -91,7 +91,7 @@ Recogniser = Callable[[Groups, date], DayPhrase]
 def find_days(text: str, today: date) -> tuple[list[DayPhrase], str]:
     """Find the day phrases of a text; return their meanings, and the text with "|" in place of these phrases. Raises `UnclearPhrase`.
 
-    The text must be folded (`text.fold`).
+    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it.
     """
     found: list[DayPhrase] = []
     for pattern, read in _RECOGNISERS:
@@ -118,7 +118,10 @@ def _find_index(patterns: tuple[str, ...], word: str) -> int:
 
 
 def _find_meaning(word: str, beginnings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the name in `beginnings` (name → beginnings of words) under which the beginning of `word` is listed; "" if there is none."""
+    """Return the name that `beginnings` gives to `word`; "" if it gives none.
+
+    `beginnings` maps names ("week") to beginnings of words; a name fits if the word starts with one of its beginnings.
+    """
     return next((name for name, starts in beginnings.items() if word.startswith(starts)), "")
 
 
@@ -147,7 +150,7 @@ def _read_short_date(said: Groups, today: date) -> DayPhrase:
 def _pick_nearest_year(month: int, day: int, today: date) -> date:
     """Return the given day in this year or, if that date is past and next year's is nearer to today, in the next year.
 
-    For a day that has just passed, the result is in the past, and the person is then asked which year is meant.
+    For a day that has just passed, the result is in the past; the person is then asked to name another.
     """
     options = []
     for year in (today.year, today.year + 1):

@@ -74,9 +74,10 @@ class Hour:
 
 
 def find_hour(text: str) -> Hour | None:
-    """Return the possible times of the hour that a text names; None if it names none. The text must be folded (`text.fold`).
+    """Return the possible times of the hour that a text names; None if it names none.
 
-    Raises `UnclearPhrase` if the text names several hours or an impossible one.
+    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it. Raises `UnclearPhrase` if it names several
+    hours or an impossible one.
     """
     if _RANGE.search(text):
         raise UnclearPhrase("several")
@@ -110,7 +111,7 @@ def _read_groups(
 ) -> tuple[int, int, str | None, bool]:
     """Return (hour, minute, part of the day, whether the minute was written) from the texts that a pattern's groups matched.
 
-    The part of the day is None if it is not named. `late` is the hour in a phrase such as «до 18».
+    The part of the day is None if it is not named. `late` is the hour if it stands in a phrase such as «до 18»; `hour` is then None.
     """
     return int(hour or late or 0), int(minute or 0), _find_half(half), minute is not None
 
@@ -141,7 +142,8 @@ def _find_part(text: str) -> tuple[str, time] | None:
 def _list_readings(hour: int, minute: int, half: str | None, *, written: bool) -> tuple[time, ...]:
     """Return the times that an hour may mean, the more likely first.
 
-    An hour from 1 to 7 without a part of the day is more likely in the afternoon; «05:00» and «8» have only one meaning.
+    An hour from 1 to 7 without a part of the day (`half`) is more likely in the afternoon. There is only one meaning for other hours («8»),
+    and if the minute was `written` («05:00»).
     """
     if hour >= _MIDNIGHT or minute > 59:  # noqa: PLR2004 — minutes of an hour
         raise UnclearPhrase("impossible")

@@ -49,6 +49,10 @@ class Lexicon:
         """Return the table of lists under `key`, name → texts."""
         return {str(name): self.read_words(*key, name) for name in self._check_mapping(self._find(key), key)}
 
+    def read_names(self, *key: str) -> tuple[str, ...]:
+        """Return the names in the table under `key`, in the order of the file; their values may be of any form."""
+        return tuple(str(name) for name in self._check_mapping(self._find(key), key))
+
     def read_rows(self, *key: str) -> tuple[dict[str, str], ...]:
         """Return the list of tables under `key`, in order; each is a mapping name → text."""
         rows = [self._check_mapping(row, key) for row in self._check_list(self._find(key), key)]

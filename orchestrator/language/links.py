@@ -16,8 +16,10 @@ from orchestrator.language.text import RUSSIAN_SMALL_LETTERS
 
 _STOPS = r"\s<>\"'»)\]"
 # Bounded, since a text of 30,000 characters without a space must not take seconds.
-_HOST = rf"(?<![\w@./-])(?:[\w-]{{1,63}}\.){{1,130}}[a-z{RUSSIAN_SMALL_LETTERS}]{{2,}}"
-_FULL = rf"(?:[a-z][a-z0-9+.-]{{0,20}}://|www\.)[^{_STOPS}]+|{_HOST}(?::[0-9]+)?(?:/|[?#](?=[\w%&=/]))[^{_STOPS}]*"
+_HOST = rf"(?<![\w@./-])(?:[\w-]{{1,63}}\.){{1,130}}(?:xn--[a-z0-9-]{{1,59}}|[a-z{RUSSIAN_SMALL_LETTERS}]{{2,}})"
+_NUMBERS = r"(?<![\w@./-])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!/[0-9]{1,2}(?![\w/?#-]))"
+"""A host given by its IP address; «10.0.0.0/8» is a network and no address."""
+_FULL = rf"(?:[a-z][a-z0-9+.-]{{0,20}}://|www\.)[^{_STOPS}]+|(?:{_HOST}|{_NUMBERS})(?::[0-9]+)?(?:/|[?#](?=[\w%&=/]))[^{_STOPS}]*"
 _ADDRESS: Final = re.compile(_FULL, re.IGNORECASE)
 _ANY_ADDRESS: Final = re.compile(rf"{_FULL}|{_HOST}(?::[0-9]+)?(?![\w@-])", re.IGNORECASE)
 _LABELLED: Final = re.compile(rf"!?\[([^\[\]\n]{{0,300}})\]\(\s*<?({_FULL})>?(?:\s+\"[^\"\n]*\")?\s*\)", re.IGNORECASE)

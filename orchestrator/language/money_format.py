@@ -161,7 +161,7 @@ def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Lo
     """Format a sum for a button: below a million in full, otherwise as «1,2 млн ₽».
 
     The short form has at most two decimals and no trailing zeros. Billions are used only if that is exact, so a short sum differs from the
-    exact one by at most 5,000.
+    exact one by at most 5,000 units of the currency.
     """
     if not amount.is_finite() or abs(amount) < _MILLION:
         return format_sum(amount, currency, locale=locale, book=book)
@@ -208,5 +208,8 @@ CURRENCY_BEFORE: Final = "[$€£₽₸₴₺]|" + "|".join(rf"{code.lower()} " 
 
 
 def parse_currency(written: str) -> str | None:
-    """Return the ISO code of a currency that is written as a name, a sign or a code; None if it is unknown. The text must be folded."""
+    """Return the ISO code of a currency that is written as a name, a sign or a code; None if it is unknown.
+
+    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it.
+    """
     return next((code for code, pattern in _CURRENCY_PATTERNS if re.fullmatch(pattern, written)), None)

@@ -19,7 +19,10 @@ PATTERN: Final = "|".join(sorted([*VALUES, HUNDRED], key=len, reverse=True))
 
 
 def read_words(words: Sequence[str]) -> int | None:
-    """Return the number from 1 to 999 that the words spell; None if they spell none. The words must be folded (`text.fold`)."""
+    """Return the number from 1 to 999 that the words spell; None if they spell none.
+
+    The words must be as `text.fold` (lower case, ё as е, plain spaces) spells them.
+    """
     total, room = 0, 1000
     for word in words:
         if word == HUNDRED:
@@ -35,9 +38,9 @@ def read_words(words: Sequence[str]) -> int | None:
 
 
 def _find_room_below(value: int) -> int:
-    """Return the limit below which the next word's value must be, so that the words form a number.
+    """Return the limit below which the number of the next word must be, after a word for the number `value`.
 
-    It is 100 after hundreds, 10 after tens, and 0 (no further word) after other numbers.
+    It is 100 after hundreds, 10 after tens («двадцать пять»), and 0 (no further word) after other numbers.
     """
     for step in (100, 10):
         if value >= step and value % step == 0:
@@ -58,6 +61,9 @@ _ORDINAL: Final = re.compile(
 
 
 def convert_ordinals(text: str) -> str:
-    """Replace Russian ordinals before a month or «числа» by digits: «двадцать пятого декабря» → «25 декабря». The text must be folded."""
+    """Replace Russian ordinals before a month or «числа» by digits: «двадцать пятого декабря» → «25 декабря».
+
+    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it.
+    """
     values = {word: number for number, word in _ORDINALS.items()}
     return _ORDINAL.sub(lambda found: str(VALUES.get(found[1] or "", 0) + values[found[2]]), text)

@@ -61,7 +61,7 @@ _FLED_ROWS: Final = tuple(
 
 @lru_cache(maxsize=8192)
 def find_readings(word: str) -> frozenset[Reading]:
-    """Return every way to split a folded word into stem and ending; an empty set for short words and words with digits."""
+    """Return every way to split a word (in lower case, ё as е) into stem and ending; an empty set for short words and words with digits."""
     if not word.isalpha():
         return frozenset()
     found = {

@@ -1,4 +1,7 @@
-"""Recognizes by its first words that a sentence is a request or a question to the bot, and not a value that was asked for."""
+"""Recognizes that a text is a request or a question to the bot, and not the value (a day, a sum, a name) for which the bot has asked.
+
+It looks mostly at the first words.
+"""
 
 import re
 from typing import Final
@@ -14,11 +17,17 @@ _UNREAD_OPENING: Final = re.compile(
 _GREETING: Final = re.compile(rf"(?:{_WORDS.join_patterns('greetings')})(?!\w)")
 _SUBJECT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('request_subjects')})")
 _SPEAKER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('speaker')})(?!\w)")
+_ANSWERS: Final = load_lexicon("answers")
+_BEFORE_VALUE: Final = re.compile(rf"(?:(?:{_ANSWERS.join_patterns('value', 'before')})(?:[,:.!]|(?=\s))\s*)+")
+_AFTER_VALUE: Final = re.compile(rf"(?:[,.!]?\s*(?<!\w)(?:{_ANSWERS.join_patterns('value', 'after')})[.!]*)+$")
 _QUOTED: Final = re.compile(r"«[^«»]+»|\"[^\"]+\"|“[^“”]+”")
 
 
 def may_be_request(text: str) -> bool:
-    """Return whether a text that could not be read as a value begins like a request or a question, or ends like one."""
+    """Return whether the text begins like a request or a question, or ends like one.
+
+    It is meant for answers to the bot from which no value (a day, a sum, a name) could be read.
+    """
     said = fold(text).strip()
     if is_quoted(text) or not said:
         return False
@@ -36,13 +45,25 @@ def is_clear_request(text: str) -> bool:
 
 
 def is_no_value(text: str) -> bool:
-    """Return whether the text cannot be a day, a sum or a name, even if one stands in it: «напомни мне завтра», «что там завтра?»."""
+    """Return whether the text is a greeting or a request, and so no day, sum or name, even if it contains one: «напомни мне завтра»."""
     said = fold(text).strip()
     if is_quoted(text):
         return False
     if _GREETING.match(said) is not None or is_clear_request(text):
         return True
     return _OPENING.match(said) is not None and (said.endswith("?") or _SPEAKER.search(said) is not None)
+
+
+def strip_value_words(text: str) -> str:
+    """Return the text without the words that people say before and after a value: «нет, лучше 450 000, спасибо» becomes «450 000».
+
+    If nothing would be left, the text is returned unchanged.
+    """
+    said = fold(text)
+    lead, thanks = _BEFORE_VALUE.match(said), _AFTER_VALUE.search(said)
+    start = lead.end() if lead is not None else 0
+    rest = text[start : thanks.start() if thanks is not None else None].strip()
+    return rest or text
 
 
 def is_quoted(text: str) -> bool:

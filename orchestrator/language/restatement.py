@@ -2,7 +2,7 @@
 
 In doubt a sentence says something new: if it asks, has a link, or contains a number or word that is neither known nor in
 data/language/restatements.yaml. Known are the words of texts that the person reads or wrote anyway: the request, and the lines and cards of
-the reply.
+the reply. A title in quotation marks, an address or a link that stands in such a text is known with all its signs, such as «Когда оплата?».
 """
 
 import re
@@ -18,6 +18,9 @@ _BEGINNINGS: Final = tuple(_WORDS.read_words("beginnings"))
 _TELLING: Final = frozenset(_WORDS.read_words("telling"))
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!…])\s+|\n+")
+_QUOTED_OR_ADDRESS: Final = re.compile(
+    r"«[^«»\n]{1,300}»|“[^“”\n]{1,300}”|\"[^\"\n]{1,300}\"|[\w.%+-]{1,64}@[\w.-]{1,190}\w|\w{2,9}://[^\s()<>]{1,300}"
+)
 _ALWAYS_NEW: Final = re.compile(r"[?@]|://|\[\[|```")
 _SHORTEST_STEM: Final = 4
 _ENDING: Final = 3
@@ -29,19 +32,36 @@ def drop_restatements(text: str, known: Iterable[str]) -> str:
 
     `known` holds the texts that the person reads or wrote anyway, such as the lines and cards of the reply.
     """
-    words = frozenset(word for part in known for word in _split_words(part))
-    pieces = _split_sentences(text)
-    is_new = [_says_more(piece, words) for piece in pieces]
-    if not any(is_new):
-        return ""
-    first, last = is_new.index(True), len(is_new) - is_new[::-1].index(True)
-    return "".join(pieces[first:last]).strip()
+    parts = tuple(known)
+    words = frozenset(word for part in parts for word in _split_words(part))
+    masked = _mask_known_values(text, parts)
+    pieces = _split_sentences(masked)
+    new = [place for place in pieces if _says_more(masked[place], words)]
+    return text[new[0].start : new[-1].stop].strip() if new else ""
 
 
-def _split_sentences(text: str) -> Sequence[str]:
-    """Return the sentences and lines of the text, each with the space behind it."""
+def _mask_known_values(text: str, known: Sequence[str]) -> str:
+    """Return the text with spaces in place of each quoted title, address or link that stands in one of the `known` texts.
+
+    Its length stays the same.
+    """
+    texts = [_join_words(fold(part)) for part in known]
+
+    def mask(found: re.Match[str]) -> str:
+        value = _join_words(fold(found[0].strip('«»“”"')))
+        return " " * len(found[0]) if value and any(value in part for part in texts) else found[0]
+
+    return _QUOTED_OR_ADDRESS.sub(mask, text)
+
+
+def _join_words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _split_sentences(text: str) -> Sequence[slice]:
+    """Return where the sentences and lines of the text stand, each with the space behind it."""
     ends = [found.end() for found in _SENTENCE_END.finditer(text)]
-    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if text[start:end].strip()]
+    return [slice(start, end) for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if text[start:end].strip()]
 
 
 def _split_words(text: str) -> list[str]:

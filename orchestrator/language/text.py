@@ -1,7 +1,4 @@
-"""Prepares text for comparison and for display, and formats phone numbers.
-
-Folded text is text prepared for comparison by `fold`.
-"""
+"""Prepares text for comparison and for display, and formats phone numbers."""
 
 import re
 import unicodedata
@@ -29,7 +26,7 @@ _MARKS_PER_LETTER: Final = 2
 def fold(text: str) -> str:
     """Return the text prepared for comparison: in lower case, with ё as е, plain spaces, and «_» for each hidden character.
 
-    The length stays the same, so that offsets in the folded text are valid in the original. The «_» counts as a letter, so a number or name
+    The length stays the same, so that offsets in the result are valid in the original. The «_» counts as a letter, so a number or name
     with a hidden character is not recognised, rather than recognised as something else.
     """
     return "".join(_fold_char(char) for char in text)
@@ -52,7 +49,7 @@ def format_number(number: object, locale: Locale) -> str:
 
 
 def quote(text: str, locale: Locale) -> str:
-    """Return the text in quotation marks of the language; such marks inside it become inner ones: «Позвонить в „Ромашку“»."""
+    """Return the text in the quotation marks of the language `locale`; such marks inside it become inner ones: «Позвонить в „Ромашку“»."""
     return _QUOTES[locale].format(text.translate(_INNER_QUOTES[locale]))
 
 
@@ -62,7 +59,7 @@ def replace_yo(text: str) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """Return the text folded, and also without hidden characters, stress marks and repeated spaces; its length may change."""
+    """Return the text as `fold` spells it, and without hidden characters, stress marks and repeated spaces; its length may change."""
     # NFKC would turn № into the letters "no" and join them to the number.
     shown = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _is_hidden(char))
     return " ".join(fold("".join(char for char in shown if unicodedata.category(char) != "Mn")).split())

@@ -1,6 +1,6 @@
 """Measures whether a person's words name a record's title, in any Russian grammatical case; `ranking` then chooses the record.
 
-Rules, all on folded words (lower case, ё as е, no quotes, no stress marks):
+Rules, all on words in lower case, with ё as е, without quotes and stress marks:
 - Two words are the same word if they are equal, or if both have at least three letters and can be case forms of one word
   (`paradigms`). Words with a digit in them must be equal.
 - Legal forms (ООО, АО, Ltd …), nouns such as «сделка» and function words (с, для, of …) count only if there are no other
@@ -50,7 +50,7 @@ def find_stem(word: str) -> str:
 
 
 def extract_words(text: str) -> tuple[str, ...]:
-    """Return the significant words of a text, folded.
+    """Return the significant words of a text, in lower case, with ё as е, without quotes and stress marks.
 
     Legal forms (ООО), nouns such as «сделка» and function words are left out, unless the text has no other words.
     """
@@ -60,7 +60,7 @@ def extract_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65536)
 def is_same_word(left: str, right: str) -> bool:
-    """Return whether two folded words are case forms of one word. Short words and words with digits must be equal."""
+    """Return whether two words (from `extract_words`) are case forms of one word. Short words and words with digits must be equal."""
     if left == right:
         return True
     if min(len(left), len(right)) < _SHORTEST:
@@ -102,9 +102,10 @@ def measure_misspelling(query: str, title: str) -> int | None:
 
 
 def list_search_starts(word: str) -> tuple[str, ...]:
-    """Return beginnings that all case forms of a folded word share, for searches by «title contains …»; the most likely one first.
+    """Return beginnings that all case forms of a word share, for searches by «title contains …»; the most likely one first.
 
-    The first is cut before an «е» that may be «ё» in the title. Where too few letters would be left, further beginnings have «ё» there.
+    The word must be in lower case, with ё as е. An «е» in the word may be «ё» in the title. So the first result ends before an «е» (unless
+    that leaves too few letters); if there is an «е» among the first letters, further results have «ё» in its place.
     """
     start = find_shared_start(word)
     place = start.find(PLAIN_YE, _SHORTEST)

@@ -43,7 +43,7 @@ class Workdays:
     on: frozenset[date] = frozenset()
 
     def find_unlisted_year(self, day: date) -> int:
-        """Return the year for which the calendar should list days but does not; 0 if none is missing.
+        """Return the year whose days off and working days by decree are not listed in the calendar yet; 0 if none is missing.
 
         It checks the year of `day` and, from November on, the next year. The result is also 0 if the calendar lists no year at all.
         """
@@ -119,8 +119,8 @@ def to_utc(day: date, at: time, zone: str) -> datetime:
 def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, last: int) -> Slot | None:
     """Return when the next daily message is due: at the local time `at` on the first working day after `last`.
 
-    `last` is the ordinal of the day of the last message. A day whose time was more than LATEST ago is skipped. None if there is no working
-    day in the next 60 days.
+    `last` is the ordinal of the day of the last message. A day whose time was more than `LATEST` (three hours) ago is skipped. None if
+    there is no working day in the next 60 days.
     """
     first = now.astimezone(ZoneInfo(zone)).date()
     for ahead in range(_FURTHEST):

@@ -78,7 +78,7 @@ class ModelClient:
         await self._http.aclose()
 
     async def probe(self) -> None:
-        """Check whether the service answers and accepts the key, and report the result to `heard`.
+        """Check whether the service answers and accepts the key; then call `heard` (given to the constructor) with the error, or with None.
 
         The check requests the list of models once, which costs nothing.
         """

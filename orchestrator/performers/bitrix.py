@@ -65,7 +65,7 @@ class BitrixPerformer:
                 self._records.discard_for_call(leaf.method)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Read the portal to find out whether a call of unknown outcome happened. Raises BitrixError if the portal cannot be read.
+        """Read the portal and return whether a call of unknown outcome happened. Raises BitrixError if the portal cannot be read.
 
         `before` contains the call's records as they were before the call.
         """

@@ -93,7 +93,7 @@ async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, st
 
 
 def _group_conditions(conditions: object) -> object:
-    """Return the filter in such a form that a condition on the ids can be added with AND.
+    """Return `conditions`, the filter of a list, in such a form that a condition on the ids can be added with AND.
 
     If the conditions of the filter are joined by OR, they are wrapped in one condition; only crm.item.list has such filters. Any other
     filter is returned unchanged.

@@ -149,7 +149,8 @@ _BOXES: Final = ("tasks", "items")
 class _TraceQuery:
     """How to look for the record that an add created.
 
-    `method` and `params` are the list to read, `made_at` is its field with the time of creation, and `same` are the values that must match.
+    `method` and `params` are the call that lists records of this kind. `made_at` is the field of a listed record with its time of creation,
+    and `same` are the field values that it must have.
     """
 
     method: str

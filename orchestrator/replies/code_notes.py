@@ -58,9 +58,9 @@ def _is_narrowed_to_own(slot: str, outcome: Outcome, context: Context, catalogue
 
 
 def _has_any_key(asked: object, wanted: frozenset[str], entity: str) -> bool:
-    """Return whether the filter proposed by the model contains, at any depth, one of the fields `wanted`.
+    """Return whether `asked`, the filter that the model proposed, contains at any depth one of the fields `wanted` (as normalized keys).
 
-    Such a filter already says whose or which records it looks for.
+    Such a filter already says whose or which records it looks for. `entity` is the kind of these records.
     """
     if isinstance(asked, Mapping):
         return any(

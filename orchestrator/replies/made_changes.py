@@ -16,6 +16,7 @@ from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.format_values import EMPTY, UNKNOWN, format_multifield
 from orchestrator.gate.approve.preview import preview_for
+from orchestrator.gate.approve.record_titles import find_new_title
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
@@ -40,6 +41,8 @@ _WORDS: Final = load_lexicon("card_fields")
 _YOU: Final = _WORDS.read_titles("you")
 _WAS_ADDED: Final = _WORDS.read_titles("was_added")
 _WAS_REMOVED: Final = _WORDS.read_titles("was_removed")
+_PLACES: Final = frozenset({"deal", "lead", "contact", "company", "task"})
+"""The kinds of records that a line calls by their kind if something new was attached to one; others are "record"."""
 _PERSON_NAME: Final = frozenset({"NAME", "LAST_NAME"})
 """The fields that together are the title of a new contact."""
 
@@ -115,11 +118,13 @@ def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, nam
     call, part = change.call, change.part
     is_new = part.verb == "add"
     target, number = _find_record("" if change.report is not None else created, call, is_new=is_new)
-    title = part.title if is_new and not part.title.startswith("№") else ""  # an existing title stands in `call-named`
+    place = part.record.partition(":")[0] if is_new and part.record not in {"", f"{target}:{number}"} else ""
+    new = find_new_title(call) if place else part.title  # the title of the card is that of the place then
+    title = new if is_new and not new.startswith("№") else ""  # an existing title stands in `call-named`
     shown = format_number(number, actor.locale) if number else ""
     name = " ".join(filter(None, (quote(title, actor.locale) if title else "", shown)))
     label = build_call_label(call, Preview.model_validate(part.to_json()).model_copy(update={"lines": []}))
-    values = _format_values(change, actor)
+    values = _format_values(change, title if place else part.title, actor)
     args = {
         **label,
         **({"title": "", "parts": "none"} if is_new else {}),
@@ -127,6 +132,8 @@ def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, nam
         "target": target,
         "name": name,
         "named": bool(name),
+        "place": place if place in _PLACES else "record" if place else "none",
+        "place_title": quote(part.title, actor.locale) if place else "",
         "values": values,
         "valued": bool(values),
         "url": names.build_card_url(target, number, user=actor.bitrix_user_id or 0) if number else "",
@@ -150,19 +157,22 @@ def _find_record(created: str, call: Call, *, is_new: bool) -> Target | tuple[st
     return places.pop() if len(places) == 1 else ("", 0)
 
 
-def _format_values(change: _Change, actor: Actor) -> str:
-    """Return the written values as text, such as «Исполнитель: вы; Важность: 2», without those that only name the record; "" for none."""
+def _format_values(change: _Change, title: str, actor: Actor) -> str:
+    """Return the written values as text, such as «Исполнитель: вы; Важность: 2», without those that only name the record; "" for none.
+
+    `title` is the title by which the line names the record.
+    """
     call, part = change.call, change.part
-    lines = [line for line in part.lines if not _is_said_already(line, part, call)]
+    lines = [line for line in part.lines if not _is_said_already(line, title, part, call)]
     if len(lines) == 1 and part.verb == "add" and _find_kind(lines[0], call) == "prose":
         return quote(_format_text(lines[0].after), actor.locale)
     return "; ".join(_format_line(line, change, actor) for line in lines)
 
 
-def _is_said_already(line: PreviewLine, part: PreviewPart, call: Call) -> bool:
+def _is_said_already(line: PreviewLine, title: str, part: PreviewPart, call: Call) -> bool:
     """Return whether a line of a card tells nothing more than the name of the record: its number, or of a new record its title.
 
-    An empty value of a new record tells nothing either. `part` is what the card shows about the record.
+    An empty value of a new record tells nothing either. `part` is what the card shows about the record, `title` names it in the line.
     """
     places = {path.rpartition(".")[2] for path in (*call.spec.target, call.spec.target_entity.removeprefix("@"))}
     if line.field in places:
@@ -170,7 +180,7 @@ def _is_said_already(line: PreviewLine, part: PreviewPart, call: Call) -> bool:
     if part.verb != "add":
         return False
     is_name = part.entity == "contact" and line.field.upper() in _PERSON_NAME
-    return is_name or line.after in {part.title, EMPTY}
+    return is_name or line.after in {title, EMPTY}
 
 
 def _format_line(line: PreviewLine, change: _Change, actor: Actor) -> str:

@@ -18,9 +18,10 @@ WAITING = "waiting-on-card"
 
 
 def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:
-    """Return the reply without the model's sentences that only repeat the reply's own lines or cards, or a reminder's separate message.
+    """Return the reply without the model's sentences that only repeat what the person reads anyway.
 
-    A reply with a list is returned unchanged, and so is a reply with cards in a channel whose clients fetch the cards apart from the text.
+    That is the reply's own lines, its cards, and the separate message about each reminder that was set. A reply with a list is returned
+    unchanged. So is a reply with cards in a channel such as the HTTP API, whose clients fetch cards and text separately.
     """
     reminders_told = [] if session != context.actor.key else [str(item.call.get("text") or "") for item in _list_reminders(context)]
     made = [notice for notice in reply.notices if notice.code in MADE_CODES]

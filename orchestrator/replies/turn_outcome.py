@@ -151,7 +151,7 @@ def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate
 def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
     """Return what became of a change that has no row in the table of effects: no call was stored and no card was made.
 
-    `slot` is the key of the step that proposed the change.
+    `slot` is the place of the step that proposed the change ("<turn>/<iteration>/<step>").
     """
     refused, problem = context.recorded.refused_steps.get(slot), context.proposed_steps[slot].name_problem
     match context.outcomes.get(slot):

@@ -1,4 +1,7 @@
-"""Exports the journal to other systems: one event per line, as JSON or as CEF for a SIEM (docs/journal.md has the mapping)."""
+"""Exports the journal to other systems: one event per line, as JSON or as CEF (docs/journal.md has the mapping).
+
+CEF is the Common Event Format, which systems that collect security events (SIEM) read.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -103,7 +106,7 @@ class EventFilter:
 
 
 class _Facts(View):
-    """The fields of an event's data that a CEF line shows; "" for fields that this type of event does not have."""
+    """The fields of an event's data that a line in CEF (Common Event Format) shows; "" for fields that this type of event does not have."""
 
     requested_by: str = ""
     approved_by: str = ""
@@ -150,7 +153,10 @@ def list_personal_fields(type_name: str) -> frozenset[str]:
 
 
 def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
-    """Return a function that formats an event as a CEF line, with the names of people and a sentence about the event."""
+    """Return a function that formats an event as a line in CEF (Common Event Format, which security monitoring systems read).
+
+    The line holds the names of people and a sentence about the event. `voice` supplies both; `version` is this program's version.
+    """
 
     def line(event: StoredEvent) -> str:
         voice.remember_names(event)
@@ -166,7 +172,7 @@ def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
 
 
 def build_redacted_cef_formatter(version: str) -> FormatLine:
-    """Return a function that formats an event as a CEF line without names of people and without a sentence."""
+    """Return a function that formats an event as a line in CEF (Common Event Format) without names of people and without a sentence."""
     return lambda event: _format_cef(event, _Facts.model_validate(event.data), version, {})
 
 
@@ -192,7 +198,10 @@ def _format_cef(event: StoredEvent, facts: _Facts, version: str, words: Mapping[
 
 
 def _build_custom_fields(event: StoredEvent, facts: _Facts) -> dict[str, object]:
-    """Return CEF's custom fields (cs1 with its label cs1Label, and so on), used for values that have no field of their own in CEF."""
+    """Return the custom fields of a line in CEF (Common Event Format): cs1 with its label cs1Label, and so on.
+
+    They hold the values for which CEF defines no field, such as the turn and the card.
+    """
     texts = (
         ("cs1", "session", to_session_name(event.stream)),
         ("cs2", "turn", facts.turn_id),
@@ -220,7 +229,7 @@ def _escape_header(text: str) -> str:
 
 
 def _escape_value(value: object) -> str:
-    """Return `value` as text that is escaped for a CEF line.
+    """Return `value` as text that is escaped for a line in CEF (Common Event Format).
 
     Backslash and equals sign get a backslash in front. A line break becomes a backslash and "n". Other control characters become their
     hexadecimal codes.

@@ -1,7 +1,8 @@
 """Prepares a restored database, so that calls which may have run after the backup was made are never repeated automatically.
 
 Calls that are approved or started in the backup get the status "unknown", and the bot looks in the portal whether they ran. Waiting cards
-stay, and each is checked before its call may run. Inputs that wait in the inbox are set aside and never processed.
+stay; if such a card is approved, the gate first looks in the portal whether its call ran already. Inputs that wait in the inbox are set
+aside and never processed.
 """
 
 from collections.abc import Mapping, Sequence

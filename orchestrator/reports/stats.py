@@ -106,7 +106,8 @@ def _measure_size(counts: Counts, event: StoredEvent) -> None:
 def _track_open(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
     """Update the open cards and the calls of unknown outcome in `counts` with this event.
 
-    If the event decides a card and `counted` is True, the time that the card had waited is added to `counts`.
+    `counted` says whether the event lies in the period of the report. If so, and if it decides a card, the time that the card had waited is
+    added to `counts`.
     """
     match parse_event(event):
         case ConfirmationRequested() | ConfirmationReopened() as card:
@@ -193,7 +194,10 @@ _COUNTERS: Final = {
 
 
 def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> JsonObject:
-    """Return the counts and the present backlog of inbox and outbox as JSON data. Most groups begin with the largest count."""
+    """Return the counts and the present backlog of inbox and outbox as JSON data.
+
+    Most groups of counts (by person, by model and so on) begin with the largest count.
+    """
     largest = dict(zip(("bytes", "stream", "seq", "type"), counts.largest, strict=True))
     return {
         "since": counts.since,

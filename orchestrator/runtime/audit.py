@@ -118,8 +118,8 @@ class Audit:
     async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str) -> None:
         """Record a person's decision about a card.
 
-        `outcome` is the result of the card's call, None if the call did not run. `notice` is the code of the message that the person got,
-        "" for none.
+        `via` says how the person decided ("button", "typed" …). `outcome` is the result of the card's call, None if the call did not run.
+        `notice` is the code of the message that the person got, "" for none.
         """
         await self._write(
             actor.key,

@@ -114,9 +114,10 @@ def _find_reply_chat(row: InboxRow, session: Session) -> str:
 
 
 def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
-    """Return the message that tells a lead (head of sales) in their own chat that their click or reason could not be handled.
+    """Return the message to a lead (head of sales) that the bot could not handle their click on a card, or their reason for a denial.
 
-    The list is empty if the input came from anybody else. The requester of the card gets a separate message.
+    It goes to the lead's own chat. The list is empty if the click or reason came from anybody else. The requester of the card is told
+    separately.
     """
     entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
     if entry is None or (door := _find_reply_chat(row, session)) == session.key:
@@ -161,7 +162,7 @@ async def finish_approved(effect_id: str, confirmation_id: str, session: Session
 
 
 def _is_void(decided: DecisionResult) -> bool:
-    """Whether the decision had no effect."""
+    """Whether the decision changed nothing, for example because the person may not decide or the card is closed already."""
     denied = decided.notice is not None and decided.notice.code == "card-denied"
     return decided.notice is not None and not denied and decided.outcome is None and decided.replaced_by is None
 
@@ -216,7 +217,11 @@ def _build_announcement(entry: Card, press: _ButtonClick, session: Session) -> l
 
 
 def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: Session, tools: Tools) -> list[OutboxRow]:
-    """Return the messages that follow a decision: the card in its new state, and a message to the person if the decision had no effect."""
+    """Return the messages that follow a decision.
+
+    They are the card in its new state, the card that replaces it, if there is one, and, if the decision had no effect, a message that says
+    why to the person who decided.
+    """
     rows: list[OutboxRow] = []
     now, decision = session.now, press.decision
     entry = session.state.cards.get(decision.confirmation_id)
@@ -277,10 +282,10 @@ def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Sess
 
 
 async def build_undo_news(confirmation_id: str, session: Session) -> list[OutboxRow]:
-    """Return the message that tells the person who asked a lead (head of sales) to undo a change what the lead decided; [] for other cards.
+    """Return the message that tells a person whether a lead (head of sales) has undone their change, as they had asked.
 
-    `confirmation_id` is the card of the undo, in the lead's own chat. The message goes to the chat in which the change was made. Raises
-    StoreError.
+    `confirmation_id` is the card in the lead's own chat that asked the lead to confirm the undo; for any other card the list is empty. The
+    message goes to the chat in which the change was made. Raises StoreError.
     """
     entry = session.state.cards.get(confirmation_id) or NO_CARD
     code = {"executed": "undo-returned", "denied": "undo-not-returned"}.get(entry.status)

@@ -21,13 +21,13 @@ from state.stored import JsonObject
 async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
     """Return an input that holds the message `row` as the answer to a question of the bot; None if the message is no such answer.
 
-    The message is a new value for a field of a card if it replies to the very message that asked for the value, while the card waits, and
-    is not clearly a request. A bare number stays a value when the card no longer waits, so that the person reads why it came too late. The
-    message is the reason for a denial if it is the next message of the lead (head of sales) in the chat in which they were asked. Raises
-    StoreError.
+    The message was typed, or it is the transcription of a voice message. It is a new value for a field of a card if it replies to the very
+    message that asked for the value, while the card waits, and is not clearly a request. A bare number stays a value when the card no
+    longer waits, so that the person reads why it came too late. The message is the reason for a denial if it is the next message of the
+    lead (head of sales) in the chat in which they were asked. Raises StoreError.
     """
     said = parse_input(row)
-    if not isinstance(said, TextMessage) or said.origin != "typed" or not said.text or said.pieces is not None:
+    if not isinstance(said, TextMessage) or said.origin not in {"typed", "voice"} or not said.text or said.pieces is not None:
         return None
     person, reply_to = row.actor_key, said.reply_to
     if reply_to and not is_clear_request(said.text):
@@ -35,7 +35,7 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
             key = build_question_key(confirmation_id, edit.ask)
             asked = edit.by == person and (_is_card_open(confirmation_id, session) or not any(map(str.isalpha, said.text)))
             if asked and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
-                given = {"text": said.text, "message_id": said.message_id, "quoted": said.quoted, "at": said.at}
+                given = {"text": said.text, "message_id": said.message_id, "quoted": said.quoted, "at": said.at, "origin": said.origin}
                 return _restate(row, FieldValue.model_validate({"confirmation_id": confirmation_id, "ask": edit.ask, **given}))
     if find_awaited_denial(session.state, person, session.now) is not None:
         return _restate(row, DenialReason(text=said.text, message_id=said.message_id))
@@ -53,7 +53,7 @@ def build_request_row(row: InboxRow) -> InboxRow:
     It goes into the lane "turn", like every request.
     """
     said = FieldValue.model_validate(row.body)
-    text = TextMessage(text=said.text, quoted=said.quoted, origin="typed", message_id=said.message_id, at=said.at)
+    text = TextMessage(text=said.text, quoted=said.quoted, origin=said.origin, message_id=said.message_id, at=said.at)
     return replace(_restate(row, text), lane="turn")
 
 

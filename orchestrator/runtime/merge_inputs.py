@@ -150,7 +150,7 @@ async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
 
 
 def _is_continuation(pieces: Sequence[_Piece], after: _Piece) -> bool:
-    """Return whether the message `after` continues the last message of `pieces`."""
+    """Return whether the message `after` belongs to the same request as the last message of `pieces`."""
     last = pieces[-1]
     if not _is_at_once(last, after):
         return False
@@ -225,7 +225,7 @@ def _is_mixed(pieces: Sequence[_Piece]) -> bool:
 def _split_cut_paste(pieces: Sequence[_Piece]) -> tuple[str, str]:
     """Return (the person's own words, the pasted text) of a long paste that the messenger cut.
 
-    A short first line that ends with a colon counts as the person's own words. Without one, they are "".
+    A short first line that ends with a colon counts as the person's own words. If the paste has no such line, they are "".
     """
     everything = "\n".join(piece.said.text or piece.said.quoted for piece in pieces)
     line, _, rest = everything.partition("\n")

@@ -59,7 +59,7 @@ class Meter(Protocol):
 
 
 def count_commit(commit: Commit, meter: Meter) -> None:
-    """Pass the events of a commit to `meter`, together with those of buffered steps that are stored with it."""
+    """Pass to `meter` the events of a commit, and those that the session had kept in memory and stores together with it."""
     for step in (*commit.earlier, commit):
         for event in step.events:
             _count(event, meter)

@@ -64,7 +64,10 @@ async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
 
 
 async def _tell_unclear(found: RecoveredEffect, session: Session, tools: Tools) -> None:
-    """Send the person a message if the outcome is still unclear; the message about any other result was committed with that result."""
+    """Send the person a message if the outcome is still unclear.
+
+    For any other result, the commit that stored the result has already stored the message about it.
+    """
     if found.reconciled.verdict == "unclear":
         await session.commit(actor="system", outbox=_build_announcer(session, tools)(found))
 

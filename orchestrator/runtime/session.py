@@ -59,7 +59,7 @@ class Session:
     """
 
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
-        """Set up the session with a state that was loaded; call `open_session` instead."""
+        """Set up the session with its loaded `state`, whose last event has the number `seq`; call `open_session` instead."""
         self.key = lease.session
         self.stream = to_stream(lease.session)
         self._store = store
@@ -124,9 +124,9 @@ class Session:
     ) -> None:
         """Store the events and all buffered steps in one transaction, then apply the events to the state.
 
-        A buffered step is what an earlier call of `buffer` was given. Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error,
-        nothing that this call was given is stored, and the buffered steps stay buffered. After an EffectConflict, they are stored if they
-        do not conflict themselves.
+        A buffered step is what an earlier call of `buffer` was given. `inbox_done` are the ids of inputs that are handled now, `inbox_new`
+        new inputs. Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error, nothing that this call was given is stored, and
+        the buffered steps stay buffered; only after an EffectConflict, those buffered steps that have no conflict themselves are stored.
         """
         named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
         whole = replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new, blobs=blobs)
@@ -207,7 +207,7 @@ class Session:
                     await run_to_end(self._store_one_by_one())
 
     async def _store_one_by_one(self) -> None:
-        """Store each buffered step in a transaction of its own.
+        """Store each buffered step in a transaction of its own, because storing them together met a conflict.
 
         Steps with a conflict are dropped. In that case the state is loaded again, and EffectConflict is raised.
         """
@@ -346,7 +346,7 @@ class Session:
 
 
 async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:
-    """Take the lease of the session `key` and load its state. Raises SessionTaken if another process holds it."""
+    """Take the lease of the session `key` for the process `owner`, and load its state. Raises SessionTaken if another process holds it."""
     now = clock.now()
     lease = await store.acquire(key, owner, now, now + LEASE)
     if lease is None:

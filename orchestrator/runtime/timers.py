@@ -18,8 +18,8 @@ RETRY_AFTER = timedelta(hours=1)
 async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
     """Return one inbox row for each timer that is due.
 
-    Until the timer is set to another time, its rows have the same `source`, by which the inbox recognizes a row; so the row is stored only
-    once.
+    The row of a timer has the same `source` at each call until the timer is set to another time. The inbox stores only one row for each
+    `source`, so the timer has an effect only once.
     """
     return [_build_row(timer, now) for timer in await store.list_due_timers(now)]
 

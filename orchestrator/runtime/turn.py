@@ -317,7 +317,7 @@ async def _issue_budget_warning(context: Context, actor: Actor, session: Session
 
 
 async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow, *, told: Sequence[Event] = ()) -> None:
-    """Store the end of the turn, the answer, the cards and the end of the input in one commit. `told` are further events to store."""
+    """Store in one commit the end of the turn, the answer, the cards, the events `told`, and that the input `row` is handled."""
     event = TurnFinished(
         turn_id=turn.turn_id,
         reason=end.reason,

@@ -85,9 +85,10 @@ class Orchestrator:
         """
 
     async def start_feature(self, kind: str) -> str:
-        """Store the input with which a feature begins its work in this process, and return the key of the session for it.
+        """Store the first input of a feature that has work of its own in this process, and return the key of the session that handles it.
 
-        `kind` is the name under which the feature has registered this input. Raises StoreError, and KeyError for an unknown kind.
+        An example is the feature that watches the portal. `kind` is the name under which it has registered this input. Raises StoreError,
+        and KeyError for an unknown kind.
         """
         row = self.tools.features.starts[kind](self._clock.now())
         await self.receive([row])
@@ -156,7 +157,10 @@ class Orchestrator:
                     await self._wake.wait()
 
     async def _close(self) -> None:
-        """Return claimed rows that were not handled to the inbox, and close all sessions. An error in one does not affect the others."""
+        """Put the claimed rows that were not handled back into the inbox, and close all sessions.
+
+        An error in closing one session does not keep the others open.
+        """
         while self._claimed:
             _, claimed = self._claimed.popitem()
             await self._return_row(claimed.row)
@@ -213,8 +217,8 @@ class Orchestrator:
     def _start_passed_over(self, lanes: Iterable[LaneKey]) -> None:
         """Start drains (tasks that handle the rows of a lane) for those of `lanes` that `_start` skipped because they were busy.
 
-        A lane is busy while a drain works on it or `receive` claims a row of it. The drain may have looked for rows for the last time
-        before the new row came.
+        A lane is busy while a drain works on it or `receive` claims a row of it. A new drain is needed, because the old one may have looked
+        for rows for the last time before the new row came.
         """
         late = self._passed_over.intersection(lanes)
         self._passed_over -= late

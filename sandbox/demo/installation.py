@@ -52,7 +52,7 @@ class Installation:
         return f"http://127.0.0.1:{self.port}"
 
     async def authorize(self, client: httpx.AsyncClient) -> None:
-        """Authorize the bot as an application of the portal and subscribe it to the portal's events, instead of any earlier one."""
+        """Authorize the bot as an application of the portal and subscribe it to the portal's events; older subscriptions are removed."""
         portal = self.addresses["portal"]
         issued = (await client.post(f"{portal}/sandbox/oauth", json={"user_id": 1})).json()
         for event in EVENTS:
@@ -68,7 +68,7 @@ class Installation:
         }
 
     def write_files(self) -> None:
-        """Write the access file, in which people have the demo's language, and the policy."""
+        """Write two files for the bot: the policy, and the access file, in which everybody has the demo's language."""
         listed = [{**person, "locale": self.language} for person in load_people()]
         (self.folder / "access.yaml").write_text(yaml.safe_dump({"people": listed}, allow_unicode=True), encoding="utf-8")
         shutil.copyfile(_HERE / "policy.yaml", self.folder / "policy.yaml")

@@ -28,20 +28,23 @@ class Child:
         self.starts = 0
 
     async def __aenter__(self) -> Self:
-        """Return the process, which `start` starts."""
+        """Return this object; the process does not run before `start` is called."""
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Stop it permanently."""
+        """Stop the process permanently."""
         await self.stop()
 
     def start(self, environment: Mapping[str, str]) -> None:
-        """Start it and keep it running; `environment` is added to this process's own."""
+        """Start the process, and start it again whenever it dies.
+
+        Its environment variables are those of the present process and `environment`.
+        """
         self._environment = {**os.environ, **environment}
         self._watch = asyncio.ensure_future(self._keep_running())
 
     async def stop(self) -> None:
-        """Let it end by itself, kill it if it does not, and do not start it again."""
+        """Ask the process to end, kill it if it does not, and do not start it again."""
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What the demo restores: for one scene the records, cards and mode that it needs, or everything («start over»)."""
+"""Restores the demo: for one scene of its tour the deals, open cards and safety mode that the scene needs, or everything («start over»)."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """What a scene needs before it begins: whose scene it is, which deals as seeded, and why open cards are closed."""
+    """What a scene needs: the person who acts in it, the deals that get their seeded values back, and why open cards are denied."""
 
     person: int
     deals: Sequence[int] = ()
@@ -43,7 +43,10 @@ class Needs:
 
 
 async def prepare_scene(client: httpx.AsyncClient, stage: Stage, needs: Needs) -> None:
-    """Restore what a scene needs: a bot that writes, no open card of the person or about the deals, the deals as seeded."""
+    """Prepare a scene: let the bot write, deny open cards of the person or about the deals, and give the deals their seeded values back.
+
+    `needs` names the person and the deals. Faults that were ordered in the portal are removed.
+    """
     await _set_mode(client, stage, "full")
     await _call_api(client, stage, "POST", "/freeze", {"frozen": False})
     await _close_cards(client, stage, needs)
@@ -54,7 +57,10 @@ async def prepare_scene(client: httpx.AsyncClient, stage: Stage, needs: Needs) -
 
 
 async def start_over(client: httpx.AsyncClient, stage: Stage) -> None:
-    """Return to the first minute of the demo: empty chats, journal and audit log, the seeded portal, the bot in its first mode."""
+    """Bring the demo back to its start: empty chats, journal and audit log, and the seeded portal.
+
+    The bot starts in the safety mode in which the visitor started the demo.
+    """
     await stage.bot.stop()
     for address in (stage.locate("portal"), stage.locate("telegram")):
         (await client.post(f"{address}/sandbox/reset")).raise_for_status()
@@ -80,7 +86,7 @@ async def set_language(client: httpx.AsyncClient, stage: Stage, language: Langua
 
 
 async def start_bot(client: httpx.AsyncClient, stage: Stage) -> None:
-    """Start the bot with its installation and wait until it asks for updates. Raises SceneFailed if that takes too long."""
+    """Start the bot with its installation and wait until it asks Telegram for updates. Raises SceneFailed if that takes too long."""
     requests = f"{stage.locate('telegram')}/sandbox/requests"
     seen = (await client.get(requests)).json()["requests"]
     after = seen[-1]["seq"] if seen else 0
@@ -95,7 +101,10 @@ async def start_bot(client: httpx.AsyncClient, stage: Stage) -> None:
 
 
 async def wait_for(look: Callable[[], Awaitable[Found | None]], failure: str, *, seconds: float = 40.0) -> Found:
-    """Return the first true result of `look`. Raises SceneFailed with the code `failure` if there is none in time."""
+    """Call `look` again and again, and return its first true result.
+
+    Raises SceneFailed with the code `failure` if there is none within `seconds`.
+    """
     try:
         async with asyncio.timeout(seconds):
             while not (found := await look()):  # noqa: ASYNC110 - what is awaited lives in other processes
@@ -113,7 +122,7 @@ async def _set_mode(client: httpx.AsyncClient, stage: Stage, mode: Mode) -> None
 
 
 async def _close_cards(client: httpx.AsyncClient, stage: Stage, needs: Needs) -> None:
-    """Deny the open cards of the person and those about the deals, over the bot's own API."""
+    """Deny, over the bot's own API, the open cards of the person and about the deals that `needs` names."""
     about = {f'"deal:{number}"' for number in needs.deals}
     cursor = ""
     while True:
@@ -129,7 +138,11 @@ async def _close_cards(client: httpx.AsyncClient, stage: Stage, needs: Needs) ->
 
 
 async def _call_api(client: httpx.AsyncClient, stage: Stage, method: str, path: str, body: Any = None) -> Any:
-    """Call the bot's HTTP API, which may start a moment after the chat. Raises SceneFailed if it stays silent."""
+    """Call the bot's HTTP API and return its answer, parsed from JSON.
+
+    The call is repeated until the API can be reached, because it may start a moment after the bot's Telegram chat. Raises SceneFailed if it
+    cannot be reached in time or answers with a server error.
+    """
     headers = {"X-API-Key": stage.installation.tokens["tour"]}
 
     async def answered() -> httpx.Response | None:

@@ -18,9 +18,10 @@ Line = dict[str, Any]
 
 
 async def play(client: httpx.AsyncClient, stage: Stage, person: int, words: str) -> AsyncIterator[Line]:
-    """Ask, approve, kill while the portal works, wait for the restart, count the writes; yield what happens.
+    """Play the scene: ask, approve, kill the bot while the portal works, wait for its restart, count the writes.
 
-    `words` is what the person writes, with {sum} where the new sum stands.
+    Yields a JSON object for each step, whose `code` says what happened. `person` is the Telegram id of the person who acts. `words` is what
+    that person writes, with {sum} where the new sum stands.
     """
     portal, telegram = stage.locate("portal"), stage.locate("telegram")
     deal = (await client.get(f"{portal}/sandbox/records/deal/{DEAL}")).json()
@@ -59,7 +60,11 @@ async def _list_updates(client: httpx.AsyncClient, stage: Stage, after: int) -> 
 
 
 async def _is_written(client: httpx.AsyncClient, stage: Stage, person: int, pressed: tuple[int, str], after: int) -> bool:
-    """Return whether the call has reached the portal; a card that asks for a second tap gets it."""
+    """Return whether the call that was approved with a button has reached the portal.
+
+    If the card asks for a second confirmation, its new button is pressed. `pressed` is the first button: the id of its message and its
+    callback data. Only calls whose number in the portal's log of calls is above `after` count.
+    """
     if await _list_updates(client, stage, after):
         return True
     found = await _find_button(client, stage, person, pressed[0] - 1)
@@ -78,7 +83,10 @@ async def _list_messages(client: httpx.AsyncClient, stage: Stage, person: int, a
 
 
 async def _find_button(client: httpx.AsyncClient, stage: Stage, person: int, after: int) -> tuple[int, str] | None:
-    """Return the first message after `after` with an approving button, and the button's data; None if there is none yet."""
+    """Return the first approve button in the chat: the id of its message and its callback data; None if there is none yet.
+
+    Only messages with an id above `after` are searched.
+    """
     for message in await _list_messages(client, stage, person, after):
         for button in (button for row in message.get("buttons") or () for button in row):
             data = button["data"] or ""

@@ -128,12 +128,12 @@ async def _show_failure(_request: Request, error: Exception) -> JSONResponse:
 
 
 def _find_code(error: Exception) -> str:
-    """Return the code of the page's text for a failure."""
+    """Return the code under which the page's texts explain the failure `error`."""
     return str(error) if isinstance(error, SceneFailed) else "silent"
 
 
 async def _play_kill(supervisor: Supervisor, asked: Asked) -> AsyncIterator[bytes]:
-    """Play the scene and yield its progress as JSON lines; a failure is the last one."""
+    """Play the scene and yield its progress as JSON lines; if the scene fails, the last line has the code of the failure."""
     try:
         async with supervisor.busy, _open_client() as client, asyncio.timeout(_TIMEOUT):
             async for line in play(client, supervisor.get_stage(), asked.person, asked.words):

@@ -110,7 +110,10 @@ def _control_routes(desk: Desk) -> APIRouter:
 
 
 async def _failed(fault: Fault, request: Request) -> Response:
-    """Return the response for a fault that gives no usable answer. `stall` waits first; `drop` cuts the connection."""
+    """Return the response for a fault that gives no usable answer.
+
+    A fault of the kind "stall" first waits; one of the kind "drop" cuts the connection instead of answering.
+    """
     match fault.kind:
         case "429":
             headers = {"Retry-After": f"{fault.retry_after:g}"} if fault.retry_after is not None else {}
@@ -158,7 +161,7 @@ async def _streamed(made: Made, body: wire.ChatBody, request: Request, *, pace: 
 
 
 async def _half(made: Made, request: Request) -> AsyncIterator[bytes]:
-    """Send half of a complete answer, then cut the connection."""
+    """Yield half of a complete answer, then cut the connection."""
     body = JSONResponse(wire.whole(made.completion)).body
     yield bytes(body[: len(body) // 2])
     await _cut(request)

@@ -1,4 +1,4 @@
-"""Makes the answers of the server, first from the answers queued by a test, then from the rules. It keeps the requests for tests."""
+"""Makes the answers of the server, first from the answers queued by a test, then from the rules. It stores the requests for tests."""
 
 import itertools
 from collections import deque
@@ -37,7 +37,7 @@ class Desk:
         self.faults = Faults()
 
     def answer(self, body: ChatBody, fault: Fault | None, trace: str | None = None) -> Made:
-        """Make the answer to a chat request and keep both for tests.
+        """Return the answer to a chat request, and store request and answer for tests.
 
         An answer queued by a test is used first. If `fault` will spoil it, it stays in the queue, so that a retry gets it. `trace` is the
         trace id of the request.
@@ -63,7 +63,11 @@ class Desk:
         stream: bool,
         trace: str | None = None,
     ) -> int:
-        """Keep a request with its answer for tests and return its number. `answer` is None if nothing was answered."""
+        """Store a request with its answer for tests and return its number. `answer` is None if nothing was answered.
+
+        `rule` is the name of the rule that answered, `stream` says whether the request asked for a streamed answer, and `trace` is its
+        trace id.
+        """
         number = next(self._numbers)
         self._seen.append(
             {
@@ -79,6 +83,9 @@ class Desk:
         return number
 
     def requests(self, after: int) -> dict[str, Any]:
-        """Return the kept requests with a number above `after`, oldest first, and in `last` the number of the newest one."""
+        """Return the chat requests that the server received, with their answers, for `GET /sandbox/requests`; oldest first.
+
+        Only the last 1000 are stored, and only those with a number above `after` are returned. `last` is the number of the newest one.
+        """
         found = [item for item in self._seen if item["n"] > after]
         return {"requests": found, "last": self._seen[-1]["n"] if self._seen else 0}

@@ -35,5 +35,5 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
 
 
 def packed(values: list[float]) -> str:
-    """Encode the vector as base64 of little-endian float32, the form many clients ask for."""
+    """Return the vector as base64 of little-endian float32, the form many clients ask for."""
     return base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()

@@ -36,12 +36,12 @@ class Faults:
         self._queue: deque[tuple[Fault, int]] = deque()
 
     def add(self, fault: Fault) -> int:
-        """Order a fault; return how many answers will go wrong."""
+        """Order a fault; return how many answers will go wrong because of all faults ordered so far."""
         self._queue.append((fault, fault.times))
         return self.waiting
 
     def next(self, target: Target) -> Fault | None:
-        """Take the fault for the next answer of this kind; None if there is none."""
+        """Return the fault for the next answer of this kind, and use it up once; None if there is none."""
         for index, (fault, left) in enumerate(self._queue):
             if fault.target != target:
                 continue

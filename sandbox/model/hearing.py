@@ -21,7 +21,10 @@ Failed = Callable[[Fault, Request], Awaitable[Response]]
 
 
 def hearing_routes(faults: Faults, failed: Failed) -> APIRouter:
-    """Build POST /audio/transcriptions as the documentation of the real service describes it."""
+    """Return the router of POST /audio/transcriptions, which answers as the documentation of the real service describes.
+
+    `faults` are the faults that a test has ordered, and `failed` builds the response for one of them.
+    """
     router = APIRouter()
 
     @router.post("/audio/transcriptions")

@@ -20,7 +20,10 @@ _ENGLISH_AFTER = re.compile(r"\b(?:to|of|for|from|by|owner|assign|is)\s+$", re.I
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person named in a message: the position, the name in the nominative, and the grammatical cases that its form may have."""
+    """A person named in a message: where the name stands in it, the name in the nominative, and the cases that its form may have.
+
+    `before` is the word before the name, in the spelling that `fold` gives it (lower case, ё as е).
+    """
 
     span: Span
     cases: frozenset[Case]
@@ -35,7 +38,7 @@ class Person:
 
 @cache
 def _forms() -> Mapping[str, tuple[str, Gender, frozenset[Case]]]:
-    """Map every known form of a first name to its nominative, gender and possible cases."""
+    """Return a mapping of every known form of a first name → its nominative, gender and possible cases."""
     table: dict[str, tuple[str, Gender, frozenset[Case]]] = {}
     genders: tuple[Gender, Gender] = ("female", "male")
     for gender in genders:
@@ -164,5 +167,5 @@ def nominative_title(words: str) -> str:
 
 
 def known_title(words: str) -> bool:
-    """Whether the words are a title of the sample portal, in any grammatical case."""
+    """Whether the words are the title of a record in the sample portal, in any grammatical case."""
     return any(re.fullmatch(pattern, fold(words)) for pattern in load("words")["titles"].values())

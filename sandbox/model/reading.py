@@ -23,7 +23,10 @@ FORWARDED = re.compile(r"\n+Forwarded or pasted text[^\n]*:\s*$")
 
 @dataclass(frozen=True, slots=True)
 class ObservedStep:
-    """The result of one step that the CRM agent has executed or refused: its status, rows and text, and the whole line in `raw`."""
+    """The result of one step that the CRM agent has executed or refused: its status, rows and text.
+
+    `raw` is everything that the agent reports about the step.
+    """
 
     method: str
     status: str
@@ -81,7 +84,7 @@ class Request:
 
 
 def read(messages: Sequence[Message]) -> Request:
-    """Parse the messages of a chat request. If no message is the person's own, the text of the result is empty."""
+    """Return the parsed messages of a chat request. If no message is the person's own, the text of the result is empty."""
     turns = [(str(m.get("role", "")), content_of(m)) for m in messages]
     last = _last_person(turns)
     typed = turns[last][1] if last is not None else ""
@@ -130,7 +133,7 @@ def _is_observation(text: str) -> bool:
 def _previous(turns: Sequence[tuple[str, str]], last: int) -> tuple[str, str]:
     """Return the person's previous message and the answer to it, both empty if there is none.
 
-    `turns` are pairs of role and text; `last` is the position of the person's present message.
+    `turns` are pairs of role and text; `last` is the index in `turns` of the person's present message.
     """
     earlier = [pair for pair in turns[:last] if pair[0] in {"user", "assistant"} and not _is_observation(pair[1])]
     if len(earlier) < 2 or earlier[-1][0] != "assistant" or earlier[-2][0] != "user":

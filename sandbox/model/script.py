@@ -35,7 +35,10 @@ class Script:
         return len(self._lines)
 
     def next(self, heard: Iterable[str]) -> str | None:
-        """Remove and return the first answer whose condition is met by one of the texts in `heard`; None if there is none."""
+        """Remove and return the first answer that the request may get; None if there is none.
+
+        An answer may have a condition: a text that must occur in one of the texts `heard`, which belong to the request.
+        """
         said = tuple(heard)
         for line in self._lines:
             if line.match is None or any(line.match in text for text in said):

@@ -20,11 +20,14 @@ class Cuttable:
     """ASGI middleware that gives the application a function to cut the TCP connection of a request; some faults use it."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
+        """Take the application `app`, whose requests get the function that cuts their connection."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request with the abort function in its scope. `send` is a method of uvicorn's object that holds the transport."""
+        """Forward a request, with a function in its `scope` that cuts the TCP connection.
+
+        The function is a method of uvicorn's transport, which is found through `send`. Outside uvicorn it is missing.
+        """
         transport = getattr(getattr(send, "__self__", None), "transport", None)
         await self._app({**scope, ABORT: transport.abort} if transport is not None else scope, receive, send)
 
@@ -51,7 +54,7 @@ def run(port: int, *, host: str = "127.0.0.1", pace: float = 0.0) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the command line and serve."""
+    """Read the command line, serve, and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="sdelka sandbox model", description="Демо-модель: правила вместо ИИ, по протоколу Chat Completions"
     )

@@ -41,7 +41,7 @@ def sums(text: str) -> tuple[Span, ...]:
 
 
 def _unquoted(text: str) -> str:
-    """Return the folded text without quoted parts: a number inside a title is no value."""
+    """Return the text in lower case, ё as е (see `fold`), without quoted parts: a number inside a title is no value."""
     return fold(mask(text, quotes(text)))
 
 
@@ -106,10 +106,10 @@ def phones(text: str) -> tuple[Span, ...]:
 
 
 def emails(text: str) -> tuple[Span, ...]:
-    """Return e-mail addresses."""
+    """Return all e-mail addresses in a text, in order."""
     return tuple(Span(m.start(), m.end(), m[0]) for m in _EMAIL.finditer(text))
 
 
 def urls(text: str) -> tuple[Span, ...]:
-    """Return web addresses without closing punctuation."""
+    """Return all web addresses in a text, in order and without closing punctuation."""
     return tuple(Span(m.start(), m.start() + len(m[0].rstrip(".!?)")), m[0].rstrip(".!?)")) for m in _URL.finditer(text))

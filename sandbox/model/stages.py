@@ -83,7 +83,7 @@ def canonical(words: str) -> str:
 
 
 def won_or_lost(text: str) -> Span | None:
-    """Return the final stage (won or lost) that a verb or an adverb implies, or None: «выиграли Ромашку», «закрой как проигранную»."""
+    """Return the final stage that a verb or an adverb implies: won for «выиграли Ромашку», lost for «закрой как проигранную»; else None."""
     for name in ("Сделка успешна", "Сделка провалена"):
         match = _known()[name].search(fold(text))
         if match:

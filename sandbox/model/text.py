@@ -14,7 +14,7 @@ ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a text: its position, and a text that may be normalized."""
+    """A part of a text: the offsets at which it starts and ends in the text, and its words, possibly in another form than written."""
 
     start: int
     end: int
@@ -22,7 +22,7 @@ class Span:
 
 
 def fold(text: str) -> str:
-    """Fold to lower case, ё to е, unusual spaces to spaces; the length never changes, so positions stay valid."""
+    """Return the text in lower case, with ё as е and unusual spaces as spaces; the length never changes, so offsets stay valid."""
     return "".join(_fold_char(char) for char in text)
 
 

@@ -55,8 +55,9 @@ def _begin(request: Request) -> tuple[Answer, Wish]:
 def _several(parts: tuple[Wish, ...], whole: Wish) -> tuple[Answer, Wish] | None:
     """Return one answer with the steps of several wishes, and the wish that it serves.
 
-    A wish that must read before it writes is served alone. The answer asks the person to repeat each wish that it does not serve. Return
-    None if at most one wish has steps, unless that one must read first.
+    `parts` are the wishes of a message. `whole` is the message as one wish, which is returned if the answer serves several. A wish that
+    must read before it writes is served alone. The answer asks the person to repeat each wish that it does not serve. Return None if at
+    most one wish has steps, unless that one must read first.
     """
     answers: list[tuple[Wish, Answer | None]] = []
     about: Target | None = None
@@ -112,7 +113,7 @@ def _headline(plan: Answer) -> str:
 
 
 def _with_question_answered(request: Request) -> Request:
-    """Return the request with the person's previous message before the present one, if the present one answers the model's question.
+    """Return the request with the person's previous message put in front of its text, if the text only answers the model's question.
 
     Any other request is returned unchanged.
     """

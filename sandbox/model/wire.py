@@ -61,7 +61,7 @@ class Completion:
 
 
 def tokens(text: str) -> int:
-    """Estimate the tokens of a text: four bytes per token."""
+    """Return the estimated number of tokens of a text: one for four bytes."""
     return math.ceil(len(text.encode("utf-8", "surrogatepass")) / 4)
 
 

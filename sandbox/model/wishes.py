@@ -30,12 +30,12 @@ class Wish:
 
     @property
     def folded(self) -> str:
-        """The text of the wish, folded by `fold` for comparing with patterns."""
+        """The text of the wish as `fold` spells it (lower case, ё as е), to compare it with patterns."""
         return fold(self.text)
 
 
 def wishes(request: Request) -> tuple[Wish, ...]:
-    """Split a message into wishes, at conjunctions and punctuation before an imperative verb.
+    """Return the wishes of a message, which is split at conjunctions and punctuation before an imperative verb.
 
     Quoted text is never split, nor is a dictated text after «комментарий:» or a similar word.
     """

@@ -33,7 +33,8 @@ ABORT = "sandbox.abort"  # the key in the ASGI scope of the server's function to
 def create_app(settings: Settings | None = None) -> Starlette:
     """Build the portal as an ASGI application.
 
-    Tests in the same process reach its `Portal` object (records, faults, ledger) through `app.state.portal`.
+    Tests in the same process reach its `Portal` object, with the records, the faults and the ledger (log of calls), through
+    `app.state.portal`.
     """
     portal = Portal(settings or Settings())
 
@@ -93,7 +94,8 @@ async def _rest(portal: Portal, v3: V3, http: HttpRequest) -> Response:
 def _before(portal: Portal, request: Request, fault: Fault, path: str) -> Response | None:
     """Return the answer for a fault that stops the call before anything is executed, or None for any other fault.
 
-    A stopped call is recorded in the ledger. `path` is the part of the URL after `/rest/`; the 302 fault appends it to its location.
+    A stopped call is recorded in the ledger (log of calls). `path` is the part of the URL after `/rest/`; the fault "302" redirects to its
+    `location` followed by `path`.
     """
     match fault.kind:
         case "500_before":
@@ -151,7 +153,7 @@ class NoAnswer(Response):
 
 
 async def _token(portal: Portal, http: HttpRequest) -> Response:
-    """Answer a token request: exchange a refresh token for a new token pair, as the Bitrix24 authorization server does."""
+    """Return the answer to a token request: a new token pair for a refresh token, as the Bitrix24 authorization server gives it."""
     given: Row = dict(http.query_params)
     if http.method == "POST":
         given |= {name: value for name, value in (await http.form()).items() if isinstance(value, str)}

@@ -70,7 +70,7 @@ def _run_one(report: _Report, key: str, command: str, place: int, run_command: R
 
 
 def _substitute(value: Any, results: Row) -> Any:
-    """Replace references such as `$result[key][0]` in a parameter, at any depth, by the results of earlier commands.
+    """Return a parameter in which references such as `$result[key][0]`, at any depth, are replaced by the results of earlier commands.
 
     A reference that finds nothing becomes an empty string. This is assumed: the Bitrix24 documentation does not describe the case.
     """
@@ -106,5 +106,5 @@ def _as_text(value: Any) -> str:
 
 
 def _php_map(values: Row) -> Row | list[Any]:
-    """Convert a map with the keys 0..n-1, or an empty one, to a list, as PHP does."""
+    """Return a map with the keys 0..n-1, or an empty one, as a list, as PHP does; any other map is returned unchanged."""
     return list(values.values()) if list(values) == [str(i) for i in range(len(values))] else values

@@ -26,7 +26,7 @@ class Condition:
 
 
 def split_key(key: str) -> tuple[str, str]:
-    """Split a filter key into operator and field name: `>=ID` gives (`>=`, `ID`). A key without an operator gets `=`."""
+    """Return the operator and the field name of a filter key: (`>=`, `ID`) for `>=ID`. A key without an operator gets `=`."""
     for operator in _OPERATORS:
         if key.startswith(operator):
             return operator, key[len(operator) :]
@@ -34,12 +34,12 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 def everything(_: Row) -> bool:
-    """Return True for every record. `query.run` recognizes this function and then cuts out the page without testing records."""
+    """Return True for every record. `query.run` recognizes this function and then takes the page without testing records."""
     return True
 
 
 def all_of(tests: list[Predicate]) -> Predicate:
-    """Combine predicates with AND; no predicate matches everything."""
+    """Return a predicate that is true if all of the given ones are; without any it is true for every record."""
     if not tests:
         return everything
     if len(tests) == 1:
@@ -62,7 +62,7 @@ def test_of(condition: Condition) -> Predicate:
 
 
 def comparable(field: Field, value: Any) -> Any:
-    """Convert a value to a form in which filter values and stored values of a field can be compared."""
+    """Return a value in a form in which filter values and stored values of a field can be compared."""
     if field.type in NUMBER_TYPES:
         return to_float(value)
     if field.type == "bool":
@@ -77,7 +77,7 @@ def comparable(field: Field, value: Any) -> Any:
 
 
 def _wanted(field: Field, value: Any) -> Any:
-    """Convert the value of a filter condition to the form in which `comparable` gives stored values.
+    """Return the value of a filter condition in the form in which `comparable` gives stored values.
 
     For a custom yes/no field, `Y` and `N` match nothing, because clients filter such a field with 1 and 0. This is assumed, not documented.
     """

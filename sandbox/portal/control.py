@@ -66,9 +66,9 @@ def webhook_url(base_url: str) -> str:
 
 
 def on(portal: Portal, path: str, method: str, action: Action) -> Route:
-    """Build the route `/sandbox/{path}`.
+    """Build the route `/sandbox/{path}` for the HTTP method `method`; a request to it is answered by the function `action`.
 
-    An invalid request body is answered with 422, and any other ValueError of the action with 400.
+    An invalid request body is answered with 422, and any other ValueError that `action` raises with 400.
     """
 
     async def endpoint(http: HttpRequest) -> Response:
@@ -84,7 +84,7 @@ def on(portal: Portal, path: str, method: str, action: Action) -> Route:
 
 
 def routes(portal: Portal) -> list[Route]:
-    """Build the control routes for records, ledger, faults, tokens and outgoing webhooks."""
+    """Build the control routes for records, the ledger (log of calls), faults, tokens and outgoing webhooks."""
     table: list[tuple[str, str, Action]] = [
         ("health", "GET", _health),
         ("ledger", "GET", _ledger),
@@ -107,7 +107,7 @@ def routes(portal: Portal) -> list[Route]:
 
 
 async def read_json(http: HttpRequest) -> Any:
-    """Read the body of a control request; a missing one is an empty object."""
+    """Return the parsed body of a control request; a missing one is an empty object."""
     raw = await http.body()
     return orjson.loads(raw) if raw.strip() else {}
 
@@ -148,7 +148,7 @@ def _kind(http: HttpRequest) -> Schema | None:
 
 
 def _plain(kind: Schema, row: Row) -> Row:
-    """Render a stored record for a control answer, with field names and types as in the old CRM methods."""
+    """Return a stored record for a control answer, with field names and types as in the old CRM methods."""
     return show_classic(kind, row, [f.name for f in kind.fields.values() if not f.multiple or f.name in MULTIFIELDS])
 
 
@@ -168,7 +168,7 @@ async def _record(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _edit(portal: Portal, http: HttpRequest) -> Response:
-    """Write fields directly into a record, as somebody in the portal's pages would."""
+    """Write fields directly into a record, as somebody in the portal's pages would, and return a response with the record."""
     kind = _kind(http)
     row = portal.store.get(kind.kind, http.path_params["number"]) if kind else None
     if kind is None or row is None:
@@ -192,7 +192,7 @@ async def _changes(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _stream(portal: Portal, http: HttpRequest) -> Response:
-    """Stream the lines of the ledger (calls, changes, sent events) as server-sent events, starting with the stored ones.
+    """Return a response that streams the lines of the ledger (calls, changes, sent events) as server-sent events, first the stored ones.
 
     Only lines with a number above the header `Last-Event-ID` or the query parameter `after` are sent.
     """
@@ -235,7 +235,7 @@ async def _issue(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _expire(portal: Portal, _: HttpRequest) -> Response:
-    """Expire every access token now."""
+    """Expire every access token now, and return a response with their number."""
     expired = portal.tokens.expire(portal.now)
     portal.store.commit()
     return JSONResponse({"ok": True, "expired": expired})

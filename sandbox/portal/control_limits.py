@@ -18,7 +18,9 @@ from sandbox.portal.portal import Portal
 class LimitsRequest(BaseModel):
     """The body of `POST /sandbox/limits`: the new limits. A setting that is not given keeps its value.
 
-    A new `bucket` or `level` restarts the request counters; a new `operating`, `window` or `cost` restarts the time budgets.
+    `bucket` is the limit of requests and `level` the present state of its counters, which start anew if one of the two is given.
+    `operating` is the time budget of each method in seconds, `window` the seconds for which it is given, and `cost` maps a method to
+    seconds that each of its executions counts in addition. If one of these three is given, the time budgets start anew.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -43,7 +45,7 @@ class LatencyRequest(BaseModel):
 class RenameRequest(BaseModel):
     """The body of `POST /sandbox/rename`: the new host (with port) of the portal.
 
-    A request to any other host is then answered with a 302 redirect. Null ends this.
+    A request to any other host is then answered with a 302 redirect to the new one. If it is null, there is no redirect any more.
     """
 
     model_config = ConfigDict(extra="forbid")

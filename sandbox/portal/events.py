@@ -39,7 +39,10 @@ class EventSender:
         self._client: httpx.AsyncClient | None = None
 
     def send(self, raised: Raised, base_url: str) -> None:
-        """Start a background task for each handler and outgoing webhook that wants this event."""
+        """Start a background task for each handler and outgoing webhook that wants this event.
+
+        `base_url` is the address of the portal, which the sent events contain.
+        """
         for handler_id, url, auth in self._targets(raised, base_url):
             body = {
                 "event": raised.name,

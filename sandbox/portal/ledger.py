@@ -1,6 +1,6 @@
-"""Sandbox portal, ledger: one numbered log of calls, record changes and sent events, for tests and live pages.
+"""Sandbox portal, ledger: the fake portal's numbered log of the calls it received, of record changes and of the events it sent.
 
-Tokens are replaced by `***`.
+Tests and live pages read it to see what really happened. Tokens are replaced by `***`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _QUIET = frozenset({"task_history", "outgoing", "binding", "notice_tag", "idempo
 
 
 class Ledger:
-    """The log of the portal. Each line has a number and is kept in memory and in the store; readers can wait for new lines."""
+    """The fake portal's log of received calls, record changes and sent events.
+
+    Each line has a number and is held in memory and in the store. Readers, such as the live page, can wait for new lines with `grown`.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -26,7 +29,10 @@ class Ledger:
         self._grown = asyncio.Event()
 
     def open_call(self, method: str, params: Any, at: datetime, **more: Any) -> Row:
-        """Add the line of a call that begins, and return it. `close_call` completes the same line."""
+        """Add a line for a call that begins, and return the line. `close_call` completes it.
+
+        `more` sets further values of the line.
+        """
         row: Row = {
             "seq": self._store.next_id("feed"),
             "kind": "call",
@@ -55,7 +61,10 @@ class Ledger:
         self.wake()
 
     def note_closed(self, row: Row, at: datetime) -> None:
-        """Add a `closed` line for a delayed call: readers got its line while it was still open and learn the result here."""
+        """Add a line of the kind "closed", which gives the result of a delayed call.
+
+        `row` is the line of the call itself, which readers got while the call was still open.
+        """
         end = {name: row[name] for name in ("method", "status", "outcome", "applied")}
         self._append({"kind": "closed", "time": store_moment(at), "call": row["seq"], **end})
 
@@ -89,7 +98,10 @@ class Ledger:
         self._store.commit()
 
     def calls(self, method: str | None = None, after: int = 0) -> list[Row]:
-        """Return the calls, oldest first, optionally of one method only (any spelling)."""
+        """Return the lines of calls with a number above `after`, oldest first; with `method` only the calls of that method.
+
+        The name of the method may be given as it was sent or as it is documented, in any case.
+        """
         wanted = (method or "").lower()
         return [
             line
@@ -102,7 +114,7 @@ class Ledger:
     def after(self, seq: int) -> list[Row]:
         """Return all lines with a number above `seq`.
 
-        A call that still waits has the outcome `open`; its end appears later as a separate `closed` line.
+        A call that is still being executed has the outcome `open`; its end appears later as a separate `closed` line.
         """
         return [line for line in self.lines if line["seq"] > seq]
 
@@ -122,7 +134,7 @@ class Ledger:
         self.wake()
 
     def wake(self) -> None:
-        """Wake the waiting readers."""
+        """Wake everybody who waits in `grown` for a new or completed line, such as the stream to a live page."""
         woken, self._grown = self._grown, asyncio.Event()
         woken.set()
 

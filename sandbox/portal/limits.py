@@ -1,4 +1,7 @@
-"""Sandbox portal, limits: the request limit, the time budget of each method, and the latency. The caller passes the time."""
+"""Sandbox portal, limits: the request limit, the time budget of each method, and the latency.
+
+There is no clock here: every function gets the present time from its caller.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ class Pace:
 
 
 def parse_bucket(text: str) -> Bucket | None:
-    """Parse a request limit: `2/50` is a rate of 2 per second and a size of 50, `off` gives None. Raises ValueError for any other text."""
+    """Return the request limit that a text describes: `2/50` is a rate of 2 per second and a size of 50, `off` gives None.
+
+    Raises ValueError for any other text.
+    """
     if text == "off":
         return None
     rate, _, size = text.partition("/")
@@ -57,7 +63,7 @@ class RequestLimit:
             raise PortalError(503, "QUERY_LIMIT_EXCEEDED", "Too many requests")
 
     def level(self, source: str, now: datetime) -> float:
-        """Return the counter of one source at the time `now`: the requests counted, less those that have drained."""
+        """Return the counter of one source at the time `now`: the requests counted, less `Bucket.rate` for each second that has passed."""
         at = now.timestamp()
         level, seen = self._levels.get(source) or self._start or (0.0, at)
         return max(0.0, level - max(0.0, at - seen) * self.bucket.rate) if self.bucket else 0.0
@@ -80,18 +86,21 @@ class OperatingLimit:
     _spent: dict[Owner, deque[tuple[float, float]]] = field(default_factory=lambda: defaultdict(deque))
 
     def admit(self, owner: Owner, now: datetime) -> None:
-        """Check that a method may run. Raises OPERATION_TIME_LIMIT (429) if its budget is used up."""
+        """Raise OPERATION_TIME_LIMIT (429) if the time budget of `owner` (a caller and a method) is used up."""
         if self.seconds is not None and self.spent(owner, now) > self.seconds:
             raise PortalError(429, "OPERATION_TIME_LIMIT", "Method is blocked due to operation time limit.")
 
     def add(self, owner: Owner, now: datetime, seconds: float) -> None:
-        """Record the execution time of one call in seconds. An execution of less than 0.1 s is ignored."""
+        """Record that a call took `seconds` of the time budget of `owner` (a caller and a method).
+
+        The `cost` of the method is added. Less than 0.1 s in total is ignored.
+        """
         seconds += self.cost.get(owner[1], 0.0)
         if seconds >= _COUNTED_FROM:
             self._spent[owner].append((now.timestamp(), seconds))
 
     def spent(self, owner: Owner, now: datetime) -> float:
-        """Return the seconds of execution recorded for a method within the window before `now`."""
+        """Return the seconds of execution that were recorded for `owner` (a caller and a method) within the window before `now`."""
         entries = self._spent.get(owner)
         if not entries:
             return 0.0
@@ -100,6 +109,9 @@ class OperatingLimit:
         return sum((seconds for _, seconds in entries), 0.0)
 
     def reset_at(self, owner: Owner, now: datetime) -> int:
-        """Return the Unix time at which the oldest recorded execution leaves the window; without one, the time one window from now."""
+        """Return the Unix time at which the oldest execution recorded for `owner` (a caller and a method) leaves the window.
+
+        If none is recorded, return the end of a window that begins now.
+        """
         entries = self._spent.get(owner)
         return int((entries[0][0] if entries else now.timestamp()) + self.window)

@@ -1,4 +1,4 @@
-"""Sandbox portal, OAuth: token pairs of the one local application; kept in the store's secrets and in no ledger."""
+"""Sandbox portal, OAuth: token pairs of the one local application; stored among the store's secrets, never in the log of calls."""
 
 from __future__ import annotations
 
@@ -52,13 +52,16 @@ class Tokens:
         return {**self.access_of(access, now), "refresh_token": refresh, "user_id": user_id}
 
     def event_access(self, user_id: int, now: datetime) -> Row:
-        """Return an access token to be sent with an event. It has no refresh token and is not kept over a restart."""
+        """Return an access token to be sent with an event, in the form that `access_of` gives it.
+
+        It has no refresh token and is not kept over a restart.
+        """
         access = secrets.token_hex(24)
         self._access[access] = Token(user_id, now + timedelta(seconds=LIFETIME))
         return self.access_of(access, now)
 
     def access_of(self, access: str, now: datetime) -> Row:
-        """Return the part of a token answer about an access token: the token, its expiry, and the ids of the portal and the application."""
+        """Return an access token as a token answer contains it, with its expiry and the ids of the portal and the application."""
         expires = self._access[access].expires
         return {
             "access_token": access,
@@ -70,7 +73,7 @@ class Tokens:
         }
 
     def refresh(self, token: str, now: datetime) -> Row:
-        """Exchange a refresh token for a new pair of tokens and make it invalid.
+        """Return a new pair of tokens in exchange for the refresh token `token`, which becomes invalid.
 
         Raises PortalError `invalid_grant` for a token that is unknown, used or expired.
         """

@@ -13,7 +13,7 @@ _MAX_DEPTH = 64
 
 
 def parse_query(text: str) -> dict[str, Any]:
-    """Parse a URL query string into nested parameters, as PHP does. A later parameter replaces an earlier one of the same name."""
+    """Return the parameters of a URL query string, nested as by PHP. A later parameter replaces an earlier one of the same name."""
     pairs: list[tuple[str, Any]] = []
     for piece in text.split("&"):
         name, _, value = piece.partition("=")
@@ -33,7 +33,7 @@ def from_pairs(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def as_php_value(value: Any) -> Any:
-    """Convert maps with the keys 0..n-1 to lists, at every level; PHP does not distinguish the two."""
+    """Return the value with maps that have the keys 0..n-1 as lists, at every level; PHP does not distinguish the two."""
     if isinstance(value, list):
         return [as_php_value(item) for item in value]
     if not isinstance(value, dict):
@@ -57,7 +57,7 @@ def to_pairs(value: Any, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _path(name: str) -> list[str]:
-    """Split the parameter name `a[b][c]` into its keys `a`, `b`, `c`, as PHP does.
+    """Return the keys in a parameter's name, as PHP reads it: `a`, `b`, `c` for `a[b][c]`.
 
     Text after a closing bracket is ignored. A bracket that is never closed is part of the name.
     """

@@ -1,4 +1,4 @@
-"""Sandbox portal, core: executes one parsed call and records it in the ledger.
+"""Sandbox portal, core: executes one parsed call and records it in the ledger (log of calls).
 
 This includes authentication, limits, faults and events, but no HTTP.
 """
@@ -86,7 +86,8 @@ class Answer:
 class Caller:
     """The authenticated caller of a command: the user, and whether an application or a webhook calls.
 
-    `line` is the number of the call's line in the ledger. `batch_key` is the key of the command in its batch, or None outside a batch.
+    `line` is the number of the call's line in the ledger (log of calls). `batch_key` is the key of the command in its batch, None
+    outside a batch.
     """
 
     user: int
@@ -106,7 +107,10 @@ Way = Callable[[Request, Row], Answer]  # answers one version of REST; the row i
 
 
 class Portal:
-    """The simulated portal: its records, tokens, faults, limits and ledger. It executes one call at a time in one event loop."""
+    """The simulated portal: its records, tokens, faults, limits and ledger (log of calls).
+
+    It executes one call at a time in one event loop.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -131,7 +135,7 @@ class Portal:
         return self.settings.clock()
 
     def reset(self) -> None:
-        """Restore the sample data and clear the ledger, the faults, the counters, the limits and the latency. Tokens stay valid."""
+        """Restore the sample data and clear the log of calls, the faults, the counters, the limits and the latency. Tokens stay valid."""
         self.store.wipe()
         self.ledger.clear()
         self.faults.armed.clear()
@@ -140,7 +144,7 @@ class Portal:
         self._seed()
 
     def edit(self, entity: str, row: Row, base_url: str) -> None:
-        """Change a record as a person does in the portal's web pages: this raises an event and adds a change to the ledger, but no call."""
+        """Change a record as a person does in the portal's web pages: this raises an event and logs a change, but no call."""
         self._actor = None
         self.store.put(entity, row)
         self.store.commit()
@@ -152,20 +156,23 @@ class Portal:
         self._send_events(base_url)
 
     def refuse(self, request: Request, fault: str, status: int, code: str) -> None:
-        """Record a call in the ledger that a fault stopped before anything was executed, with the status and code of its answer."""
+        """Record in the log of calls a call that a fault stopped before anything was executed, with the status and code of its answer."""
         line = self._open(request)
         self.close_line(line, status, code, fault=fault)
         self.store.commit()
 
     def announce(self, request: Request, fault: Fault) -> Row:
-        """Add a ledger line for a call that a fault delays, and return the line. The caller passes it to `handle`, which completes it."""
+        """Add a line for a call that a fault delays to the ledger (log of calls), and return it.
+
+        The caller passes the line to `handle`, which completes it.
+        """
         line = self._open(request)
         line["fault"] = fault.kind
         self.ledger.wake()
         return line
 
     def handle(self, request: Request, fault: Fault | None = None, *, announced: Row | None = None, way: Way | None = None) -> Answer:
-        """Execute one call, record it in the ledger, send its events, and return the answer.
+        """Execute one call, record it in the ledger (log of calls), send its events, and return the answer.
 
         `announced` is the line from `announce`, if there is one. `way` is the function that answers the request; the default is REST v2.
         Raises ConnectionDroppedError if a fault cuts the connection after the commit.
@@ -196,7 +203,10 @@ class Portal:
         return answer
 
     def authenticate(self, request: Request, line: Row) -> Caller:
-        """Return the caller of a request and write its user into the ledger line. Raises PortalError for a wrong webhook code or token."""
+        """Return the caller of a request and write its user into `line`, the request's line in the log of calls.
+
+        Raises PortalError for a wrong webhook code or token.
+        """
         if request.code is None:
             token = self.tokens.find(str(request.params.get("auth") or ""))
             if token is None:
@@ -222,12 +232,12 @@ class Portal:
         return self.envelope(result, owner, now)
 
     def open_command(self, caller: Caller, sent: str, params: Any, key: str) -> Row:
-        """Add a ledger line for one command of a batch and return the line; `key` is the key of the command in the batch."""
+        """Add a line for one command of a batch to the log of calls and return it; `key` is the key of the command in the batch."""
         links = {"user": caller.user, "batch": caller.line, "key": key}
         return self.ledger.open_call(sent, params, self.now, name=canonical(sent), http="batch", **links)
 
     def close_line(self, line: Row, status: int | None, outcome: str | int, **more: Any) -> None:
-        """Complete the line of a call and count it."""
+        """Complete the line of a call in the log of calls, and count the call in the statistics."""
         self.ledger.close_call(line, status, outcome, **more)
         self.stats.note(line)
 
@@ -292,7 +302,7 @@ class Portal:
         return Answer(200, self._execute(caller, request.method, {k: v for k, v in request.params.items() if k != "auth"}))
 
     def _execute(self, caller: Caller, sent: str, params: Row) -> Row:
-        """Return the success body of one command, also one in a batch. Raises PortalError."""
+        """Execute one command, of a batch or alone, and return the body of its answer. Raises PortalError if it fails."""
         name, now = canonical(sent), self.now
         if name is None:
             raise method_not_found()
@@ -304,9 +314,11 @@ class Portal:
         return self.envelope(result, caller.owner(name), now)
 
     def _inner(self, caller: Caller, sent: str, params: Row) -> Row:
-        """Execute one command of a batch with its own ledger line and commit, and return the body of its answer.
+        """Execute one command of a batch and return the body of its answer.
 
-        Raises PortalError if it fails, and ConnectionDroppedError if a fault cuts the connection after it.
+        The command gets a line of its own in the ledger (log of calls), and what it has written is committed before the next command, even
+        if it fails. `sent` is the method's name as the caller wrote it. Raises PortalError if the command fails, and ConnectionDroppedError
+        if a fault cuts the connection after it.
         """
         line = self.open_command(caller, sent, params, caller.batch_key or "")
         before = self.store.writes
@@ -337,7 +349,7 @@ class Portal:
 
 
 def _outcome(body: Row) -> tuple[Any, Any]:
-    """Return what the ledger notes of an answer body: (`ok`, None), or the code and the text of the error."""
+    """Return what the log of calls notes of an answer body: (`ok`, None), or the code and the text of the error."""
     error = body.get("error", "ok")
     return (error["code"], error["message"]) if isinstance(error, dict) else (error, body.get("error_description"))
 

@@ -52,7 +52,7 @@ def want_array(params: Row, name: str) -> Any:
 
 
 def plan_classic(schema: Schema, params: Row) -> Plan:
-    """Parse the request of an old list method (`crm.deal.list` and the like). Unknown names in filter and order are ignored."""
+    """Return the parsed request of an old list method (`crm.deal.list` and the like). Unknown names in filter and order are ignored."""
     conditions = [
         Condition(operator, schema.fields[name.upper()], value)
         for key, value in _items(want_array(params, "filter"))
@@ -69,7 +69,7 @@ def plan_classic(schema: Schema, params: Row) -> Plan:
 
 
 def plan_universal(schema: Schema, params: Row) -> Plan:
-    """Parse the request of crm.item.list; unknown names and directions are refused."""
+    """Return the parsed request of crm.item.list. Unknown field names, and sort directions other than ASC and DESC, are refused."""
     raw = want_array(params, "filter")
     plain = _universal_conditions(schema, raw)
     order = []
@@ -101,7 +101,10 @@ def run(table: Table, plan: Plan) -> Page:
 
 
 def _cut(table: Table, plan: Plan, step: int) -> Page:
-    """Return one page of a list that has no filter but a lower bound of the id and is ordered by id; no record is tested."""
+    """Return one page of a list that has no filter but a lower bound of the id and is ordered by id; no record is tested.
+
+    `step` is 1 for ascending and -1 for descending ids.
+    """
     if plan.start < 0:
         return Page(table.cut(0, PAGE, above=plan.above, step=step), 0)
     following, total = plan.start + PAGE, table.count(plan.above)

@@ -15,7 +15,8 @@ from sandbox.portal.values import day, parse
 def read_fields(schema: Schema, given: list[tuple[Field, Any]], old: Row | None = None) -> Row:
     """Parse the given raw values and return those of writable fields by field name.
 
-    `old` is the stored record of an update. Raises ValueError with the name of the first field whose value is invalid.
+    `old` is the stored record of an update: if a new main contact is given, the other contacts are taken from it. Raises ValueError with
+    the name of the first field whose value is invalid.
     """
     values: Row = {}
     for field, raw in given:
@@ -37,7 +38,7 @@ def tell(call: Call, schema: Schema, verb: str, row_id: int) -> None:
 def events(schema: Schema, verb: str, row_id: int) -> list[tuple[str, Row]]:
     """Return the portal events for a record and a verb (`ADD`, `UPDATE` or `DELETE`), as pairs of event name and data.
 
-    An item of a smart process has two: one for all smart processes and one for its own.
+    An item of a smart process has two: the event that all smart processes share, and the event of this smart process alone.
     """
     if not schema.smart:
         return [(f"ONCRM{schema.kind.upper()}{verb}", {"ID": row_id})]

@@ -19,7 +19,7 @@ class Rows:
         return len(self.blobs)
 
     def at(self, place: int) -> Any:
-        """Return the row at a position as an object. Raises IndexError beyond the end."""
+        """Return the row with the index `place` as an object. Raises IndexError beyond the end."""
         return orjson.loads(self.blobs[place])
 
     def opened(self) -> list[Any]:
@@ -28,7 +28,7 @@ class Rows:
 
 
 def to_json(body: Any) -> bytes:
-    """Encode an answer as JSON. The JSON bytes of `Rows` inside it are inserted unchanged."""
+    """Return an answer as JSON. The JSON bytes of `Rows` inside it are inserted unchanged."""
     return orjson.dumps(body, default=_ready)
 
 

@@ -17,8 +17,9 @@ _STAMPS = ("DATE_", "MODIFY_", "MOVED_", "LAST_ACTIVITY")
 def restore_records(portal: Portal, entity: str, ids: Iterable[int], base_url: str) -> list[int]:
     """Put the records `ids` of a kind back to their seeded values and return the ids of all records that this changed.
 
-    Other records that carry the title of one of them, which would make its name ambiguous, are put back or deleted too. Every change
-    raises an event, as one made by the responsible person in the portal's pages. Raises KeyError for an id that is not seeded.
+    Another record with the same title as one of these would make the title ambiguous. It is therefore put back to its seeded values too, or
+    deleted if it was not seeded. Every record that is put back raises an event, as if the responsible person had changed it in the portal's
+    pages. Raises KeyError for an id that is not seeded.
     """
     seeded = _seeded_rows(portal, entity)
     wanted = [seeded[number] for number in ids]

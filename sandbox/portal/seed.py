@@ -112,7 +112,10 @@ def _books(store: Store) -> None:
 
 
 def _fm(store: Store, *entries: tuple[str, str, str]) -> list[Row]:
-    """Return phones and e-mails as stored entries with new ids. The first id is 156, because tests expect it at contact 43."""
+    """Return phones and e-mails as stored entries with new ids.
+
+    The first of all ids is 156, because tests expect contact 43 to have an entry with this id.
+    """
     return [
         {"ID": store.next_id("multifield", at_least=156), "TYPE_ID": kind, "VALUE_TYPE": use, "VALUE": value}
         for kind, use, value in entries
@@ -270,7 +273,10 @@ def _todo_state(now: datetime, who: int, due: int, done: str) -> Row:
 
 
 def _bulk(store: Store, now: datetime, amount: int, chance: Random) -> None:
-    """Add plain deals for measurements, with only the fields that have a value, to save memory in a large portal."""
+    """Add `amount` plain deals for measurements, with random values drawn from `chance`.
+
+    They have only the fields that have a value, to save memory in a large portal.
+    """
     made = store_moment(now - timedelta(days=1))
     first = stages.entries(store, "DEAL_STAGE")[0]["STATUS_ID"]
     common = {

@@ -28,7 +28,10 @@ class Door:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Add the abort function to the scope and forward the request. `send` is a method of uvicorn's object that holds the transport."""
+        """Forward a request, with a function in its `scope` that cuts the TCP connection.
+
+        The function is a method of uvicorn's transport, which is found through `send`. Outside uvicorn it is missing.
+        """
         transport = getattr(getattr(send, "__self__", None), "transport", None)
         if transport is not None:
             scope[ABORT] = transport.abort

@@ -1,4 +1,4 @@
-"""Sandbox portal, stats: counts requests, refusals and changes from lines of the ledger; keeps no lines."""
+"""Sandbox portal, stats: counts requests, refusals and changes from lines of the ledger (log of calls), without storing them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Stats:
         self._methods: dict[str, Counter[str]] = defaultdict(Counter)
 
     def note(self, line: Row) -> None:
-        """Count one completed ledger line.
+        """Count one completed line of the ledger (log of calls).
 
         A command inside a batch counts as a call of its method but not as a request; the batch itself counts as a request only.
         """

@@ -60,7 +60,7 @@ class Table:
         self._forget(row_id)
 
     def shown(self, shape: tuple[str, ...]) -> dict[int, bytes]:
-        """Return the cached JSON of the records that show exactly the fields in `shape`, by record id; the caller may add to it.
+        """Return the cached JSON of the records that show exactly the fields in `shape`, by record id. The caller may add to the result.
 
         A write removes the record from the cache. Only the six newest shapes are kept.
         """
@@ -98,7 +98,7 @@ class Table:
 
 
 class Store:
-    """All data of a portal: the records by kind, the counters for new ids, the ledger lines and the secrets.
+    """All data of a portal: the records by kind, the counters for new ids, the lines of the ledger (log of calls) and the secrets.
 
     A write is durable after `commit`. The function `watch` is called at once with each `Change`.
     """
@@ -134,7 +134,10 @@ class Store:
         return self.table(entity).walk()
 
     def next_id(self, name: str, *, at_least: int = 1) -> int:
-        """Return the next number of a counter; no number is given twice, even after a restart."""
+        """Return the next number of the counter `name`, or `at_least` if that is greater.
+
+        No number is given twice, even after a restart.
+        """
         value = max(self._counters.get(name, 0) + 1, at_least)
         self._counters[name] = value
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (name, value))
@@ -193,15 +196,15 @@ class Store:
         return len(doomed)
 
     def append_feed(self, seq: int, body: Row) -> None:
-        """Store one line of the ledger under its number; a line with this number is replaced."""
+        """Store one line of the ledger (log of calls) under its number; a line with this number is replaced."""
         self._write("INSERT OR REPLACE INTO feed VALUES (?, ?)", (seq, orjson.dumps(body)))
 
     def feed(self) -> Iterable[Row]:
-        """Return the stored lines of the ledger, oldest first."""
+        """Return the stored lines of the ledger (log of calls), oldest first."""
         return (orjson.loads(body) for (body,) in self._db.execute("SELECT body FROM feed ORDER BY seq"))
 
     def clear_feed(self) -> None:
-        """Delete the stored lines of the ledger. Their numbering continues."""
+        """Delete the stored lines of the ledger (log of calls). Their numbering continues."""
         self._write("DELETE FROM feed", ())
         self.commit()
 
@@ -246,7 +249,7 @@ class Store:
         return {name: orjson.loads(body) for name, body in self._db.execute("SELECT name, body FROM secret")}
 
     def wipe(self) -> None:
-        """Delete all records, counters and ledger lines. The numbering of ledger lines continues, and the secrets stay."""
+        """Delete all records, counters and lines of the ledger (log of calls). The numbering of lines continues, and the secrets stay."""
         kept = {"feed": self._counters.get("feed", 0)}
         self._write("DELETE FROM record", ())
         self._write("DELETE FROM counter", ())

@@ -1,4 +1,7 @@
-"""Sandbox portal, REST v3: authentication, errors, idempotency keys and `batch` around the methods. It uses the limits of the portal."""
+"""Sandbox portal, REST v3, what all its methods share: authentication, errors, idempotency keys and `batch`.
+
+It uses the limits of the portal.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class V3:
         self._portal = portal
 
     def answer(self, request: Request, line: Row) -> Answer:
-        """Answer one request of REST v3; `line` is its ledger line.
+        """Return the answer to one request of REST v3; `line` is its line in the ledger (log of calls).
 
         Raises V3Error. The limits of the portal raise a PortalError, so their answers have the format of REST v2.
         """

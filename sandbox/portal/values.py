@@ -20,7 +20,10 @@ MULTIFIELDS = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
 
 
 def parse_moment(text: str) -> datetime:
-    """Parse a date or time as the portal does, in its own zone if none is given. Raises ValueError for anything else."""
+    """Return the time that a text gives as a date or a time; without a zone it is in the portal's zone.
+
+    Raises ValueError for other texts.
+    """
     text = text.strip()
     moment: datetime | None = None
     with contextlib.suppress(ValueError):
@@ -47,7 +50,7 @@ def show_moment(stored: str) -> str:
 
 
 def to_int(raw: Any) -> int:
-    """Convert anything to an integer as PHP does: leading digits, else 0."""
+    """Return anything as an integer, as PHP converts it: its leading digits, else 0."""
     if isinstance(raw, bool | int | float):
         return int(raw)
     found = _LEADING_INT.match(raw) if isinstance(raw, str) else None
@@ -55,7 +58,7 @@ def to_int(raw: Any) -> int:
 
 
 def to_float(raw: Any) -> float:
-    """Convert anything to a number as PHP does: the leading number, else 0."""
+    """Return anything as a number, as PHP converts it: its leading number, else 0."""
     if isinstance(raw, bool | int | float):
         return float(raw)
     found = _LEADING_NUMBER.match(raw.replace(",", ".")) if isinstance(raw, str) else None
@@ -68,7 +71,7 @@ def to_flag(raw: Any) -> str:
 
 
 def parse(field: Field, raw: Any) -> Any:
-    """Convert a raw value from a request to the value that the store keeps. Raises ValueError if it does not fit the type of the field."""
+    """Return a raw value from a request as the store keeps it. Raises ValueError if it does not fit the type of the field."""
     if field.type == "raw":
         return raw
     if field.multiple:
@@ -106,9 +109,9 @@ def _parse_scalar(kind: str, raw: Any) -> Any:
 
 
 def _money(text: str) -> str | None:
-    """Parse a money value such as `1234.56|RUB`. A number without a currency gets RUB; without an amount the result is None.
+    """Return a money value as the store keeps it, such as `1234.56|RUB`.
 
-    The currency code is not checked.
+    Without a currency it gets RUB; without an amount the result is None. The currency code is not checked.
     """
     amount, _, currency = text.strip().partition("|")
     return f"{amount.strip()}|{currency.strip() or 'RUB'}" if amount.strip() else None
@@ -186,7 +189,10 @@ def _classic_shape(kind: str, names: tuple[str, ...]) -> tuple[Row, dict[str, Ca
 
 
 def show_classic(schema: Schema, row: Row, names: Iterable[str] | None = None) -> Row:
-    """Render one record as the old methods do: upper-case names, strings, nulls."""
+    """Return one record as the old methods show it, with upper-case names, strings and nulls.
+
+    `names` are the fields to show; without them these are all fields that are neither custom nor multiple.
+    """
     blank, plain, special = _classic_shape(schema.kind, tuple(names or schema.plain))
     shown = blank.copy()
     for name, value in row.items():

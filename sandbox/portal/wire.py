@@ -18,7 +18,7 @@ from sandbox.portal.v3 import NOT_JSON
 
 
 async def read_request(http: HttpRequest) -> Request:
-    """Parse a REST call of a webhook or an application into a Request; `api/` in the path means REST v3.
+    """Return a REST call of a webhook or an application as a Request; `api/` in the path means REST v3.
 
     A webhook calls `/rest/[api/]{user}/{code}/{method}`. An application calls `/rest/[api/]{method}` with its token in `auth`.
     """

@@ -60,7 +60,8 @@ Sent = tuple[int, int | None]
 def send(world: World, person: Person, text: str, around: Around, entities: Any = None) -> list[Sent]:
     """Write a text into a chat, and return the message_id and update_id of each resulting message.
 
-    A text of more than 4096 UTF-16 units becomes several messages, as in a Telegram client.
+    A text of more than 4096 UTF-16 units becomes several messages, as in a Telegram client. `entities` give a text that fits into one
+    message its formatting.
     """
     text = text.strip()
     if not text:
@@ -132,7 +133,10 @@ def delete(world: World, person: Person, message_id: int, chat_id: int | None) -
 
 
 def tell(world: World, kind: str, body: JsonObject) -> int | None:
-    """Queue the update `kind` for a message and return its id. Return None if the bot is not in the chat, since it then gets no update."""
+    """Queue an update of the kind `kind` about the message `body` and return its id.
+
+    Returns None if the bot is not in the chat, since it then gets no update.
+    """
     if standings.state_of(world.db, body["chat"]["id"]) in {"kicked", "left"}:
         return None
     return world.queue_update(kind, messages.over_the_wire(body))

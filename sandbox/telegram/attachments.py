@@ -16,7 +16,7 @@ def voice(stored: JsonObject, duration: int) -> JsonObject:
 
 
 def photo(world: World, stored: JsonObject) -> list[JsonObject] | None:
-    """Return the Bot API's list of PhotoSize objects for a stored picture, always one; None if the file is no PNG or JPEG."""
+    """Return a stored picture as the Bot API's list of PhotoSize objects, with one element; None if the file is no PNG or JPEG."""
     size = picture_size((world.files_dir / stored["path"]).read_bytes())
     return None if size is None else [{**_file(stored), "width": size[0], "height": size[1]}]
 

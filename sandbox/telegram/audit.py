@@ -1,6 +1,6 @@
 """Reads the newest records of the bot's audit log (one file `<user>.jsonl` per person) to show them on the page.
 
-It accepts several names for each field, and skips lines that are not valid JSON.
+A field of a record is found under any of several names. Lines that are not valid JSON are skipped.
 """
 
 from collections.abc import Iterable
@@ -60,9 +60,10 @@ def read_audit(folder: Path, limit: int, find: str) -> list[JsonObject]:
 
 
 def _recognize_interrupted(records: Iterable[JsonObject]) -> None:
-    """Correct the decision of a press that a restart interrupted: the log has it only as a press on a card that was executed already.
+    """Change decisions from "late" to "approved" where a restart interrupted the approval.
 
-    It is the first approval of its card; a later one came too late.
+    Of such an approval the bot's log says only that the card was executed already, as it does of a click that comes too late. It is
+    recognized by being the first decision to approve its card in `records`, which must be sorted by time.
     """
     known: set[str] = set()
     for record in records:
@@ -77,7 +78,7 @@ def _recognize_interrupted(records: Iterable[JsonObject]) -> None:
 
 
 def judge_decision(raw: JsonObject) -> str:
-    """Return what a person's decision came to, a key of `audit.decisions` in the page's texts; "" if the record is none."""
+    """Return how the decision in the record `raw` ended, as a key of `audit.decisions` in the page's texts; "" if it has no decision."""
     if raw.get("type") != "decision":
         return "approved" if _first(raw, ("approved_by", "approver")) else ""
     outcome = raw.get("outcome")
@@ -139,7 +140,7 @@ def _readable(value: Any) -> str:
 
 
 def _person(value: Any) -> str:
-    """Render a person by name, a program that uses the API by its key ("http:site"), which the page puts in words."""
+    """Return a person's name; for a program that uses the API its key ("http:site"), for which the page has words."""
     key = str(value.get("key") or "") if isinstance(value, dict) else ""
     return key if key.startswith("http:") else _readable(value)
 
@@ -149,7 +150,10 @@ def _listed(value: Any) -> list[JsonObject]:
 
 
 def _calls(raw: JsonObject) -> list[JsonObject]:
-    """Return the calls of a record in words, each with its state; the card of a decision names the record of its call."""
+    """Return the calls of the record `raw`, each as the words for it (see `describe_call`) and its `state`.
+
+    If a call has no params, as in the record of a decision, they are taken from the record's card, since they name the changed record.
+    """
     calls = _first(raw, _CALLS)
     answers = _first(raw, _ANSWERS)
     if not isinstance(calls, list):

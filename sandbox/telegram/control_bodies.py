@@ -198,7 +198,7 @@ class Limits(Body):
 
 
 class Again(Body):
-    """A request to send the last updates to the bot again, either unchanged or with new update ids."""
+    """A request to send the `last` updates (a number) to the bot again, either unchanged or, with `new_ids`, with new update ids."""
 
     last: int = Field(default=1, ge=1, le=500)
     new_ids: bool = False

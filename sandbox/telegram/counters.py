@@ -20,7 +20,10 @@ class Pace:
     recent: deque[float] = field(default_factory=deque)
 
     def note(self, kind: str, moment: float) -> None:
-        """Count one call of this kind, made at the time `moment` in seconds. Drafts are not included in the peaks."""
+        """Count one call of this kind, made at the time `moment` in seconds.
+
+        Drafts add to the total of their kind, but not to the peaks (the most calls within a second and within a minute).
+        """
         self.kinds[kind] += 1
         if kind == "drafts":
             return
@@ -61,7 +64,10 @@ class Counters:
         }
 
     def came(self, method: str, chat: str, moment: float) -> None:
-        """Count a call that arrives. A send or edit that comes before the end of a flood wait is also counted as early."""
+        """Count a call that arrives.
+
+        A send or edit that comes before the end of a flood wait (a wait that a 429 answer asked for) is also counted as early.
+        """
         self._calls[method] += 1
         if kind_of(method) and moment < self._waits.get(chat, 0):
             self._early += 1
@@ -82,8 +88,8 @@ class Counters:
     def refused(self, entry: JsonObject, chat: str, retry_after: int | None, moment: float) -> None:
         """Count a call that was answered with an error, by method, status and reason.
 
-        Errors that a test ordered are not counted here. Polling conflicts are counted separately. `retry_after` is the flood wait that the
-        answer announced, in seconds.
+        `entry` is the call in the log of requests. Errors that a test ordered are not counted here. Polling conflicts are counted
+        separately. `retry_after` is the flood wait that the answer announced, in seconds.
         """
         if retry_after is not None:
             self._waits[chat] = moment + retry_after

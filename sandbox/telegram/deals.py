@@ -29,7 +29,7 @@ class Portal:
         return {"deals": sorted(rows, key=lambda row: -row["id"])}
 
     async def ledger(self, after: int) -> JsonObject:
-        """Return the calls in the portal's ledger after a number, each also in words (`told`) and with its `state`."""
+        """Return the calls numbered above `after` in the portal's log of calls, each also in words (`told`) and with its `state`."""
         calls = _listed(await self._fetch(f"/sandbox/ledger?after={after}"), "calls")
         return {
             "calls": [{**call, "told": describe_call(str(call["method"]), call.get("params")), "state": _state(call)} for call in calls]
@@ -92,7 +92,10 @@ def _deal(record: JsonObject, owners: dict[str, str], stages: dict[str, JsonObje
 
 
 def _semantics(record: JsonObject, stage: JsonObject) -> str:
-    """Return whether a deal is won ("S"), lost ("F") or in progress ("P")."""
+    """Return whether a deal is won ("S"), lost ("F") or in progress ("P").
+
+    The deal's own field says so or, if that is empty, its `stage`.
+    """
     given = str(record.get("STAGE_SEMANTIC_ID") or stage.get("SEMANTICS") or "P")
     return given if given in {"S", "F"} else "P"
 

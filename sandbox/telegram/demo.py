@@ -1,4 +1,7 @@
-"""The data beside the chat on the page: its texts, deals and calls, the audit log, the tour; and the way to the demo's supervisor."""
+"""Endpoints for what stands beside the chat on the page: its texts, deals and calls, the audit log, the tour.
+
+They also pass requests of the page on to the demo's supervisor, the server that restores what a scene needs and kills the bot.
+"""
 
 from collections.abc import AsyncIterator
 from typing import Literal, TypeVar
@@ -59,7 +62,10 @@ def demo_router(settings: TelegramSandboxSettings, client: httpx.AsyncClient) ->
 
 
 def _supervisor_routes(router: APIRouter, settings: TelegramSandboxSettings, client: httpx.AsyncClient) -> None:
-    """Add what the demo's supervisor does: restore a scene, start over, change the language, kill the bot."""
+    """Add routes to `router` that pass requests on to the demo's supervisor.
+
+    They prepare a scene, start the demo over, change the language, and kill the bot.
+    """
 
     def address(name: str) -> str:
         return f"{_given(settings.supervisor_url, 'supervisor').rstrip('/')}/demo/{name}"
@@ -80,7 +86,10 @@ def _supervisor_routes(router: APIRouter, settings: TelegramSandboxSettings, cli
 
 
 async def _relayed(client: httpx.AsyncClient, address: str, body: bytes) -> AsyncIterator[bytes]:
-    """Yield the lines with which the supervisor reports its progress. A failure is yielded as a last line, since the answer has begun."""
+    """Yield the lines with which the supervisor reports its progress.
+
+    If it fails, the last line has the code of the failure, since it is then too late for an error status.
+    """
     headers = {"content-type": "application/json"}
     try:
         async with client.stream("POST", address, content=body, headers=headers, timeout=_SUPERVISOR_SECONDS) as answer:
@@ -94,7 +103,7 @@ async def _relayed(client: httpx.AsyncClient, address: str, body: bytes) -> Asyn
 
 
 def _line(error: str) -> bytes:
-    """Render a failure as a line of progress: the code of a text of the page."""
+    """Return a failure as a line of JSON; `error` is its code, under which the page's texts have a sentence."""
     return orjson.dumps({"error": error}) + b"\n"
 
 

@@ -14,8 +14,8 @@ from sandbox.telegram.world import World
 def press(world: World, person: Person, message: StoredMessage, data: str, *, age: float = 0.0) -> str:
     """Click a button with this callback data, queue the update, and return the id of the click.
 
-    Whether the message has such a button is not checked here, but in `find_button`. `age` is how many seconds ago the click was made; too
-    old a click cannot be answered by the bot.
+    Whether the message has such a button is not checked here, but in `find_button`. `age` is how many seconds ago the click was made; the
+    bot can no longer answer a click that is too old.
     """
     callback_id = str(uuid.uuid4().int)[:19]
     visible = messages.over_the_wire(message.body)

@@ -67,7 +67,8 @@ def run(
 ) -> None:
     """Print the address as one line of JSON, then serve until SIGINT or SIGTERM. Raises `PortTakenError`.
 
-    Without `data_dir` the chats are stored in a temporary folder, which is deleted at the end.
+    Without `data_dir` the chats are stored in a temporary folder, which is deleted at the end. The page shows the portal at `portal_url`
+    and the bot's audit log in `audit_dir`, and passes requests on to the demo's supervisor at `supervisor_url`, if they are given.
     """
     listener = listen(port)
     # uvicorn raises the signal again once it has stopped: its default would end the process before the folder is removed.

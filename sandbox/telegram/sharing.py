@@ -44,9 +44,10 @@ def say_aloud(
 
 
 def forward(world: World, person: Person, around: Around, texts: Sequence[str], *, comment: str, comment_first: bool) -> list[Sent]:
-    """Forward messages as `person`, with a comment of that person. All messages arrive at once, as from a Telegram client.
+    """Forward messages with these `texts` as `person`, with a comment of that person; return the ids of each message and its update.
 
-    Telegram's clients send the comment before the forwarded messages. A comment that a person writes by hand comes after them.
+    All messages arrive at once, as from a Telegram client. With `comment_first` the comment comes before the forwarded messages, as
+    Telegram's clients send it; otherwise after them, as a comment that a person writes by hand.
     """
     if around.origin is None and around.forward_from is None:
         raise CannotActError("a forwarded message comes from somebody: forward_from or origin")

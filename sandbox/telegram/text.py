@@ -16,13 +16,17 @@ _ENTITY_TYPES = frozenset({
     "strikethrough", "spoiler", "blockquote", "expandable_blockquote", "code", "pre", "text_link", "text_mention",
     "custom_emoji", "date_time",
 })  # fmt: skip
+_TOP_DOMAINS = "com|net|org|ru|su|рф|io|me|dev|app|info|biz|xn--[a-z0-9-]+"
 _FOUND = re.compile(
-    r"(?P<url>https?://[^\s<>\"]+[^\s<>\".,;:!?)\]»])"
+    r"(?P<url>(?:https?|ftp|tg|ton)://[^\s<>\"\u2060]+[^\s<>\".,;:!?)\]»\u2060]"
+    rf"|(?<![\w@.-])(?:(?:[\w-]+\.)+(?:{_TOP_DOMAINS})|(?:[0-9]{{1,3}}\.){{3}}[0-9]{{1,3}})(?![\w.@-]))"
     r"|(?<![\w/])(?P<bot_command>/[A-Za-z0-9_]{1,32}(?:@[A-Za-z0-9_]{3,32})?)(?![\w/])"
     r"|(?<![\w.+-])(?P<email>[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})"
     r"|(?<![\w+])(?P<phone_number>\+\d[\d ()-]{8,16}\d)(?!\w)"
     r"|(?<!\w)(?P<mention>@[A-Za-z0-9_]{4,32})\b"
-    r"|(?<!\w)(?P<hashtag>#[^\W\d]\w*)",
+    r"|(?<!\w)(?P<hashtag>#[^\W\d]\w*)"
+    r"|(?<![\w$])(?P<cashtag>\$(?-i:1INCH|[A-Z]{1,8}))(?![\w$])",
+    re.IGNORECASE,
 )
 
 
@@ -34,7 +38,7 @@ def utf16_length(text: str) -> int:
 def formatted_text(text: str, parse_mode: str, entities: Any) -> tuple[str, list[JsonObject]]:
     """Return the text and its entities, after applying `parse_mode` or the given entities, and trimming spaces.
 
-    Raises `ApiError` 400 if they cannot be read (Bot API, "Formatting").
+    Raises `ApiError` 400 if the markup of the text or the given entities cannot be read (Bot API, "Formatting").
     """
     if parse_mode:
         if parse_mode.lower() != "html":

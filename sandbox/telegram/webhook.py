@@ -59,7 +59,8 @@ class _Carrier:
     async def _carry(self, queue: str, update: JsonObject) -> None:
         """Deliver one update, with retries, until the webhook accepts it.
 
-        If the bot sets another webhook in the meantime, this ends, and the update is delivered there.
+        If the bot sets another webhook in the meantime, this method returns; the update stays in the queue and is delivered to the new
+        webhook.
         """
         failures = 0
         try:

@@ -1,4 +1,4 @@
-"""The words of the page: its texts in both languages, and what a call of the portal is called; all of it stands in data files."""
+"""The words of the page, read from data files: its texts in both languages, and the words for each call of the portal."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -28,7 +28,10 @@ def load_tour(language: str) -> list[JsonObject]:
 
 
 def describe_call(method: str, params: object) -> JsonObject:
-    """Return what a call is called: `kind` and `verb`, keys of `calls` in the texts, and the `number` of its record or None."""
+    """Return the words for a call of the portal, as keys of `calls` in the page's texts: `kind` (of record) and `verb`.
+
+    The result also has `number`, the number of the record, or None if the call has none.
+    """
     table = _load_calls()
     given = params if isinstance(params, Mapping) else {}
     name = method.lower()

@@ -174,7 +174,10 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _pack(log: Path, source: Path) -> None:
-    """Compress one segment: flush the archive to disk, then the ledger that lists it, and only then remove the segment."""
+    """Compress one segment (a full log file).
+
+    Flush the archive to disk, then the ledger (the list of archives) that names it, and only then remove the segment.
+    """
     if not source.exists():
         return
     archive = source.with_name(f"{source.name}.gz")
@@ -204,7 +207,7 @@ def _remove_oldest(log: Path, keep: int) -> None:
 
 
 def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
-    """Return `ledger` without the archives that are not in `kept`.
+    """Return `ledger` (the list of a log's archives) without the archives that are not in `kept`.
 
     The returned ledger's `first` is the number of the oldest record in the archives in `kept`, its `prev` the hash of the record before
     that one. If these archives hold only very old records, which have no numbers, `first` and `prev` are unchanged.

@@ -20,7 +20,7 @@ _AFTER_HASHED = len(',"hash":"') + 64 + len('"}}\n')
 
 
 class Link(NamedTuple):
-    """The position in the chain that one line records: its number, the previous hash and its own hash."""
+    """The place of one record in the hash chain: its number, the hash of the record before it, and its own hash."""
 
     n: int
     prev: str
@@ -41,8 +41,8 @@ EMPTY = Head(0, NOTHING, 0)
 def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
     """Return the line for `record` as the one that follows `head` (the end of the log so far), and the new head.
 
-    `record` is a JSON object with at least one key; the line has the member "chain" in addition. The `size` of the new head is not updated
-    yet.
+    `record` is a JSON object with at least one key; the line has the member "chain" in addition. The `size` of the new head is still that
+    of `head`: the caller sets it after writing the line.
     """
     n = head.n + 1
     hashed = b'%b,"chain":{"n":%d,"prev":"%b"' % (record.rstrip(b"\n")[:-1], n, head.hash.encode())
@@ -59,7 +59,11 @@ def parse_link(line: bytes) -> Link | None:
 
 
 def move_head(head: Head, lines: Iterable[bytes]) -> Head:
-    """Return the head (the end of the log) after those of `lines` that continue the chain from `head`; all other lines are skipped."""
+    """Return the head, that is, number and hash of the log's last record, after the lines that were written since `head` was stored.
+
+    A line counts if its record follows the last one: with the next number and with the hash of that record in its link. All other lines are
+    skipped. The `size` of the result is that of `head`.
+    """
     for line in lines:
         link = parse_link(line)
         if link is not None and (link.n, link.prev) == (head.n + 1, head.hash):
@@ -68,7 +72,7 @@ def move_head(head: Head, lines: Iterable[bytes]) -> Head:
 
 
 def find_ends(lines: Iterable[bytes]) -> tuple[Link, Link] | None:
-    """Return the links (number and hashes) of the first and the last record in `lines` that have one; None if no line has a link."""
+    """Return the links (number and hashes) of the first and the last numbered record in `lines`; None if no line has a link."""
     first = last = None
     for line in lines:
         link = parse_link(line)

@@ -1,4 +1,7 @@
-"""Follows an audit log as it grows: yields each complete record once and in order, across rotations. Never writes and never blocks."""
+"""Follows an audit log as it grows: yields each complete record once and in order. Never writes and never blocks.
+
+It also follows the log when its full file is replaced by a new one.
+"""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +24,10 @@ class Follower:
     """
 
     def __init__(self, log: Path, *, last: int | None = 0) -> None:
-        """Open the live file (the one written to), if it exists, and read it to its end; with `last=None` the first `poll` opens it."""
+        """Open the live file (the one written to), if it exists, and keep its last `last` complete records for the first `poll`.
+
+        With `last=None` nothing is opened before the first `poll`.
+        """
         self._log = log
         self._n = 0
         self._file: BinaryIO | None = None
@@ -81,7 +87,7 @@ class Follower:
                 file.close()
 
     def _resume_after_rewrite(self) -> None:
-        """If the log was erased or rewritten since the last call, go back, so that the last record of the new log is read next.
+        """If the log was erased or rewritten since the last call, set the position so that the last record of the new log is read next.
 
         This is the case if the number of the log's last record, which the lock file names, is lower than that of the last record read. The
         last record of a rewritten log reports the rewriting.

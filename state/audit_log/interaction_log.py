@@ -57,7 +57,10 @@ class InteractionLogger:
             log.exception("the folder of the interaction logs cannot be read", extra={"action": "interaction_log.open"})
 
     def record(self, user: str, entry: Mapping[str, Any]) -> None:
-        """Append one record with `timestamp` and `user` in front; an error is written to the program's own log and not raised."""
+        """Append `entry` to the log of `user` as one record, with `timestamp` and `user` in front of its own fields.
+
+        An error is written to the program's own log and not raised.
+        """
         with _fail_open():
             self._add(user, encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry}))
 
@@ -79,7 +82,7 @@ class InteractionLogger:
             packer.pack(path, self._keep)
 
     def close(self, seconds: float = 5.0) -> bool:
-        """Wait at most `seconds` for the compression of full logs; return False if some are left for the next start."""
+        """Wait at most `seconds` for the compression of full logs; return False if some are left for a later process."""
         return packer.wait(seconds)
 
     def _append(self, path: Path, lock: int, record: bytes) -> bool:

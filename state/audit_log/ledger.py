@@ -17,7 +17,7 @@ from state.audit_log.chain import NOTHING
 class ArchiveEntry(BaseModel):
     """One archive: the SHA-256 of its bytes, and the numbers of its first and last record (0 if its records are too old to have any).
 
-    `prev` is the hash of the record before the first one, `hash` that of the last one.
+    `prev` is the hash of the record before its first one, `hash` the hash of its last one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -41,12 +41,15 @@ class Ledger(BaseModel):
 
 
 def build_ledger_path(log: Path) -> Path:
-    """Return the path of the ledger of `log`."""
+    """Return the path of the ledger of `log` (the file that lists the log's archives)."""
     return log.with_name(f".{log.name}.archives")
 
 
 def read_ledger(log: Path) -> Ledger:
-    """Read the ledger of `log`; an empty one if there is none yet. Raises ValueError if its content is invalid or fails its checksum."""
+    """Read the ledger of `log` (the list of its archives); an empty ledger if there is no file yet.
+
+    Raises ValueError if the file's content is invalid or fails its checksum.
+    """
     try:
         text = build_ledger_path(log).read_bytes()
         found = orjson.loads(text)
@@ -62,7 +65,7 @@ def read_ledger(log: Path) -> Ledger:
 
 
 def write_ledger(log: Path, ledger: Ledger) -> None:
-    """Replace the ledger of `log` and flush the file to disk; the caller flushes the folder's directory entry."""
+    """Replace the ledger of `log` (the list of its archives) and flush the file to disk; the caller flushes the folder (`sync_folder`)."""
     path = build_ledger_path(log)
     half = path.with_name(f"{path.name}.tmp")
     with half.open("wb") as file:

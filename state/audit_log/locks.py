@@ -36,10 +36,10 @@ def build_archive_lock_path(log: Path) -> Path:
 
 @contextmanager
 def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
-    """Hold an exclusive lock on the file `path`, creating it if missing; raise TimeoutError if others hold it for `seconds`.
+    """Hold an exclusive lock on the file `path` while the block runs, and yield the descriptor of the file, which is created if missing.
 
-    If `seconds` is None, LOCK_SECONDS is used. The package filelock is not used: there a lock that nobody else holds costs 227 µs instead
-    of 9, and a process may wait for ever while others take the lock again and again.
+    Raises TimeoutError if others hold the lock for `seconds` (None: LOCK_SECONDS). The package filelock is not used: there a lock that
+    nobody else holds costs 227 µs instead of 9, and a process may wait for ever while others take the lock again and again.
     """
     descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX, LOCK_SECONDS if seconds is None else seconds)
     try:
@@ -100,7 +100,7 @@ def read_head(descriptor: int) -> Head | None:
 def parse_head(text: bytes) -> Head | None:
     """Parse the head (the end of the log) from `text`, the content of a lock file; None if it holds no valid head.
 
-    A head from before heads had a checksum is accepted without one.
+    Older versions of the program stored the head without a checksum; such a head is valid, too.
     """
     try:
         found = orjson.loads(text)
@@ -119,6 +119,6 @@ def render_head(head: Head) -> bytes:
 def write_head(descriptor: int, head: Head) -> None:
     """Write `head` (the end of the log) into the open lock file.
 
-    It is not flushed to disk, because the record itself is not flushed, either.
+    It is not flushed to disk, because the log's last record, which it names, is not flushed, either.
     """
     os.pwrite(descriptor, render_head(head), 0)

@@ -1,6 +1,7 @@
 """Erases or rewrites the audit log of one person, for legal reasons only. A rewritten log records that it was rewritten.
 
-A crash leaves either the old log or the new one, never half of each; an interrupted erasure is finished by the next one.
+A crash leaves either the old log or the new one, never half of each. An interrupted erasure is finished when the person's log is erased
+again.
 """
 
 import io
@@ -25,7 +26,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 def erase_user(folder: Path, user: str) -> int:
-    """Remove every file of the user's log, and return how many records in them could be read before.
+    """Remove every file of the user's log, and return how many readable records the files held.
 
     Raises TimeoutError if the log's locks are not released in time; then nothing was removed.
     """
@@ -91,7 +92,7 @@ def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
 
 
 class _LogRewrite:
-    """Writes the new files of one log into the staging folder, and counts what changes."""
+    """Writes the new files of one log into the staging folder (where they are prepared), and counts the records that change."""
 
     def __init__(self, log: Path, change: Change) -> None:
         self._log = log
@@ -133,7 +134,10 @@ class _LogRewrite:
         return line
 
     def close(self, live: bytes) -> None:
-        """Write the new live file (the one written to) with the lines `live`, the lock file with the log's end, and the archive list."""
+        """Write the other new files: the live file (the one written to) with the lines `live`, the lock file and the ledger.
+
+        The lock file holds the log's end, the ledger is the list of its archives.
+        """
         new = staging.build_staging_path(self._log) / self._log.name
         write_durably(new, live)
         write_durably(build_lock_path(new), render_head(self._head._replace(size=len(live))))

@@ -37,7 +37,7 @@ def resolve_log(log: Path) -> Path:
 def hold_in_place(log: Path) -> Iterator[int]:
     """Hold the lock of `log` while the block runs, and yield the descriptor of the lock file.
 
-    An interrupted replacement of the log's files is finished before. Raises TimeoutError if that is not possible in time.
+    First an interrupted replacement of the log's files is finished. Raises TimeoutError if that is not possible in time.
     """
     deadline = time.monotonic() + locks.LOCK_SECONDS
     while True:
@@ -51,7 +51,10 @@ def hold_in_place(log: Path) -> Iterator[int]:
 
 
 def commit_staged_files(log: Path, lock: int) -> None:
-    """Make the prepared files valid and move them into place; the caller holds the log's lock (`lock`) and its archive lock."""
+    """Make the prepared files valid and move them into place.
+
+    The caller holds the log's lock, whose file has the descriptor `lock`, and its archive lock.
+    """
     new = build_staging_path(log)
     sync_folder(new)
     new.rename(build_committed_path(log))
@@ -62,7 +65,7 @@ def commit_staged_files(log: Path, lock: int) -> None:
 def finish_move(log: Path, lock: int) -> None:
     """Move prepared files that were marked valid into place and remove those they replace; do nothing if there are none.
 
-    The caller holds the log's lock (`lock`) and its archive lock.
+    The caller holds the log's lock, whose file has the descriptor `lock`, and its archive lock.
     """
     new = build_committed_path(log)
     if not new.is_dir():

@@ -1,6 +1,7 @@
 """Verifies audit logs: the hash chain, each archive byte by byte, and the log's end against the head stored in the lock file. Read-only.
 
-Offsets count bytes of the file itself; for a record inside an archive they count in the unpacked text, and the finding says so.
+The offset in a finding counts the bytes of the file; for a record inside an archive it counts those of the unpacked text, and the finding
+says so.
 """
 
 import io
@@ -69,7 +70,8 @@ def verify_log(log: Path) -> Iterator[Finding]:
 def _check_unlisted(files: _Files, segment: Segment, text: bytes) -> Iterator[Finding]:
     """Yield a finding if the ledger (the list of the log's archives) does not list the archive `segment`.
 
-    No finding is yielded if the archive is being compressed or removed, or is older than ledgers. `text` is its unpacked content.
+    No finding is yielded if the archive is being compressed or removed, or was made before the program kept ledgers. `text` is its unpacked
+    content.
     """
     ledger, name = files.ledger, segment.path.name
     if ledger is None or not ledger.archives or name in ledger.archives or segment.path.with_suffix("").exists():
@@ -299,9 +301,10 @@ class _LogChecker:
             self._step(link)
 
     def _describe_gap(self, link: Link, gap: int, at: _BadLine) -> Finding:
-        """Build the finding about the gap of `gap` missing numbers between the last accepted record and the later record `link`.
+        """Build the finding about the gap of `gap` missing numbers between the last accepted record and a later one.
 
-        If `gap` is 0, the number of `link` is right, but extra lines stand before it or its previous hash is wrong.
+        `link` holds the number and hashes of the later record. If `gap` is 0, its number is right, but extra lines stand before it or its
+        previous hash is wrong.
         """
         if self._bad and gap:
             return self._build_damage(gap)
@@ -321,7 +324,10 @@ class _LogChecker:
         return self._build_finding("damaged", why, (first.file, first.offset), self._n + 1)
 
     def _build_surplus(self) -> Finding:
-        """Build the finding about lines without a valid number between two records that follow each other, or at the log's end."""
+        """Build the finding about extra lines: no record is missing, but between two records, or at the end, stand lines without a number.
+
+        Such a line is a record that lacks a valid number, or half a record.
+        """
         first = self._bad[0]
         forged = any(bad.readable for bad in self._bad)
         kind: FindingKind = "inconsistent" if forged else "note"

@@ -24,7 +24,8 @@ type_names: dict[str, type["Event"]] = {}
 class Event(BaseModel):
     """The base class of all journal events. `V` is the version of the class's fields.
 
-    An event is one entry of a stream, which is the journal's ordered record of one session or run.
+    An event is one entry of a stream, which is the journal's ordered record of one session or of one run (work outside of any session; so
+    far no code starts one).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")

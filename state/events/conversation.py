@@ -132,7 +132,7 @@ class TurnFinished(Event):
 
 
 class ConversationCleared(Event):
-    """A person sent `/new`: goals, history and current objects are reset, and open confirmation cards stay."""
+    """A person sent `/new`: the model forgets goals, history and the records it worked on; open confirmation cards stay."""
 
     by: str
 

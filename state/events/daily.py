@@ -48,7 +48,10 @@ class ReminderDropped(Event):
 
 
 class DailySent(Event):
-    """The digest or evening summary of a day was sent, or sending it failed; `day` is the ordinal of the date in the person's time zone."""
+    """The digest or evening summary of a day was sent, or sending it failed; `day` is that day in the person's time zone.
+
+    The day is stored as a number, as `date.toordinal` returns it.
+    """
 
     what: Literal["digest", "evening"]
     day: int
@@ -61,7 +64,7 @@ def list_reminders(state: State) -> dict[str, Reminder]:
 
 
 def find_last_day(state: State, what: str) -> int:
-    """Return the ordinal of the date for which `what` ("digest" or "evening") was last sent or tried, 0 if never."""
+    """Return the last day for which `what` ("digest" or "evening") was sent or tried, as `date.toordinal` numbers days; 0 if never."""
     return int((state.daily or {}).get(what, 0))
 
 

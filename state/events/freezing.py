@@ -24,7 +24,7 @@ class WritesFrozen(Event):
 
 
 class WritesReleased(Event):
-    """Somebody ended a freeze: calls may start again. `frozen_seq` is the number in the stream of the WritesFrozen event that it ends."""
+    """Somebody ended a freeze: calls may start again. `frozen_seq` is the number (seq) of the WritesFrozen event of that freeze."""
 
     by: str
     by_name: Personal[str] = ""

@@ -1,7 +1,7 @@
 """Events of leads (heads of sales): a denial with a reason, and a card shown to further leads. Includes their folds.
 
-A fold applies an event to the state. The module also counts the changes that each person starts, because the policy limits them. Other
-events of cards are in `state/events/confirmations.py`.
+A fold applies an event to the state. The module also counts the changes of the portal that each person starts, because the policy limits
+them. Other events of cards are in `state/events/confirmations.py`.
 """
 
 from datetime import datetime, timedelta
@@ -58,7 +58,7 @@ def find_awaited_denial(state: State, person: str, now: datetime) -> AwaitedDeni
 
 
 def count_recent_changes(state: State, person: str, now: datetime) -> int:
-    """Return how many changes were started for `person` in this session during the last 23 to 24 hours.
+    """Return how many changes of the portal were started for `person` in this session during the last 23 to 24 hours.
 
     Changes are counted per clock hour, so the period begins at a full hour.
     """
@@ -67,7 +67,10 @@ def count_recent_changes(state: State, person: str, now: datetime) -> int:
 
 
 def add_change(state: State, data: JsonObject, ts: str) -> None:
-    """Add a started call to the count of changes of the person who requested it. `data` and `ts` are those of the CallStarted event."""
+    """Add a started call to the count of portal changes of the person who requested it; a batch counts as several.
+
+    `data` and `ts` are those of the CallStarted event.
+    """
     hour = _format_hour(parse_iso(ts))
     written = state.written = state.written if state.written is not None else {}
     mine = written.setdefault(data["requested_by"], {})

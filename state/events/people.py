@@ -40,7 +40,7 @@ class AccessAsked(Event):
 
 
 class PersonJoined(Event):
-    """A person may use the bot from now on, unless their name is blank because the person was erased."""
+    """A person may use the bot from now on. A blank name means that the person was erased later and has no access."""
 
     person: str
     name: Personal[str]
@@ -68,7 +68,7 @@ class PersonReturned(Event):
 
 
 class PreferenceSet(Event):
-    """A person changed a setting of the bot."""
+    """A person changed one of their own settings of the bot, such as the language."""
 
     person: str
     preference: Literal["locale", "time_zone", "digest", "evening", "alerts"]

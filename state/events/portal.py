@@ -40,9 +40,9 @@ class PortalLookFailed(Event):
 
 
 class RecordsSeen(Event):
-    """The bot read the changed records; `records` holds, by record, the values of the fields whose changes people are told of.
+    """The bot read the changed records; `records` maps each record to the values of those fields whose changes the bot reports.
 
-    Notifications about these changes were stored in the same commit.
+    The notifications that report these changes to people were stored in the same commit.
     """
 
     records: Personal[dict[str, dict[str, str]]] = Field(default_factory=dict)

@@ -1,8 +1,8 @@
 """The store for asyncio: its methods run in threads, so that no flush blocks the event loop.
 
 SQLite gets one thread for writes and one for reads, PostgreSQL several for both: a caller that needs an order between two calls awaits the
-first. A started call is always carried out: a cancelled caller gets the cancellation only after the thread has finished, so no commit is
-still running then; its result can be read from the store.
+first. A started call is always carried out. If its caller is cancelled, the cancellation is raised only after the thread has finished, so
+no commit is still running then; what the call has stored can be read from the store.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ class ThreadWorker:
             thread.start()
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function` in a thread; a cancellation is raised only after it has finished."""
+        """Run `function` in a thread and return its result; a cancellation is raised only after the function has finished."""
         if self._closed:
             raise StoreUnwritable("the store is closed")
         return await self._run(partial(function, *args, **kwargs))
@@ -182,11 +182,11 @@ class AsyncStore:
             listener()
 
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)` in a thread; it only reads, with one or more calls of the store (such as `journal.load_state`)."""
+        """Run `function(store, …)`, which only reads from the store (as `journal.load_state` does), in a thread; return its result."""
         return await self._reader.call(function, self._store, *args, **kwargs)
 
     async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)` in a thread; it writes, with one or more calls of the store (such as `freeze_switch.freeze_writes`)."""
+        """Run `function(store, …)`, which writes to the store (as `freeze_switch.freeze_writes` does), in a thread; return its result."""
         done = await self._writer.call(function, self._store, *args, **kwargs)
         if self._hints is not None:
             self._hints.tell()
@@ -201,9 +201,9 @@ class AsyncStore:
         self._store.close()
 
     async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged, and claim the oldest new row of each (session, lane) in `claim`.
+        """Store inputs, and claim the oldest new row of each (session, lane) in `claim`; return which inputs are new, and the claimed rows.
 
-        A lane is one of a session's two queues. `Store.put_inbox` explains claiming.
+        A lane is one of a session's two queues; a row is new until it has been handled. `Store.put_inbox` explains claiming.
         """
         stored = await self._writer.call(self._store.put_inbox, rows, claim)
         if self._hints is not None:
@@ -211,7 +211,7 @@ class AsyncStore:
         return stored
 
     async def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+        """Return each (session, lane) that has new (not yet handled) inbox rows, the one with the oldest row first.
 
         A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
         left out.
@@ -219,7 +219,10 @@ class AsyncStore:
         return await self._reader.call(self._store.list_ready_sessions, owner, now)
 
     async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's stored `attempts`."""
+        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's stored `attempts`.
+
+        The row stays new until it has been handled.
+        """
         return await self._writer.call(self._store.take_inbox, session, lane)
 
     async def return_inbox(self, row_id: str) -> None:
@@ -229,7 +232,7 @@ class AsyncStore:
     async def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them.
 
-        The row that is being handled is one of them.
+        A row is new until it has been handled, so the row that is being handled is one of them.
         """
         return await self._reader.call(self._store.list_waiting_inbox, session, lane, limit)
 
@@ -244,7 +247,8 @@ class AsyncStore:
     async def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
         """Acquire or renew the lease of a session (the right to write it) and return it; None while another owner holds it.
 
-        Each new owner gets the next epoch (the lease's number); commits with an older epoch are refused.
+        The lease lasts until the time `until`. Each new owner gets the next epoch (the lease's number); commits with an older epoch are
+        refused.
         """
         return await self._writer.call(self._store.acquire, session, owner, now, until)
 
@@ -263,7 +267,10 @@ class AsyncStore:
         return stored
 
     async def commit_then(self, commit: Commit, then: Callable[[list[StoredEvent]], None]) -> None:
-        """Commit as `commit` does, then call `then` in the loop with the stored events, even if the caller was cancelled meanwhile."""
+        """Commit as `commit` does, then call `then` with the stored events, even if the caller was cancelled meanwhile.
+
+        `then` runs in the thread of the event loop.
+        """
         stored: list[list[StoredEvent]] = []
         try:
             await self._writer.call(lambda: stored.append(self._store.commit(commit)))
@@ -282,7 +289,7 @@ class AsyncStore:
             self._hints.tell()
 
     async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order."""
+        """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order."""
         return await self._reader.call(self._store.read_events, stream, after, limit)
 
     async def read_head(self, stream: str) -> tuple[int, str]:
@@ -313,7 +320,7 @@ class AsyncStore:
         return await self._reader.call(self._store.scan_clear, types, after, limit)
 
     async def list_streams(self) -> list[str]:
-        """Return the name of every stream in the journal: "session:<key>" or "run:<id>"."""
+        """Return the name of every stream in the journal: "session:<key>", or "run:<id>" for work outside of any session."""
         return await self._reader.call(self._store.list_streams)
 
     async def load_snapshot(self, stream: str) -> Snapshot | None:
@@ -325,7 +332,7 @@ class AsyncStore:
         return await self._reader.call(self._store.find_effect, effect_id)
 
     async def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
+        """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
         return await self._reader.call(self._store.list_effects, stream, status)
 
     async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
@@ -348,7 +355,10 @@ class AsyncStore:
         return await self._reader.call(self._store.load_blob, digest)
 
     async def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return unsent outbox rows whose `due_at` has come, oldest first. A row waits while an older unsent row of its session exists."""
+        """Return the channel's unsent outbox rows whose `due_at` has come, oldest first.
+
+        A row waits while an older unsent row of its session exists.
+        """
         return await self._reader.call(self._store.list_due_outbox, channel, now, limit)
 
     async def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
@@ -364,7 +374,7 @@ class AsyncStore:
         await self._writer.call(self._store.mark_outbox_failed, row_id, note)
 
     async def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` (id) of the message last sent for an outbox row with that key, "" if there is none."""
+        """Return the `sent_ref` (id) of the message last sent for an outbox row of `session` with the key `key`, "" if there is none."""
         return await self._reader.call(self._store.find_sent_ref, session, key)
 
     async def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:

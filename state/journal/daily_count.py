@@ -1,8 +1,8 @@
-"""Counts the changes that each person starts within a day, in the database, so that a transaction that starts a call can check the limit.
+"""Counts the changes of the portal that each person starts within a day, so that a transaction that starts a call can check the limit.
 
-Each start of a call stores a small named value: its key holds the person, the time and the id of the call (effect), and its value the
-number of changes. If a person has no stored values, a start is refused until the caller passes the person's past starts from the journal
-(`StartCount.known`); these are then stored first. So lost values are rebuilt by the next start.
+The counts are in the database. Each start of a call stores a small named value: its key holds the person, the time and the id of the call
+(effect), and its value the number of changes. If a person has no stored values, a start is refused until the caller passes the person's
+past starts from the journal (`StartCount.known`); these are then stored first. So lost values are rebuilt by the next start.
 """
 
 from collections.abc import Sequence

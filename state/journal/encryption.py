@@ -57,7 +57,7 @@ class DamagedCiphertext(StoreError):
 
 
 class PersonKey(NamedTuple):
-    """The encryption key of one person, session, run or portal; `secret` is base64 of 32 bytes."""
+    """The encryption key of one person, or of a chat, run or portal (see `find_key_owner`); `secret` is base64 of 32 bytes."""
 
     key_id: str
     secret: str
@@ -69,7 +69,10 @@ def generate_key() -> PersonKey:
 
 
 def find_key_owner(actor: str, session: str) -> str:
-    """Return the owner of the key that encrypts a record: `actor` if it is a person ("tg:7"), else the session, run or portal."""
+    """Return the owner of the key that encrypts a record: `actor` if it is a person ("tg:7"), else the chat, run or portal of `session`.
+
+    This is the session's key up to its second colon: "tg:-100200300" for every topic of that group.
+    """
     return actor if ":" in actor else ":".join(session.split(":", 2)[:2])
 
 

@@ -90,7 +90,7 @@ def freeze_writes(store: Store, hand: SwitchOperator, reason: str = "", tell: Se
 
 
 def release_writes(store: Store, hand: SwitchOperator, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> SwitchResult:
-    """Let writes start again; if `seq` is given, only if the freeze with that `FreezeState.seq` is still in force.
+    """Let writes start again; if `seq` is given, only if the freeze (the stop of all writes) with that `FreezeState.seq` still lasts.
 
     `hand` and `tell` are as in `freeze_writes`. Raises SwitchBusy or StoreError; then nothing has changed.
     """

@@ -24,7 +24,7 @@ PAGE = 1000
 
 
 class RecordHead(NamedTuple):
-    """The columns of a record except its data, in the order of the database."""
+    """All columns of a journal record except its data, in the order in which the queries read them."""
 
     stream: str
     seq: int

@@ -110,7 +110,7 @@ class InboxRow:
 
 
 class StoredInputs(NamedTuple):
-    """The result of `Store.put_inbox`: which inputs are new, and the rows that were claimed in the same transaction."""
+    """The result of `Store.put_inbox`: which inputs are new, and the rows that the same transaction claimed (took for handling)."""
 
     fresh: list[bool]
     """For each input whether it is new: False if its source was already known."""
@@ -226,8 +226,8 @@ class Lease:
 class Commit:
     """Everything that is written together in one transaction.
 
-    A stream is guarded by a lease (the right of one process to write it): "session:<key>" by the lease of <key>, "run:<id>" by that of
-    "run:<id>". The commit is refused if `epoch` is not the epoch (number) of the current lease.
+    A stream is guarded by a lease (the right of one process to write it): "session:<key>" by the lease of <key>, "run:<id>" (work outside
+    of any session) by that of "run:<id>". The commit is refused if `epoch` is not the epoch (number) of the current lease.
     """
 
     stream: str
@@ -262,19 +262,19 @@ class Store(Protocol):
         """Store inputs durably before they are acknowledged to the sender, and claim the oldest new row of each (session, lane) in `claim`.
 
         A lane is one of a session's two queues. To claim a row is to add one to its `attempts` and return it, as `take_inbox` does; it
-        happens in the same transaction, and the row need not be one of `rows`. Nobody else is kept from taking a claimed row: its status
-        stays "new". So only the holder of the session's lease may claim, and only while it handles no other row of the lane.
+        happens in the same transaction, and the row need not be one of `rows`. Nobody else is kept from taking a claimed row: it stays new
+        until it has been handled. So only the holder of the session's lease may claim, and only while it handles no other row of the lane.
         """
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+        """Return each (session, lane) that has new (not yet handled) inbox rows, the one with the oldest row first.
 
         A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
         left out.
         """
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's stored `attempts`."""
+        """Return the oldest new (not yet handled) row in the session's queue `lane`, None if there is none; add one to its `attempts`."""
 
     def return_inbox(self, row_id: str) -> None:
         """Subtract one from the stored `attempts` of an inbox row, because the last attempt failed for a reason outside the input."""
@@ -282,7 +282,7 @@ class Store(Protocol):
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them.
 
-        The row that is being handled is one of them.
+        A row is new until it has been handled, so the row that is being handled is one of them.
         """
 
     def find_inbox(self, source: str) -> InboxRow | None:
@@ -294,7 +294,8 @@ class Store(Protocol):
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
         """Acquire or renew the lease of a session (the right to write it) and return it; None while another owner holds it.
 
-        Each new owner gets the next epoch (the lease's number); commits with an older epoch are refused.
+        The lease lasts until the time `until`. Each new owner gets the next epoch (the lease's number); commits with an older epoch are
+        refused.
         """
 
     def expire_leases(self) -> None:
@@ -310,7 +311,7 @@ class Store(Protocol):
         """
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order."""
+        """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order."""
 
     def read_head(self, stream: str) -> tuple[int, str]:
         """Return the number (seq) and hash that the stream's last event should have; (0, "") if it has no events.
@@ -337,7 +338,7 @@ class Store(Protocol):
         """Return what `scan` returns, but only the part readable without a key: much faster, for counting."""
 
     def list_streams(self) -> list[str]:
-        """Return the name of every stream in the journal: "session:<key>" or "run:<id>"."""
+        """Return the name of every stream in the journal: "session:<key>", or "run:<id>" for work outside of any session."""
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
         """Return the newest snapshot of the stream's state, None if there is none."""
@@ -346,7 +347,7 @@ class Store(Protocol):
         """Return the row of the effect (proposed call) with that id, None if there is none."""
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
+        """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
@@ -364,7 +365,7 @@ class Store(Protocol):
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return unsent outbox rows whose `due_at` has come, oldest first. A row waits while an older unsent row of its session exists."""
+        """Return the channel's unsent outbox rows that are due, oldest first. A row waits while its session has an older unsent row."""
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Mark the outbox row as delivered. `sent_ref` is the id of the sent message, so that it can be edited later."""
@@ -376,7 +377,7 @@ class Store(Protocol):
         """Mark the outbox row as undeliverable, for the reason in `note`. Operators can still see it."""
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` (id) of the message last sent for an outbox row with that key, "" if there is none."""
+        """Return the `sent_ref` (id) of the message last sent for an outbox row of `session` with the key `key`, "" if there is none."""
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
         """Return timers whose `due_at` has come, oldest first. A timer stays until a commit deletes it."""

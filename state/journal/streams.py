@@ -5,7 +5,10 @@ from functools import lru_cache
 
 @lru_cache(4096)
 def to_lease_key(stream: str) -> str:
-    """Return the session whose lease (one process's right to write) guards `stream`. Raises ValueError for an unknown kind of stream."""
+    """Return the key of the lease (one process's right to write) that guards `stream`. Raises ValueError for an unknown kind of stream.
+
+    For a session's stream this is the session's key, for a run the stream's own name.
+    """
     kind, _, key = stream.partition(":")
     if kind == "session" and key and not key.startswith("run:"):
         return key
@@ -16,5 +19,5 @@ def to_lease_key(stream: str) -> str:
 
 
 def to_stream(key: str) -> str:
-    """Return the stream that is guarded by the lease of the session or run `key`."""
+    """Return the stream that is guarded by the lease with this key; the inverse of `to_lease_key`."""
     return key if key.startswith("run:") else f"session:{key}"

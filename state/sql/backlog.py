@@ -108,9 +108,10 @@ def _count_outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
 
 
 def _count_effects(connection: Connection) -> dict[str, Waiting]:
-    """Return by status the number of effects (proposed calls) and, for the statuses in OPEN, since when the oldest has waited.
+    """Return by status the number of effects (proposed calls) and since when the oldest has waited, "" for statuses that do not wait.
 
-    Counting reads only an index. The table, whose rows are long, is read only to find the oldest one.
+    Those that wait are the statuses in OPEN. Counting reads only an index. The table, whose rows are long, is read only to find the oldest
+    one.
     """
     counts: dict[str, int] = {
         row[0]: row[1] for row in connection.execute(select(effects.c.status, func.count()).group_by(effects.c.status))

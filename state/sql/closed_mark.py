@@ -54,7 +54,10 @@ def read_mark(connection: Connection) -> dict[str, Any] | None:
 
 
 def set_mark(connection: Connection, why: Why, **told: str) -> None:
-    """Mark the database as closed, within the caller's transaction; `told` is `to` (where it was moved) or `by` (what began to fill it)."""
+    """Mark the database as closed for the reason `why`, within the caller's transaction.
+
+    `told` is `to` (the database to which the rows were moved) or `by` (the operation that began to fill the database).
+    """
     value = orjson.dumps({"why": why, "at": format_iso(SystemClock().now()), **told}).decode()
     remove_mark(connection)
     connection.execute(text('INSERT INTO "values" (key, value) VALUES (:key, :value)'), {"key": KEY, "value": value})

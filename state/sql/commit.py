@@ -1,4 +1,4 @@
-"""Writes a commit in one transaction: numbers, encrypts and hash-chains its events. Any failed condition raises and rolls everything back.
+"""Writes a commit in one transaction: numbers, encrypts and hash-chains its events. If a check fails, it raises and stores nothing.
 
 Outbox rows of a session are delivered in the order of their `pos`. A delivered row is deleted; only its key and its `sent_ref` (the id of
 the sent message) are kept. A new row replaces an unsent row with the same key. The old row stays as "replaced" until the new one is sent,
@@ -61,7 +61,7 @@ class Fence(NamedTuple):
 
 
 def find_key_owner(commit: Commit) -> str:
-    """Return the person, session, run or portal whose key encrypts the personal data of the commit."""
+    """Return the person, chat, run or portal whose key encrypts the personal data of the commit; see `encryption.find_key_owner`."""
     return encryption.find_key_owner(commit.actor, to_lease_key(commit.stream))
 
 
@@ -236,7 +236,7 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
 
 
 def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
-    """Set the switch that stops all writes to the portal.
+    """Set the switch that stops all writes to the portal to `value`; "" lets writes start again.
 
     On PostgreSQL this waits for transactions that are starting a call and that checked the switch before it was set.
     """

@@ -30,9 +30,9 @@ Changes = Mapping[str, Sequence[Any]]
 
 @lru_cache(8)
 def _map_lists(statements: Statements) -> dict[int, str]:
-    """Return which list in `Changes` takes the parameters of each statement that CommitBatch collects.
+    """Return, by statement, the name of the list in which CommitBatch collects the statement's parameters.
 
-    The keys are the Python id() of the statements, the values the names of the lists.
+    The lists are those of `Changes`, such as "outbox". A statement is named by its Python id().
     """
     named = {
         "outbox": [statements.add_outbox, statements.add_first_with_key],
@@ -47,9 +47,10 @@ def _map_lists(statements: Statements) -> dict[int, str]:
 
 
 class KnownStream(NamedTuple):
-    """What this process knows of a stream after its last commit: the seq and hash of the last event, and the encryption keys of its actors.
+    """What this process knows of a stream after its last commit: the seq and hash of the last event, and keys for encrypting events.
 
-    Another process may have changed these since that commit, so the server function verifies them.
+    `keys` holds the key of each person (or chat) that has written to the stream. Another process may have changed all this since that
+    commit, so the server function verifies it.
     """
 
     epoch: int
@@ -151,8 +152,8 @@ class CommitBatch(Transaction):
     def swap_effect(self, add: Params | None, change: Params | None, expected: list[str], told: str) -> None:
         """Collect the change of an effect (proposed call), which is to be made only if the effect's status is in `expected`.
 
-        `add` are the values of a new row and `change` those of an existing one, None if that is not allowed. If neither applies, the server
-        raises EffectConflict with the message `told`.
+        `add` are the values for a new row, None if no row may be added; `change` those for an existing row, None if none may be changed. If
+        neither can be done, the server raises EffectConflict with the message `told`.
         """
         one: dict[str, Any] = {"expected": expected, "told": told}
         one |= {"new": add} if add is not None else {}

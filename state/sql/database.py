@@ -95,7 +95,7 @@ class Transaction:
         return answer[0] if answer else None
 
     def call(self, function: Function, *given: bytes) -> bytes:
-        """Call a function on the server, which commits its own changes; return its answer, b"" for none."""
+        """Call a function on the server with the arguments `given`; it commits its own changes. Return its answer, b"" for none."""
         return call_function(self._cursor, function, *given)
 
     def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
@@ -132,11 +132,17 @@ class Database:
         return self._transaction(self._write_turn, self._dialect.begin, Transaction)
 
     def write_one(self) -> AbstractContextManager[Transaction]:
-        """Begin a transaction for a single statement, with fewer round trips. Several statements in it may be committed separately."""
+        """Begin a transaction for a single statement, with fewer round trips than `write`.
+
+        If the block executes several statements, they may be committed separately.
+        """
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
     def begin(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
-        """Open a connection without a transaction, so that each statement is committed by itself; the block gets `kind(cursor)`."""
+        """Open a connection without a transaction, so that each statement is committed by itself.
+
+        `kind` makes from the connection's cursor the object that the block gets.
+        """
         return self._transaction(self._write_turn, "", kind)
 
     def retry(self, attempt: Callable[[], T]) -> T:

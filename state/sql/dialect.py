@@ -69,7 +69,10 @@ class Dialect:
 
 @contextmanager
 def open_database(url: str) -> Iterator[Dialect]:
-    """Open the database at `url`; while the block runs, no other process opens the same SQLite file. Raises ValueError for other kinds."""
+    """Open the database at `url`; while the block runs, no other process opens the same SQLite file.
+
+    Raises ValueError if it is neither a SQLite nor a PostgreSQL database.
+    """
     parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
         yield _build_postgresql(parsed)

@@ -135,7 +135,7 @@ class Erasure:
             return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
 
     def list_effects(self, person: str, statuses: Collection[str]) -> list[tuple[str, str, str]]:
-        """Return (effect id, stream, status) of the person's calls with one of `statuses`, the one that changed longest ago first."""
+        """Return (effect id, stream, status) of the person's calls with one of `statuses`, sorted by the time of their last change."""
         wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(_match_calls(person), effects.c.status.in_(statuses))
         with self._begin() as connection:
             return [(row[0], row[1], row[2]) for row in connection.execute(wanted.order_by(effects.c.updated_at))]

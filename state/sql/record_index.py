@@ -58,7 +58,10 @@ class _Sum:
 
 
 def fill_record_index(connection: Connection, tell: Callable[[int, int], None]) -> None:
-    """Fill the empty table from the journal; `tell` is called every 20,000 records with the number of records read so far and the total."""
+    """Fill the empty table `mentions` from the journal.
+
+    `tell` is called every 20,000 records with the number of records read so far and the total.
+    """
     ask = build_tolerant_ask(connection)
     total = connection.execute(select(func.count()).where(events.c.type.in_(TYPES))).scalar_one()
     seen = told = 0
@@ -72,7 +75,7 @@ def fill_record_index(connection: Connection, tell: Callable[[int, int], None]) 
 
 
 def find_differences(ask: Ask) -> list[Finding]:
-    """Return a finding for each of the first 20 differences between the table and the journal, and one with the number of further ones.
+    """Return a finding for each of the first 20 differences between `mentions` and the journal, and one with the number of further ones.
 
     The result is correct even while other processes commit.
     """
@@ -138,7 +141,7 @@ def _load_stored(ask: Ask) -> Iterator[list[IndexEntry]]:
 
 
 def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
-    """Yield, for each page of journal events, how many events it has and which index entries the table should have for them."""
+    """Yield, for each page of journal events, how many events it has and which index entries `mentions` should have for them."""
     after = ""
     while True:
         later = select(*_EVENT).where(events.c.id > after, events.c.type.in_(TYPES)).order_by(events.c.id).limit(SLICE)
@@ -150,7 +153,7 @@ def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
 
 
 def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
-    """Return the index entries that the table should have for the events in `page`."""
+    """Return the index entries that the table `mentions` should have for the events in `page`."""
     secrets = _load_by_id(ask, person_keys.c.key_id, person_keys.c.secret, rows.collect_key_ids(row for row in page if row[4] == _LOOK))
     read = [(row, _read_data(row, secrets)) for row in page]
     calls = _load_calls(ask, {str(data["effect_id"]) for _, data in read if data and "effect_id" in data})

@@ -49,7 +49,11 @@ _MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
 
 @contextmanager
 def open_search(url: str) -> Iterator[Search]:
-    """Open the database at `url` while others work with it, and yield the search function. Raises StoreUnwritable if it cannot be read."""
+    """Open the database at `url` while others work with it, and yield the function that searches it.
+
+    The function takes a mapping from the event types to search to functions. Each of these gets the text of a record of that type and
+    returns whether the record is a hit. The search yields a SearchHit for each hit. Raises StoreUnwritable if the database cannot be read.
+    """
     with open_read_only(url) as dialect:
         engine = dialect.engine
     error: type[Exception] = engine.dialect.loaded_dbapi.Error

@@ -45,7 +45,10 @@ def iterate_frames(data: bytes) -> Iterator[Frame]:
 
 
 def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
-    """Return the checksum of the log format (two sums of 32-bit words) over `data`, continued from the earlier checksum `sums`."""
+    """Return the checksum of the log format (two sums of 32-bit words) over `data`, continued from the earlier checksum `sums`.
+
+    `order` is the byte order of the words.
+    """
     one, two = sums
     words = iter(struct.unpack(f"{'<' if order == 'little' else '>'}{len(data) // 8 * 2}I", data[: len(data) // 8 * 8]))
     for even, odd in zip(words, words, strict=True):

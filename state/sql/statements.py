@@ -320,7 +320,10 @@ class Statements:
         )
 
     def _add_counts(self) -> None:
-        """Compile the statements that count the changes started by each person. `state.journal.daily_count` builds the keys for them."""
+        """Compile the statements that count the changes of the portal started by each person.
+
+        `state.journal.daily_count` builds the keys under which the counts are stored.
+        """
         held = select(values.c.key).where(values.c.key == bindparam("at_key"))
         self.hold_value = self._compile(held.with_for_update())
         number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)

@@ -1,6 +1,7 @@
 """Stores everything in an SQL database, which several processes may use at once.
 
-A process remembers the last event of each stream (session or run) that it writes; each commit verifies that it is still the last one.
+A process remembers the last event of each stream (the record of one session) that it writes; each commit verifies that it is still the last
+one.
 """
 
 import logging
@@ -94,7 +95,8 @@ class SqlStore:
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inbox rows, and claim the oldest new row of each (session, lane) in `claim`, that is, add one to its `attempts`.
 
-        Return which of the rows are new, and the claimed rows. A lane is one of a session's two queues.
+        Return which of the rows were not stored before, and the claimed rows. A lane is one of a session's two queues. A stored row is new
+        until it has been handled.
         """
         if self._gathers:
             given = orjson.dumps({"rows": [row_mapping.to_inbox_params(row) for row in rows_], "claim": claim})
@@ -107,7 +109,7 @@ class SqlStore:
         return StoredInputs(fresh, row_mapping.to_readable_rows(claimed))
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+        """Return each (session, lane) that has new (not yet handled) inbox rows, the one with the oldest row first.
 
         A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
         left out.
@@ -119,7 +121,7 @@ class SqlStore:
             return [(session, lane) for session, lane in transaction.fetch_rows(self._statements.ready_for, asked)]
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new inbox row in the session's queue `lane`, None if there is none; add one to the row's `attempts`."""
+        """Return the oldest new (not yet handled) row in the session's queue `lane`, None if there is none; add one to its `attempts`."""
         with self._database.write_one() as transaction:
             found = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return row_mapping.to_inbox_row(found) if found else None
@@ -129,7 +131,7 @@ class SqlStore:
         self._write(self._statements.give_back, {"at_id": row_id})
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them."""
+        """Return the new (not yet handled) inbox rows in the session's queue `lane`, oldest first, and change none of them."""
         wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
         return [row_mapping.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, wanted)]
 
@@ -143,7 +145,7 @@ class SqlStore:
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the session's lease (the right to write it); None while another owner holds it.
+        """Acquire or renew the session's lease (the right to write it) and return it; None while another owner holds it.
 
         On PostgreSQL the server's clock decides whether a lease has ended.
         """
@@ -206,7 +208,7 @@ class SqlStore:
             commit_batch.send_commit(transaction, changes)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return those events of a stream (the record of one session or run) whose number (seq) is above `after`, in order.
+        """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order.
 
         Raises UnknownEvent for an event of a newer program.
         """
@@ -252,7 +254,7 @@ class SqlStore:
         return [row_mapping.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), wanted)]
 
     def list_streams(self) -> list[str]:
-        """Return the name of every stream that has events: "session:<key>" or "run:<id>"."""
+        """Return the name of every stream that has events: "session:<key>", or "run:<id>" for work outside of any session."""
         return [stream for stream, _, _ in self.list_heads()]
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
@@ -273,7 +275,7 @@ class SqlStore:
         return row_mapping.to_effect_row(found[0]) if found else None
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
+        """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
         found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
         return [row_mapping.to_effect_row(row) for row in found]
 
@@ -304,7 +306,7 @@ class SqlStore:
         return found[0][0] if found else None
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return each session's oldest unsent outbox row, if it is due. Its `sent_ref` is the id of the message to edit, "" for none."""
+        """Return the first unsent row of each session of `channel`, if it is due; `sent_ref` is the id of the message to edit, or ""."""
         wanted = {"at_channel": channel, "at_now": format_iso(now), "at_most": limit}
         return [row_mapping.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, wanted)]
 
@@ -325,7 +327,7 @@ class SqlStore:
         self._write(self._statements.outbox_failed, {"at_id": row_id, "note": note})
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` (id) of the message last sent for an outbox row with that key; "" if there is none."""
+        """Return the `sent_ref` (id) of the message last sent for an outbox row of `session` with the key `key`; "" if there is none."""
         found = self._fetch_rows(self._statements.where_sent, {"at_session": session, "at_key": key})
         return found[0][0] if found else ""
 

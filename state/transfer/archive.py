@@ -205,7 +205,10 @@ def _build_info(name: str) -> zipfile.ZipInfo:
 
 
 def _check_infos(infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by name. Raises ValueError for links, folders, duplicates, paths out of the archive, encryption and zip bombs."""
+    """Return the zip file's members by name.
+
+    Raises ValueError for links, folders, duplicates, paths that lead out of the archive, encryption and zip bombs.
+    """
     found: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         shown = repr(info.filename[:80])

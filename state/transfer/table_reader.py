@@ -141,7 +141,7 @@ class DatabaseReading:
             yield [row for row in page if row[0] != closed_mark.KEY] if shape.name == "values" else page
 
     def query(self, sql: str) -> Rows:
-        """Return the rows of an internal query, such as counts."""
+        """Execute the SQL text `sql`, which is written in this program and not given from outside, and return its rows."""
         return [tuple(row) for row in self._driver.execute(sql).fetchall()]
 
     def sum_table(self, shape: TableShape) -> TableSum:

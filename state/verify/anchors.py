@@ -1,6 +1,6 @@
-"""Anchors: an anchor names the last record of every stream and log at one moment.
+"""Anchors: an anchor is a line of text with the number and hash of the last record of every event stream and audit log at one moment.
 
-It is a line of text to keep where nobody who can write the journal can change it. A hash chain alone does not show that its end was cut off
+It is to be kept where nobody who can write the journal can change it. A hash chain alone does not show that its end was cut off
 or that all of it was rewritten, but a comparison with an anchor does.
 """
 
@@ -28,12 +28,15 @@ Heads = Mapping[str, tuple[int, str]]
 
 
 class NoAnchor(ValueError):
-    """A file holds no anchor, or one that was changed."""
+    """Raised if a file holds no anchor (a line with the last record of each stream and log), or one that was changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Anchor:
-    """The heads of all streams and audit logs at the time `at`. A head is the number and hash of the last record."""
+    """The heads of all event streams and audit logs at the time `at`, to compare the journal with later.
+
+    A head is the number and hash of the last record.
+    """
 
     at: str
     streams: Heads
@@ -41,27 +44,36 @@ class Anchor:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 over the whole anchor, in hex."""
+        """The SHA-256 over the time and all heads (last records) of the anchor, in hex."""
         return hash_text(dumps([self.at, self.streams, self.logs]))
 
     def render_line(self) -> str:
-        """Return the anchor as one line of JSON."""
+        """Return the anchor, with the heads (last records) of all streams and logs, as one line of JSON."""
         return dumps({"anchor": VERSION, "at": self.at, "digest": self.digest, "streams": self.streams, "logs": self.logs})
 
     def render_short(self) -> str:
-        """Return a line of JSON with only time and digest, which proves that a full line kept elsewhere is unchanged."""
+        """Return a line of JSON with only the time and the digest.
+
+        It proves that the line of `render_line`, stored elsewhere, is unchanged.
+        """
         return dumps({"anchor": VERSION, "at": self.at, "digest": self.digest})
 
 
 def take_anchor(store: Store, logs: Path, now: datetime) -> Anchor:
-    """Return an anchor of all streams and logs as they are now. Raises StoreUnwritable if the database cannot be read."""
+    """Return an anchor: the number and hash of the last record that each stream and log has now.
+
+    Raises StoreUnwritable if the database cannot be read.
+    """
     return Anchor(
         at=format_iso(now), streams={stream: (seq, hash_) for stream, seq, hash_ in store.list_heads()}, logs=_read_log_heads(logs)
     )
 
 
 def read_anchors(text: str) -> list[Anchor]:
-    """Parse the anchors in a file, oldest first, skipping any syslog prefix. Raises NoAnchor if there is none or one was changed."""
+    """Return the anchors in `text`, the content of a file with one on each line, in the order of the lines.
+
+    What a syslog wrote before an anchor is skipped. Raises NoAnchor if there is no anchor or one was changed.
+    """
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
         begin = line.find('{"anchor":')
@@ -74,7 +86,7 @@ def read_anchors(text: str) -> list[Anchor]:
 
 
 def group_by_stream(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]]]:
-    """Return by stream the heads (seq, hash) that the anchors name, each once."""
+    """Return by stream the heads that the anchors name, each once: number and hash of what was then the last record."""
     found: dict[str, list[tuple[int, str]]] = {}
     for anchor in anchors:
         for stream, head in anchor.streams.items():
@@ -84,10 +96,10 @@ def group_by_stream(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]
 
 
 def check_logs(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str] | None = None) -> Iterator[Finding]:
-    """Yield findings for logs that end before the record an anchor names, or have another record with that number.
+    """Yield findings for audit logs in `folder` that no longer agree with an anchor, which names the last record of each log at one time.
 
-    The hash chain within a log is checked elsewhere. `erased` maps erased people to the time of their erasure, after which their own log is
-    gone and others' logs are rewritten.
+    A log does not agree if it ends before that record, or has another record with that number. The hash chain within a log is checked
+    elsewhere. `erased` maps erased people to the time of their erasure, after which their own log is gone and others' logs are rewritten.
     """
     present = _read_log_heads(folder)
     for name in sorted({name for anchor in anchors for name in anchor.logs}):
@@ -121,7 +133,11 @@ def _read_hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int,
 
 
 def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
-    """Return a text that says how an erasure explains that the log differs from its anchor, "" if no erasure does."""
+    """Return why the log `name` may differ from its anchor (the last record noted earlier): a person was erased; "" if that is not why.
+
+    The log itself was deleted, if it is the log of an erased person, or it was rewritten without their data. `erased` maps the people
+    erased since the anchor was made to the time of their erasure.
+    """
     user = parse_user(folder / name)
     if user in erased:
         return f"the log was deleted when its person was erased ({erased[user]})"
@@ -133,7 +149,10 @@ def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
 
 
 def _parse_anchor(text: str, number: int) -> Anchor | None:
-    """Parse one anchor; None for a line of `render_short`. Raises NoAnchor if it is invalid or was changed."""
+    """Return the anchor (last record of each stream and log) in a line of a file; None for a line of `render_short`.
+
+    Raises NoAnchor, naming the line's `number`, if the line is invalid or was changed.
+    """
     try:
         held: dict[str, Any] = orjson.loads(text)
         if held["anchor"] > VERSION:

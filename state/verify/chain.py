@@ -69,10 +69,10 @@ def check_next(chain: Chain, raw: RawReader) -> Iterator[int]:
 
 @contextmanager
 def _pass_sound(chain: Chain) -> Iterator[Callable[..., bool]]:
-    """Yield a function that returns whether the next record is intact and follows the one before it.
+    """Yield a function that gets the next record and returns whether the record is intact and follows the one before it.
 
-    When the block ends, `chain` is moved past the records for which the function returned True. SQLite calls the function within its query,
-    which costs half of fetching each row. If the function raises, the query fails, and the caller verifies these records one by one.
+    SQLite calls the function within its query, which costs half of fetching each row. When the block ends, `chain` is moved past the
+    records for which the function returned True. If the function raises, the query fails, and the caller verifies these records one by one.
     """
     quoted = orjson.dumps(chain.stream).replace(b"%", b"%%")
     number, join = b'","seq":%d,"stream":' + quoted + b',"ts":"', b"".join
@@ -131,9 +131,10 @@ def verify_rows(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
 
 
 def _build_frame(name: str, version: int, actor: str) -> tuple[bytes, bytes]:
-    """Return the parts of a record's hashed text that depend only on its type, version and actor: its beginning and its end.
+    """Return the beginning and the end of the text over which a record's hash is computed.
 
-    For an unknown type or version the end is empty, so that the hash does not match and `_inspect` examines the record.
+    These parts depend only on the record's type (`name`), version and actor. For an unknown type or version the end is empty, so that the
+    hash does not match and `_inspect` examines the record.
     """
     known = name in type_names and version <= type_names[name].V
     return b'{"actor":%b,"data":' % orjson.dumps(actor), b'","type":%b,"v":%d}' % (orjson.dumps(name), version) if known else b""

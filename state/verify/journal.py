@@ -1,7 +1,7 @@
 """Verifies the whole journal in one pass. Repairs nothing.
 
-It checks the database file, the hash chains with their separately stored ends, anchors, snapshots, the switch that freezes writes, and the
-large answers of the portal.
+It checks the database file, the hash chains with their separately stored ends, the anchors (last records noted
+outside the database at an earlier time), snapshots, the switch that freezes writes, and the large answers of the portal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,8 +59,9 @@ Anchors = Mapping[str, Sequence[tuple[int, str]]]
 def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: Anchors, progress: Callable[[int], None]) -> JournalReport:
     """Return everything that is wrong with the journal at `url`, each finding with its place on disk for a SQLite file.
 
-    `judge` makes the checker for a stream, `progress` gets the number of records read since its last call. Works beside a running bot.
-    Raises FileNotFoundError if there is no database; damage in the database raises nothing and is a finding.
+    `judge` makes the checker for a stream, `anchors` holds by stream the number and hash of records that were the last ones when somebody
+    noted them outside the database. `progress` gets the number of records read since its last call. Works beside a running bot. Raises
+    FileNotFoundError if there is no database; damage in the database raises nothing and is a finding.
     """
     path = database.find_sqlite_path(url)
     if path and not path.is_file():
@@ -115,9 +116,10 @@ def _check_journal(look: _Check) -> None:
 
 
 def _check_chain(look: _Check, stream: str) -> Chain:
-    """Verify the hash chain of the stream and compare its end with the stored head and the anchors; return the chain with the findings.
+    """Verify the hash chain of the stream, and that it holds the records that the stored head and the anchors name; return the chain.
 
-    The head is the number and hash that the last record should have. A running bot may append records. So the head is read after the
+    The head is the number and hash that the last record should have; an anchor is the same, noted outside the database at an earlier time.
+    The returned chain holds the findings. A running bot may append records. So the head is read after the
     records, and newly added records are verified, too.
     """
     chain = Chain(stream=stream)

@@ -31,7 +31,7 @@ class SnapshotChecker:
             self._at = event.seq
 
     def list_findings(self) -> Iterator[Finding]:
-        """Yield a finding if the snapshot is wrong or of an older program; nothing if there is none."""
+        """Yield a finding if the snapshot is wrong or of an older program; nothing if it is right, or if the stream has no snapshot."""
         snapshot = self._snapshot
         if snapshot is None:
             return

@@ -18,7 +18,10 @@ DATA = Path(__file__).resolve().parents[3] / "data"
 
 
 def check_files(settings: Settings, today: date) -> Iterable[Finding]:
-    """Yield a finding for each file that is valid, and one for each mistake in the others."""
+    """Yield a finding for each file that is valid, and one for each mistake in the others.
+
+    The list of holidays must cover the year of `today` and, from November on, the next year too.
+    """
     yield from _check_policy(settings)
     yield from _check_access(settings.access_file)
     yield from _check_holidays(today)
@@ -61,7 +64,7 @@ def _check_policy(settings: Settings) -> Iterable[Finding]:
 
 
 def _check_budget(budget: Budget, model: str) -> Iterable[Finding]:
-    """Report an error if the policy limits money but has no price for the configured model, whose use would then count as free."""
+    """Yield an error if the policy limits money but has no price for the configured model, whose use would then count as free."""
     in_money = any(limits.money_per_month is not None for limits in (budget, *budget.people.values()))
     if in_money and budget.find_price(model) is None:
         says = f"There are limits in money, and {model} has no price: its use counts as free."

@@ -17,7 +17,10 @@ _OLD_YEARS: Final = 2
 
 
 def check_machine(now: datetime) -> Iterable[Finding]:
-    """Yield one finding about time zones and one about the limit of open files."""
+    """Yield one finding about time zones and one about the limit of open files.
+
+    The list of time zones must not be too old at the time `now`.
+    """
     yield _check_zones(now)
     yield _check_open_files()
 

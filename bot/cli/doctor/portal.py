@@ -68,7 +68,10 @@ async def check_portal(
 
 
 def _explain_failure(error: BitrixError, look: PortalProbe) -> Finding:
-    """Return a finding that explains the error and how to fix it."""
+    """Return a finding that explains why a call to the portal failed with `error`, and how to fix that.
+
+    `look` is the probe that made the call.
+    """
     setting = "BITRIX_OAUTH_REFRESH_TOKEN" if look.is_application else "BITRIX_WEBHOOK_URL"
     code = error.code.upper()
     if code == NO_TOKEN:

@@ -67,7 +67,7 @@ async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[
 async def _call_method(http: httpx.AsyncClient, base: str, method: str) -> tuple[_Answer, datetime | None] | Finding:
     """Return Telegram's answer and the time of its Date header (None without one), or a Finding if the call failed.
 
-    No finding shows the address, because it contains the token.
+    No finding shows the address `base`, because it contains the token.
     """
     try:
         answer = await http.get(f"{base}/{method}")

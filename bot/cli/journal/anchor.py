@@ -32,7 +32,7 @@ OWN_HELP = "Take a file that you could rewrite yourself all the same."
 
 
 def add(app: typer.Typer) -> None:
-    """Add the command `anchor` to `app`."""
+    """Add to `app` the command `anchor`, which notes the last record of each stream and log in a safe place."""
     app.command(name="anchor", help=HELP)(write_anchor)
 
 
@@ -41,7 +41,10 @@ def write_anchor(
     *,
     own: bool = typer.Option(default=False, help=OWN_HELP),
 ) -> None:
-    """Write an anchor (the number and hash of each stream's and log's last record) to the place `to`; `HELP` is the command's help text."""
+    """Write an anchor (the number and hash of each stream's and log's last record) to the place `to`; `HELP` is the command's help text.
+
+    With `own` the place may be a file that this user could rewrite; otherwise such a file is refused.
+    """
     from state.clock import SystemClock  # noqa: PLC0415 - `--help` needs none of it
     from state.verify.anchors import take_anchor  # noqa: PLC0415 - see above
 

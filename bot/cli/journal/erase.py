@@ -132,7 +132,8 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of: Callable[[str], str], *, yes: bool) -> str:
     """Return the key of the one person whom `who` (key, Telegram id or name) denotes; raises SettingsError for none or several.
 
-    A part of a name is accepted only without `yes`, because the operator then confirms by typing the key.
+    A part of a name is accepted only without `yes`, because the operator then confirms by typing the key. People are looked for in `store`
+    and in the audit logs of `place`; `name_of` returns a person's name by key.
     """
     from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see bot.cli.ops
 

@@ -99,7 +99,10 @@ def _check_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "Journ
 
 
 def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]:
-    """Return person key → stored time of the last erasure of that person's data; empty if the journal itself is damaged."""
+    """Return person key → stored time of the last erasure of that person's data.
+
+    Returns an empty dict if the journal is damaged according to `checked`, the report of its check.
+    """
     from orchestrator.reports.erasure.erase import OPS  # noqa: PLC0415 - see verify
     from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
     from state.events.people import PersonErased  # noqa: PLC0415 - see verify
@@ -112,9 +115,9 @@ def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]
 
 
 def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterator[Finding]":
-    """Yield contradictions between the journal and the audit logs.
+    """Yield contradictions between the journal and the audit logs; none if the journal is damaged according to `checked`.
 
-    They show that one of the two is an older copy, or that they belong to different installations.
+    A contradiction shows that the journal or the logs are an older copy, or that they belong to different installations.
     """
     if compute_exit_code(checked.findings) != WHOLE:
         return  # a damaged journal cannot be read to its end, and its damage is reported already

@@ -67,7 +67,7 @@ class ChatAnswer(BaseModel):
 
 
 def read_events(store: Store, row: InboxRow) -> list[Event]:
-    """Read from the journal the events that make up the answer to the inbox row; empty if there are none. Raises StoreError."""
+    """Return the events that make up the answer to the inbox row, read from the journal; empty if there are none. Raises StoreError."""
     stream = f"session:{row.session}"
     after = _find_start(store, stream, row.id)
     found: list[Event] = []
@@ -117,9 +117,10 @@ def read_befores(store: Store, session: str) -> BeforeImages:
 
 
 def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
-    """Return the cards in the answer that still wait for a decision, each in its latest version.
+    """Return the cards in the answer that still wait for a decision.
 
-    A card has no before-image (the record as it was before the change) if its `ConfirmationRequested` event is not among the events.
+    A card of which the answer has several versions is returned in its latest one. A card has no before-image (the record as it was before
+    the change) if its `ConfirmationRequested` event is not among the events.
     """
     befores = {event.confirmation_id: event.before for event in happened if isinstance(event, ConfirmationRequested)}
     views = [CardView.from_body(answer.body) for answer in _collect_replies(happened) if answer.kind == "card"]

@@ -47,7 +47,7 @@ class Ticket:
         self.news = asyncio.Event()
 
     async def wait_for_news(self, within: float) -> None:
-        """Wait until something about the ticket changes, at most `within` seconds."""
+        """Wait until the mailbox adds something to the ticket or marks it as over, at most `within` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.news.wait()
@@ -55,9 +55,10 @@ class Ticket:
 
 
 class Mailbox:
-    """The tickets of all callers of this process that wait for answers; notifies a ticket when its answer is ready.
+    """Wakes the callers of this process that wait for answers; each wait is a `Ticket`.
 
-    The orchestrator calls `report_partial` and `report_trouble` for sessions of the API.
+    A caller that is woken looks at what its ticket holds. The orchestrator calls `report_partial` and `report_trouble` for sessions of the
+    API.
     """
 
     def __init__(self, store: AsyncStore) -> None:
@@ -71,14 +72,17 @@ class Mailbox:
 
     @contextlib.contextmanager
     def open_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Yield a ticket for the inbox row. It is notified when the row is closed (processed) or nothing can be stored."""
+        """Yield a ticket for a caller who waits for the answer to the inbox row.
+
+        The caller is woken when the row is closed (processed) or nothing can be stored.
+        """
         ticket = Ticket(row)
         with _register_ticket(self._tickets, ticket):
             yield ticket
 
     @contextlib.contextmanager
     def open_followed_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Yield a ticket for the inbox row that is also notified of the progress of its turn (processing of the message).
+        """Yield a ticket as `open_ticket` does, whose caller is also woken by progress of the turn (processing of the message).
 
         The progress consists of the turn's steps, such as the lookup of records, and of the answer's text so far.
         """
@@ -86,7 +90,11 @@ class Mailbox:
             yield ticket
 
     async def run(self) -> None:
-        """Watch the commits of this process, poll the database for those of others, and notify the tickets. Runs until cancelled."""
+        """Add the stored events of each turn to the tickets that wait for it, and wake the callers when their inbox rows are closed.
+
+        Commits of this process are seen at once. Rows that other processes have closed are found by polling the database. Runs until
+        cancelled.
+        """
         self._store.watchers.append(self._observe_commit)
         self._store.listeners.append(self._look.set)
         try:
@@ -102,13 +110,16 @@ class Mailbox:
             self._store.listeners.remove(self._look.set)
 
     async def check_closed(self, ticket: Ticket) -> None:
-        """Mark the ticket as over if its inbox row was closed (processed) before the ticket was opened. Raises StoreError."""
+        """Mark the ticket as over (its answer is ready) if its inbox row was closed (processed) before the ticket was opened.
+
+        Raises StoreError.
+        """
         closed = await self._store.read(_select_closed, [ticket.row.source])
         if closed and not ticket.is_over:
             ticket.is_over, ticket.is_complete = True, False
 
     async def _check_all(self) -> None:
-        """Find the tickets whose inbox rows another process has closed, mark them as over and notify them. Raises StoreError."""
+        """Mark as over each ticket whose inbox row another process has closed, and wake its caller. Raises StoreError."""
         sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].is_over}
         if not sources:
             return
@@ -118,7 +129,7 @@ class Mailbox:
                 ticket.news.set()
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Pass the progress of a session's turn (processing of a message) to the tickets that follow it; the orchestrator calls it.
+        """Add the progress of a session's turn to the tickets of `open_followed_ticket` and wake their callers; the orchestrator calls it.
 
         `what` is the text of the answer so far, or a notice about the turn's beginning, one of its steps, or its end.
         """

@@ -100,7 +100,8 @@ def _parse_idempotency_key(request: Request) -> str | None:
 def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, clock: Clock) -> InboxRow:
     """Return the inbox row of a message.
 
-    The row's `source` identifies the message. With an Idempotency-Key it is made of that key, so that a repeated request is recognized.
+    The row's `source` identifies the message. It is made of the Idempotency-Key `key`, so that a repeated request is recognized, or of the
+    row's own id if the request has no such key.
     """
     row_id = get_trace_id() or generate_id()
     said = _parse_customer_message(asked) if client.customers else _parse_message(asked)

@@ -33,7 +33,7 @@ class _Schema(View):
 
     @property
     def name(self) -> str:
-        """The name of the schema to which `$ref` refers, such as "ChatBody"; without a `$ref` the own title, which may be ""."""
+        """The name of the schema to which `$ref` refers, such as "ChatBody"; without a `$ref`, this schema's own title, which may be ""."""
         return self.ref.rpartition("/")[2] or self.title
 
 

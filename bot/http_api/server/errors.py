@@ -130,7 +130,7 @@ class _ErrorBoundary:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
+        """Take the application `app`, whose unexpected exceptions are caught here."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

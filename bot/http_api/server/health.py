@@ -36,7 +36,7 @@ class Ready(BaseModel):
 def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> APIRouter:
     """Return the router with `/healthz` and `/readyz`; `may` tells whether a request may see the details.
 
-    If `parties` (the checks of the dependencies) is None, the router has only `/healthz`.
+    If `parties` (the checks of the services and parts that the bot needs) is None, the router has only `/healthz`.
     """
     router = APIRouter(tags=["operation"])
 

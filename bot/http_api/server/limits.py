@@ -27,7 +27,7 @@ class _RecentKeys(Generic[T]):
         self._kept: OrderedDict[str, T] = OrderedDict()
 
     def find(self, key: str) -> T | None:
-        """Return the value kept for `key`, None if there is none, and mark the entry as just used."""
+        """Return the value stored under `key`, None if there is none, and mark the entry as just used."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)

@@ -40,7 +40,7 @@ class RequestCounter:
     """Middleware that counts requests by the route's pattern, such as "/confirmations/{confirmation_id}", not by the request's own path."""
 
     def __init__(self, app: ASGIApp, meters: Meters) -> None:
-        """Wrap `app`; the requests are counted in `meters`."""
+        """Take the application `app`, whose requests are counted in `meters`."""
         self._app = app
         self._meters = meters
 

@@ -23,7 +23,7 @@ class BodyLimit:
     """Middleware that stops reading a body and raises ApiError 413 if it is too long, or 408 if it arrives too slowly."""
 
     def __init__(self, app: ASGIApp, exempt: Collection[str] = ()) -> None:
-        """Wrap `app`; `exempt` are the paths of endpoints that have limits of their own."""
+        """Take the application `app`, whose requests are limited; `exempt` are the paths of endpoints that have limits of their own."""
         self._app, self._exempt = app, frozenset(exempt)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,7 +61,7 @@ class TraceHeaders:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
+        """Take the application `app`, whose requests get a trace id and whose responses get the headers."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -46,7 +46,8 @@ class LimitedProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Process received data, and start or stop the timeout for the head of a request.
 
-        The timeout starts at the first byte of a further request and stops when the head is complete.
+        For the first request of a connection `connection_made` starts the timeout. For each later one it starts here, at the first byte of
+        the request. It stops when the head is complete.
         """
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
@@ -163,5 +164,5 @@ class BufferedTransport:
             self._transport.write(whole)
 
     def __getattr__(self, name: str) -> Any:
-        """Delegate everything else to the wrapped transport."""
+        """Return the attribute `name` of the wrapped transport; called for everything that this class does not define itself."""
         return getattr(self._transport, name)

@@ -114,9 +114,10 @@ def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
 
 
 def _parse_client(entry: str, number: int, mode: Mode) -> Client:
-    """Return the client of an entry "name=token:role:mode", "name=token" or only a token; without a role it may not approve cards.
+    """Return the client of an entry "name=token:role:mode", of "name=token", or of an entry that is only a token.
 
-    An entry without a mode has the safety mode `mode`. Raises SettingsError for an invalid entry, which it names by its position `number`.
+    A client without a role may not approve cards, and one without a mode has the safety mode `mode`. Raises SettingsError for an invalid
+    entry, which it names by its position `number`.
     """
 
     def wrong(why: str) -> SettingsError:

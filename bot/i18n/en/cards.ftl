@@ -174,6 +174,7 @@ changed-more = { $count ->
     [one] { $count } more field
    *[other] { $count } more fields
   }
+drawn-anew = An earlier version of the program did not show everything on the card: please look at what will be sent
 stricter-meanwhile = More is needed for this than when the card was made: please check again
 denied-by-model = Withdrawn, nothing was sent
 portal-said-no = Bitrix24 answered no and changed nothing
@@ -235,9 +236,21 @@ made-new = { $entity ->
         [task] {" "}to the task
        *[other] {""}
     }
-    [checklistitem] Checklist item added
+    [checklistitem] Checklist item added{ $target ->
+        [task] {" "}to the task
+       *[other] {""}
+    }
     [message] Message sent
    *[other] Done: { call-named }
+}
+made-place = { $place ->
+    [deal] {" "}to the deal { $place_title }
+    [lead] {" "}to the lead { $place_title }
+    [contact] {" "}to the contact { $place_title }
+    [company] {" "}to the company { $place_title }
+    [task] {" "}to the task { $place_title }
+    [record] {" "}to the record { $place_title }
+   *[none] {""}
 }
 # $values: “Deadline: Mon, 23 November, 15:00; Assignee: you”.
 made = { $verb ->
@@ -246,7 +259,7 @@ made = { $verb ->
 }{ $named ->
     [yes] {" "}{ $name }
    *[no] {""}
-}{ $valued ->
+}{ made-place }{ $valued ->
     [yes] {" "}— { $values }
    *[no] {""}
 }

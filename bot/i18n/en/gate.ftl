@@ -93,6 +93,18 @@ gate-value-flag = { $field }: I do not understand “{ $value }”. Just say whe
 gate-value-user = { $field }: I find no employee by “{ $value }”. Give the first and the last name
 gate-value-id = { $field }: it is not clear which record “{ $value }” is. Name it by its title or number
 gate-value-text = { $field }: a text is needed here, not “{ $value }”. Say what to write
+gate-value-word = { $field }: I could not write “{ $value }” in the form that the portal understands. Please ask again
+gate-value-empty = { $field } is never empty. { $known ->
+    [none] Give a value
+   *[other] Give one of: { $known }
+  }
+gate-value-single = { $field }: one value goes here, not several: “{ $value }”. Name one
+gate-value-several = { $field }: a list goes here, not “{ $value }”. Say who or what is to be in it
+gate-value-currency = { $field }: “{ $value }” is no currency code. Three Latin letters are needed, such as RUB
+gate-value-reminder = { $field }: I do not understand “{ $value }”. Say how long before, such as 15 minutes
+gate-value-color = { $field }: “{ $value }” is no colour. A colour code is needed, such as #39A8EF
+gate-value-digits = { $field }: “{ $value }” has no digits. Write the number in digits
+gate-value-zone = { $field }: “{ $value }” is no time zone. A zone such as Europe/Moscow is needed
 gate-value-email = “{ $value }” is no e-mail address. It should look like ivan@example.com
 gate-value-phone = “{ $value }” is no phone: it has no digits. Write the number in digits
 gate-move-funnel = The funnel cannot change together with other fields. { $id ->
@@ -210,6 +222,15 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-value-user] { gate-value-user }
     [gate-value-id] { gate-value-id }
     [gate-value-text] { gate-value-text }
+    [gate-value-word] { gate-value-word }
+    [gate-value-empty] { gate-value-empty }
+    [gate-value-single] { gate-value-single }
+    [gate-value-several] { gate-value-several }
+    [gate-value-currency] { gate-value-currency }
+    [gate-value-reminder] { gate-value-reminder }
+    [gate-value-color] { gate-value-color }
+    [gate-value-digits] { gate-value-digits }
+    [gate-value-zone] { gate-value-zone }
     [gate-value-email] { gate-value-email }
     [gate-value-phone] { gate-value-phone }
     [gate-move-funnel] { gate-move-funnel }

@@ -25,6 +25,16 @@ verb-update-item = Change the item
 verb-delete-item = Delete the item
 verb-get-item = Open the item
 verb-list-item = Find items
+verb-add-smartinvoice = Create the invoice
+verb-update-smartinvoice = Change the invoice
+verb-delete-smartinvoice = Delete the invoice
+verb-get-smartinvoice = Open the invoice
+verb-list-smartinvoice = Find invoices
+verb-add-quote = Create the quote
+verb-update-quote = Change the quote
+verb-delete-quote = Delete the quote
+verb-get-quote = Open the quote
+verb-list-quote = Find quotes
 verb-add-task = Set the task
 verb-update-task = Change the task
 verb-delete-task = Delete the task
@@ -136,6 +146,14 @@ count-company = { $count } { $count ->
 count-item = { $count } { $count ->
     [one] item
    *[other] items
+  }
+count-smartinvoice = { $count } { $count ->
+    [one] invoice
+   *[other] invoices
+  }
+count-quote = { $count } { $count ->
+    [one] quote
+   *[other] quotes
   }
 count-task = { $count } { $count ->
     [one] task

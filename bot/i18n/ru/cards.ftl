@@ -177,6 +177,7 @@ changed-more = { $count ->
     [few] ещё { $count } поля
    *[other] ещё { $count } полей
   }
+drawn-anew = Прежняя версия программы показала на карточке не всё — посмотрите, что будет отправлено
 stricter-meanwhile = Пока карточка ждала, условия стали строже — проверьте ещё раз
 denied-by-model = Запрос снят, ничего не отправлено
 portal-said-no = Битрикс24 ответил «нет» и ничего не изменил
@@ -240,9 +241,21 @@ made-new = { $entity ->
         [task] {" "}к задаче
        *[other] {""}
     }
-    [checklistitem] Добавлен пункт чек-листа
+    [checklistitem] Добавлен пункт чек-листа{ $target ->
+        [task] {" "}задачи
+       *[other] {""}
+    }
     [message] Отправлено сообщение
    *[other] Выполнено: { call-named }
+}
+made-place = { $place ->
+    [deal] {" "}к сделке { $place_title }
+    [lead] {" "}к лиду { $place_title }
+    [contact] {" "}к контакту { $place_title }
+    [company] {" "}к компании { $place_title }
+    [task] {" "}к задаче { $place_title }
+    [record] {" "}к записи { $place_title }
+   *[none] {""}
 }
 # $values: «Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы».
 made = { $verb ->
@@ -251,7 +264,7 @@ made = { $verb ->
 }{ $named ->
     [yes] {" "}{ $name }
    *[no] {""}
-}{ $valued ->
+}{ made-place }{ $valued ->
     [yes] {" "}— { $values }
    *[no] {""}
 }

@@ -93,6 +93,18 @@ gate-value-flag = { $field }: не понял «{ $value }». Скажите п�
 gate-value-user = { $field }: не нашёл сотрудника по слову «{ $value }». Назовите имя и фамилию
 gate-value-id = { $field }: не понял, что за запись «{ $value }». Назовите её точнее, по названию или номеру
 gate-value-text = { $field }: здесь нужен текст, а стоит «{ $value }». Скажите, что написать
+gate-value-word = { $field }: не смог записать «{ $value }» так, как это понимает портал. Повторите просьбу
+gate-value-empty = { $field }: пустым это поле не бывает. { $known ->
+    [none] Назовите значение
+   *[other] Назовите одно из: { $known }
+  }
+gate-value-single = { $field }: здесь одно значение, а стоит несколько: «{ $value }». Назовите одно
+gate-value-several = { $field }: здесь нужен список, а стоит «{ $value }». Перечислите, кто или что там должно быть
+gate-value-currency = { $field }: «{ $value }» – не код валюты. Нужны три латинские буквы, например RUB
+gate-value-reminder = { $field }: не понял «{ $value }». Скажите, за сколько напомнить, например за 15 минут
+gate-value-color = { $field }: «{ $value }» – не цвет. Нужен код цвета, например #39A8EF
+gate-value-digits = { $field }: в «{ $value }» нет цифр. Напишите номер цифрами
+gate-value-zone = { $field }: «{ $value }» – не часовой пояс. Нужен пояс вида Europe/Moscow
 gate-value-email = «{ $value }» – не адрес почты. Нужен адрес вида ivan@example.ru
 gate-value-phone = «{ $value }» – не телефон: в нём нет цифр. Напишите номер цифрами
 gate-move-funnel = Вместе с другими полями воронку не сменить. { $id ->
@@ -210,6 +222,15 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-value-user] { gate-value-user }
     [gate-value-id] { gate-value-id }
     [gate-value-text] { gate-value-text }
+    [gate-value-word] { gate-value-word }
+    [gate-value-empty] { gate-value-empty }
+    [gate-value-single] { gate-value-single }
+    [gate-value-several] { gate-value-several }
+    [gate-value-currency] { gate-value-currency }
+    [gate-value-reminder] { gate-value-reminder }
+    [gate-value-color] { gate-value-color }
+    [gate-value-digits] { gate-value-digits }
+    [gate-value-zone] { gate-value-zone }
     [gate-value-email] { gate-value-email }
     [gate-value-phone] { gate-value-phone }
     [gate-move-funnel] { gate-move-funnel }

@@ -25,6 +25,16 @@ verb-update-item = Изменить элемент
 verb-delete-item = Удалить элемент
 verb-get-item = Открыть элемент
 verb-list-item = Найти элементы
+verb-add-smartinvoice = Создать счёт
+verb-update-smartinvoice = Изменить счёт
+verb-delete-smartinvoice = Удалить счёт
+verb-get-smartinvoice = Открыть счёт
+verb-list-smartinvoice = Найти счета
+verb-add-quote = Создать предложение
+verb-update-quote = Изменить предложение
+verb-delete-quote = Удалить предложение
+verb-get-quote = Открыть предложение
+verb-list-quote = Найти предложения
 verb-add-task = Поставить задачу
 verb-update-task = Изменить задачу
 verb-delete-task = Удалить задачу
@@ -142,6 +152,16 @@ count-item = { $count } { $count ->
     [one] элемент
     [few] элемента
    *[other] элементов
+  }
+count-smartinvoice = { $count } { $count ->
+    [one] счёт
+    [few] счета
+   *[other] счетов
+  }
+count-quote = { $count } { $count ->
+    [one] предложение
+    [few] предложения
+   *[other] предложений
   }
 count-task = { $count } { $count ->
     [one] задачу

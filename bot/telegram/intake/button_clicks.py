@@ -33,6 +33,7 @@ def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime
     """Return the inbox row for a click on a button, or only a short answer to show.
 
     A click by a bot or by a person without access gets such an answer and is not stored, and so does a click with unknown callback data.
+    `source` identifies the update, so that one that arrives again is not stored twice.
     """
     actor = None if query.from_user.is_bot else access.find_actor(query.from_user.id)
     if actor is None:
@@ -116,7 +117,8 @@ def parse_stop(update: Update, access: Access, source: str, now: datetime) -> Pa
     """Return an inbox row with the command /stop if `update` says that a person pressed Telegram's own Stop button.
 
     Telegram shows this button under a draft (an answer that is still being written). Returns an empty result if that person has no access,
-    and None for all other updates. Drafts are shown in private chats only, so the chat's id is the person's id.
+    and None for all other updates. Drafts are shown in private chats only, so the chat's id is the person's id. `source` identifies the
+    update, so that one that arrives again is not stored twice.
     """
     stop = update.stopped_message_generation
     if stop is None:

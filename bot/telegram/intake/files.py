@@ -54,7 +54,7 @@ class _LimitedBuffer(BytesIO):
         self._left = limit
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Append `data`; raises FileUnavailable above the limit."""
+        """Append `data` and return its length; raises FileUnavailable above the limit."""
         self._left -= len(data)
         if self._left < 0:
             raise FileUnavailable("it is too large")

@@ -43,7 +43,7 @@ class ChatPeople:
     """
 
     def __init__(self, access: Access) -> None:
-        """Create it; people and their languages are looked up in `access`."""
+        """Look up people and their languages in `access`; no stranger has got an answer yet."""
         self.access = access
         self._replied_at: dict[str, _Claim] = {}
         self._requested_at: dict[str, _Claim] = {}
@@ -106,7 +106,7 @@ def parse_stranger_message(message: Message, source: str, now: datetime) -> tupl
 
     A message that opens an invitation link becomes a join request, any other message an access request, whose handler answers the person.
     Messages in groups and messages of bots give no row. The link's token is not stored, only its fingerprint and the key that decrypts the
-    name in the invitation.
+    name in the invitation. `source` identifies the update, so that one that arrives again is not stored twice.
     """
     user = message.from_user
     if user is None or user.is_bot or message.chat.type != "private":
@@ -123,7 +123,8 @@ def parse_stranger_message(message: Message, source: str, now: datetime) -> tupl
 def parse_people_click(data: str, source: str, session: str, actor: Actor, now: datetime) -> InboxRow | None:
     """Return the inbox row for a click on a button of an access message (about people and their access); None for other callback data.
 
-    `session` is the key of the chat with the button, `actor` the person who clicked.
+    `session` is the key of the chat with the button, `actor` the person who clicked. `source` identifies the update, so that one that
+    arrives again is not stored twice.
     """
     if len(data) > _LIMIT or not _PRESS.fullmatch(data):
         return None

@@ -47,7 +47,7 @@ def parse_update(update: Update, access: Access, me: User, cards: tuple[OpenCard
 
 
 def format_session(message: Message) -> str:
-    """Return the session id of the message's chat: "tg:<chat>[:<thread>]"."""
+    """Return the session key of the chat or topic that the message is in: "tg:<chat>[:<topic>]"."""
     thread = f":{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
     return f"tg:{message.chat.id}{thread}"
 

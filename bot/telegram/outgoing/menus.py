@@ -43,7 +43,10 @@ def list_menus() -> list[tuple[Scope, tuple[str, ...]]]:
 
 
 def map_own_menus(people: Iterable[Actor]) -> dict[int, Menu]:
-    """Return the menu of each person's private chat by Telegram id: in the language of the bot's answers, further commands for admins."""
+    """Return, by Telegram id, the command menu of each person's private chat with the bot.
+
+    A menu is in the language in which the bot answers the person. That of an administrator has further commands.
+    """
     return {
         int(number): (person.locale, (*COMMANDS, *ADMIN_COMMANDS) if person.role == "admin" else COMMANDS)
         for person in people
@@ -75,7 +78,8 @@ async def publish_common_menus(bot: Bot) -> None:
 async def publish_own_menus(bot: Bot, published: dict[int, Menu], present: dict[int, Menu]) -> None:
     """Publish each menu of `present` that differs from `published`, and remove the menus of people who lost their access.
 
-    Telegram prefers a menu with the language code of the client, so each menu is set for both languages of clients.
+    Both map Telegram ids to menus. Each menu is published twice, for clients in English and for all others, because Telegram prefers a menu
+    with the client's language code to one without a code.
     """
     for number, menu in present.items():
         if published.get(number) != menu:

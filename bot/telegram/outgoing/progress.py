@@ -94,7 +94,7 @@ class Progress:
         guard: TextGuard = CLOSED,
         seconds: Callable[[], float] = read_boottime,
     ) -> None:
-        """Create it without any progress to show.
+        """Create the object without any progress to show.
 
         Messages are sent through `outlet`. `parts` stores the ids of placeholders (messages that show progress and become the answer),
         `people` gives the language of each chat, `guard` removes secrets and unknown links from an unfinished answer, and `seconds` is a

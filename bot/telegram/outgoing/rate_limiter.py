@@ -82,7 +82,7 @@ class _Bucket:
 
 @dataclass(order=True)
 class _Waiter:
-    """A call that waits for the rate limiter; waiting calls are sorted by rank, then by order of arrival."""
+    """A call that waits for the rate limiter; waiting calls are sorted by rank (priority), then by order of arrival."""
 
     rank: Rank
     number: int
@@ -123,7 +123,11 @@ class RateLimiter:
         self._schedule_release(0.0)
 
     async def admit(self, chat: int, rank: Rank) -> None:
-        """Wait until a call of this rank may be made in the chat, and count the call. Raises Stopped if the limiter is stopped."""
+        """Wait until a call to Telegram may be made in the chat, and count the call.
+
+        `rank` is the priority of the call: calls that wait are admitted in the order of their ranks, then of their arrival. Raises Stopped
+        if the limiter is stopped.
+        """
         if self._stopped:
             raise Stopped
         self._sequence += 1

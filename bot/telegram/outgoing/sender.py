@@ -140,9 +140,9 @@ class Sender:
         return self._pacer.may_draft_now(place) if draft else self._pacer.may_show_now(place)
 
     async def show(self, method: TelegramMethod[T], chat: int) -> T:
-        """Make a call that shows progress, without waiting for the rate limit. Call `may_show` first, which counts the call.
+        """Make a call that shows progress, without waiting for the rate limit, and return Telegram's answer.
 
-        Raises AiogramError if Telegram refuses the call.
+        Call `may_show` first, which counts the call. Raises AiogramError if Telegram refuses the call.
         """
         return await self._call(method, chat)
 

@@ -1,7 +1,7 @@
 """Builds the end of a CRM agent's turn: the reply, the text for later prompts, and the steps that remain planned.
 
-Markers [[list N]] in the model's text are replaced by tables that code built. What the model wrote about steps that did not run is dropped,
-or is shown and kept together with a notice that they did not run.
+Markers [[list N]] in the model's text are replaced by tables that code built. The model writes its text before its steps run. So if the
+steps were only planned (as in shadow mode), the text is dropped; if a step waits for a person, a notice beside the text says so.
 """
 
 import re

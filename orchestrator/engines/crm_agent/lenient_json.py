@@ -148,7 +148,10 @@ def _to_plain(value: object, text: str, start: int) -> object:
 
 
 def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Check every token of the array and return the spans to blank out: comments, invisible marks and trailing commas."""
+    """Return the spans (start and end offsets) to blank out in the array: comments, invisible marks and trailing commas.
+
+    Every token of the array is checked. Raises ModelClientError if one is invalid, or if the array is too long or is not closed.
+    """
     spans: list[tuple[int, int]] = []
     depth, begun, after_value, comma = 0, False, False, -1
     for count, token in enumerate(_TOKEN.finditer(text, start, end)):

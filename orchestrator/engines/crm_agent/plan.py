@@ -66,7 +66,7 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
 def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
     """Return a step in the form that the session's state stores.
 
-    It is marked if the model had read free text of other people, so that later prompts leave out its parameters.
+    If the model had read free text of other people, the step gets the flag `prose`, so that later prompts leave out its parameters.
     """
     step = planned.step
     entry = PlanStep.create(slot=planned.slot, method=step.method, params=step.params, comment=step.comment)
@@ -192,10 +192,11 @@ _ADDS = frozenset({"crm.lead.add", "crm.contact.add", "crm.company.add"})
 
 
 async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tuple[str, Ambiguous] | Unresolved | None:
-    """Check whether the person or company that `step` would create is already in the portal.
+    """Check whether the lead, contact or company that `step` would create is already in the portal.
 
-    Returns a tuple of a key ("@same:…") and the question to ask; the person's answer will be stored under this key in `work.resolved`.
-    Returns an Unresolved if the step is not run, because the person chose an existing record. Returns None if the step may run.
+    Returns None if the step may run. If records with the same phone or e-mail exist, returns the question which of them to use, together
+    with a key ("@same:…") under which the user's answer will be stored in `work.resolved`. Returns an Unresolved (the step is not run) if
+    the user has already chosen an existing record.
     """
     points = extract_contact_points(step.params) if step.method.lower() in _ADDS else {}
     if not points:

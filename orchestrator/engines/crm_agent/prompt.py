@@ -43,8 +43,8 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
 def trim_state(agent: AgentState) -> Mapping[str, object]:
     """Return the agent's state as it stands in the prompt: only a part of each list, and no texts of customers.
 
-    The newest entries are kept, but of a plan that waits its first steps. `not_shown` in the result gives, for each shortened list, the
-    number of entries that were left out (except for goals and done work).
+    Of most lists the newest entries are kept; of the planned steps that have not run yet, the first ones. `not_shown` in the result gives,
+    for each shortened list, the number of entries that were left out (except for goals and done work).
     """
     waiting = [item for item in agent.confirmations.values() if item.is_waiting]
     planned, bindings = agent.next_planned_actions, agent.event_bindings
@@ -91,7 +91,7 @@ def build_history_messages(history: Sequence[HistoryLine]) -> list[dict[str, str
 
 
 def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:
-    """Return the message with the person's text (S004-5), as `text` gives it; text of others that came with it stands between fence lines.
+    """Return the message that holds `text`, the person's own words (S004-5); text of others that came with it stands between fence lines.
 
     If a picture or file came with the message too, the model is told that it cannot see it.
     """

@@ -23,9 +23,11 @@ _OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current
 
 @dataclass(kw_only=True)
 class TurnWork:
-    """What one turn has learned and done so far: named records, labels, notices, and the steps that ran, wait or did not run.
+    """What one turn has learned and done so far, and the steps that ran, wait or did not run.
 
-    `prose` is True once the model has read free text of other people; within the turn it never becomes False again.
+    `targets` are the records that a person named or a turn created, `labels` names and titles that the portal returned, and `notices`
+    sentences for the person. `prose` is True once the model has read free text of other people; within the turn it never becomes False
+    again.
     """
 
     text: str
@@ -47,14 +49,14 @@ class TurnWork:
     def begin_iteration(self, steps: Sequence[tuple[str, JsonObject]]) -> None:
         """Start a new iteration with `steps`, each given as (method, params).
 
-        The tables of the last iteration are dropped. Steps that the model proposes again are removed from `rest`, the steps that a stopped
-        plan did not reach.
+        The tables that the reads of the last iteration gave are dropped. Steps that the model proposes again are removed from `rest`, the
+        steps that a stopped plan did not reach.
         """
         self.tables.clear()
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
     def build_provenance(self) -> Provenance:
-        """Return the origin of the words in the next step, which the gate checks."""
+        """Return where the words of the next step may come from (person, portal, text of others); the gate judges the step by it."""
         return Provenance(
             prose=self.prose,
             pasted=self.pasted,
@@ -126,7 +128,11 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
 
 
 async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome) -> JsonObject:
-    """Add what a successful call returned to `work`: labels, prose, tables, created and named records. Return the details for the model."""
+    """Add to `work` what a successful call returned, and return the details of it that the model is told.
+
+    Added are the names and titles in the answer, whether it holds free text of others, the table for the person, and the records that the
+    call created or that the person's message names.
+    """
     if outcome.created:
         work.targets.add(outcome.created)
     seen: OutcomeView = await ctx.query("present", outcome=outcome, actor=ctx.actor)

@@ -35,7 +35,8 @@ from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.request_words import is_no_value, may_be_request
+from orchestrator.language.request_words import is_no_value, may_be_request, strip_value_words
+from orchestrator.language.text import fold
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_request_row, wake_workers
@@ -50,7 +51,9 @@ ANSWER: Final = "edit_value"
 """The kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8
 _NO_ANSWER: Final = Unresolved(notice=Notice(code="edit-empty"), detail="nothing was written")
-_CANCEL: Final = frozenset(load_lexicon("answers").read_words("value", "keep"))
+_WORDS: Final = load_lexicon("answers")
+_CANCEL: Final = frozenset(_WORDS.read_words("value", "keep"))
+_NO: Final = frozenset(_WORDS.read_words("value", "no"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,17 +162,26 @@ class CardEditor:
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
         words = str(row.body["text"]).strip()
-        if words.lower().strip(" .!") in _CANCEL:
+        if _fold_answer(words) in _CANCEL:
             await _cancel_edit(card.id, row, actor, session)
             return
         if field.kind not in TEXTS and is_no_value(words):
             await _pass_on(row, actor, session, tools)
-            return
+        else:
+            await self._take_value(words, card, field, row=row, actor=actor, session=session, tools=tools)
+
+    async def _take_value(
+        self, words: str, card: _EditableCard, field: EditableField, *, row: InboxRow, actor: Actor, session: Session, tools: Tools
+    ) -> None:
+        """Read the value in the person's `words` and request the change with it; if they contain none, do what they say instead."""
         try:
             found = await self._read(words, field, card.get_place(session), actor, tools) if words else _NO_ANSWER
         except BitrixError:
             found = Unresolved(notice=Notice(code="edit-not-read-now"), detail="the portal cannot be read")
-        is_unread = isinstance(found, Unresolved) or (isinstance(found, Ambiguous) and found.is_guess)
+        is_unread = _is_unread(found)
+        if is_unread and _fold_answer(words) in _NO:  # no value is called so
+            await _cancel_edit(card.id, row, actor, session)
+            return
         if is_unread and may_be_request(words):
             await _pass_on(row, actor, session, tools)
             return
@@ -182,6 +194,15 @@ class CardEditor:
                 await self._ask(card, field, row, actor, session, objection=found.notice)
 
     async def _read(self, words: str, field: EditableField, place: FieldContext, actor: Actor, tools: Tools) -> Resolution:
+        """Read the person's text as the field's value; if it cannot be read, read it without the words that only lead to a value."""
+        found = await self._read_exactly(words, field, place, actor, tools)
+        bare = strip_value_words(words) if field.kind not in TEXTS and _is_unread(found) else words
+        if bare == words:
+            return found
+        second = await self._read_exactly(bare, field, place, actor, tools)
+        return found if _is_unread(second) else second
+
+    async def _read_exactly(self, words: str, field: EditableField, place: FieldContext, actor: Actor, tools: Tools) -> Resolution:
         if field.kind == "choice":
             return await read_choice(words, field, place, self._reference)
         return await read_value(words, field, place, actor=actor, tools=tools)
@@ -198,7 +219,10 @@ class CardEditor:
         session: Session,
         tools: Tools,
     ) -> None:
-        """Submit the request with the new value to the gate and show its card; if the gate refuses it, explain why and ask again."""
+        """Submit the request with the new value to the gate and show its card; if the gate refuses it, explain why and ask again.
+
+        `said` is how the person gave the value: the text of the reply, or the label of the button.
+        """
         params = replace_value(card.call.params, field.code, value)
         result = await submit_again(card.entry, params, f"edit:{row.id}", actor, session, tools, said=said)
         if isinstance(result, Pending) and result.confirmation_id == card.id:
@@ -221,8 +245,9 @@ class CardEditor:
     ) -> None:
         """Ask for the new value of the field, in a new message, with a button for each value that can be chosen.
 
-        The message is new because an edited one further up would be overlooked. Besides, Telegram cannot edit a message so that it opens
-        the reply field of the person's client (force_reply).
+        `objection` says what was wrong with the last answer. The buttons show `options`, the values that this answer may have meant, or
+        else the values that the field allows. The message is new because an edited one further up would be overlooked. Besides, Telegram
+        cannot edit a message so that it opens the reply field of the person's client (force_reply).
         """
         ask = _next_question_number(card, session)
         options = options or await list_options(field, card.get_place(session), actor, self._reference)
@@ -268,6 +293,14 @@ class CardEditor:
         """
         listed = await load_call_fields(call, self._reference)
         return {code: field.type for code, field in listed.items() if (field.custom or field.type == "crm_status") and not field.multiple}
+
+
+def _fold_answer(words: str) -> str:
+    return fold(words).strip(" .!")
+
+
+def _is_unread(found: Resolution) -> bool:
+    return isinstance(found, Unresolved) or (isinstance(found, Ambiguous) and found.is_guess)
 
 
 async def _pass_on(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:

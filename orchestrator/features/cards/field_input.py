@@ -13,7 +13,8 @@ from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields
-from orchestrator.gate.call.effect import MARKS, Call
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.essence import MARKS
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
 from orchestrator.language.request_words import is_quoted

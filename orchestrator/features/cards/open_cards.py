@@ -115,10 +115,11 @@ class CardRefresher:
         self._store = store
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """If the previous run was too long ago, submit one input for each chat with an open card that shows its cards again.
+        """If the bot was down for longer than `LOST_AFTER`, have every chat with open cards show them again.
 
-        The worker calls this method every 20 seconds. If the process crashes before the run is recorded, the next run submits inputs with
-        the same ids, so that each is handled only once. May raise StoreError.
+        For this it submits one input for each such chat. The worker calls this method every 20 seconds, so the time since the previous run
+        tells how long the bot was down. If the process crashes before the run is recorded, the next run submits inputs with the same ids,
+        so that each is handled only once. May raise StoreError.
         """
         last = await self._store.get_value(_ALIVE)
         if last is not None and now - parse_iso(last) > LOST_AFTER:

@@ -76,7 +76,10 @@ async def _load_choices(code: str, place: FieldContext, reference: Reference) ->
 
 
 async def load_call_fields(call: Call, reference: Reference) -> Mapping[str, Field]:
-    """Return the portal's fields by the codes that the call uses; empty if the kind of record has none or they cannot be read."""
+    """Return the descriptions of the fields that the call can write: the field's code as spelled in this call → description.
+
+    The result is empty if the kind of record has no list of fields, or if it cannot be read from the portal.
+    """
     kind = find_list_name(call) or call.entity
     try:
         return await reference.load_fields(kind) if kind else {}

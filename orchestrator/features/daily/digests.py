@@ -107,7 +107,7 @@ class DailyMessages:
     async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Answer the command /today with the person's lists of the day. Raises StoreError.
 
-        In a group, or if the portal cannot be read, the answer is a message that says so.
+        In a group, the answer only tells the person to ask in their private chat. If the portal cannot be read, the answer says that.
         """
         actor = await admit_actor(row, session, tools)
         if actor is None:
@@ -171,7 +171,7 @@ class DailyMessages:
             )
 
     def _list_team(self, actor: Actor) -> Sequence[int]:
-        """Return the portal user ids of the employees whose figures this person is shown; empty unless they are a lead or administrator.
+        """Return the portal user ids of the employees whose counts this person is shown; empty unless they are a lead or administrator.
 
         A lead (head of sales) is shown the employees whose records they may see. If they may see all records, the result is all users of
         this bot. The person themselves is left out.

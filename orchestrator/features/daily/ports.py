@@ -50,10 +50,14 @@ class Nobody:
 
 
 class ReadAgenda(Protocol):
-    """A function that reads a person's day from the portal: lists of their deals and tasks, and figures of their team."""
+    """A function that reads from the portal what needs a person's attention today; `directory.agenda.load_agenda` is the usual one."""
 
     async def __call__(self, actor: Actor, now: datetime, *, team: Sequence[int], priority: Priority) -> Agenda:
-        """Return the lists of `actor` and the figures of the employees in `team` (portal user ids). May raise BitrixError."""
+        """Return the lists of deals and tasks that `actor` should attend to, and how many such records each employee in `team` has.
+
+        The lists are, for example, of overdue deals. `team` holds portal user ids. `now` is the present time, and `priority` the place of
+        the reads among other portal calls. May raise BitrixError.
+        """
 
 
 class BuildUrl(Protocol):

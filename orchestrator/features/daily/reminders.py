@@ -174,7 +174,7 @@ def _find_tomorrow_morning(now: datetime, zone: str) -> datetime:
 
 
 def _build_timer(known: str, due_ts: int | None, session: Session) -> Timer:
-    """Return the only timer of the reminder `known`; if `due_ts` is None, the row that deletes that timer.
+    """Return the only timer of the reminder `known`; if `due_ts` is None, it is marked for deletion, so that committing it deletes it.
 
     The timer contains only the reminder's id, none of the person's words.
     """

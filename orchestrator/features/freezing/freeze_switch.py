@@ -35,7 +35,7 @@ class LiveSwitch:
     """
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = read_boottime) -> None:
-        """Start without a cached answer; `clock` is a monotonic clock, unaffected by changes of the time of day."""
+        """Start without a cached state of the switch; `clock` is a monotonic clock, unaffected by changes of the time of day."""
         self._store = store
         self._clock = clock
         self._free_at: float | None = None

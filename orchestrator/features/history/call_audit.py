@@ -157,9 +157,9 @@ def _find_requester(event: StoredEvent) -> str:
 
 
 def _find_decider(store: Store, first: StoredEvent) -> str:
-    """Return the key of the person who decided the card that begins with the event `first`; "" if nobody decided.
+    """Return the key of the person who decided the card that the event `first` requested; "" if nobody decided.
 
-    If the call ran, the call's row in the table of effects names that person; otherwise the event that closed the card does.
+    If the card was approved, the call's row in the table of effects usually names that person; otherwise the event of the decision does.
     """
     row = store.find_effect(ConfirmationRequested.from_data(first.data).effect_id)
     if row is None or row.status in {"requested", "expired"}:

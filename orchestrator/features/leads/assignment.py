@@ -42,7 +42,8 @@ class LeadAssignment:
     def named_leads(self) -> Sequence[Actor]:
         """The leads whose names the requester is told, as those who will decide.
 
-        A lead who is absent keeps the card in their chat, but is not among these leads.
+        These are the leads in whose chats the card is shown, except those who do not decide now, for example because they are absent. If
+        none would be left, all of them are named.
         """
         keys = {lead.key for lead in (*self.deciders, *self.onlookers)}
         return [lead for lead in self.notified if lead.key in keys] or self.notified
@@ -50,8 +51,8 @@ class LeadAssignment:
     def build_event(self, entry: Card) -> LeadsAsked | None:
         """Return the event that records this assignment; None if there is nothing new to record.
 
-        Nothing is new if the journal already says that the card is shown to these leads and, unless there are none, at least one of the
-        leads whose names the requester was told may still decide.
+        There is nothing new if the journal already says that the card is shown to these leads, and one of the leads whose names the
+        requester was told can still decide. If the card is shown to nobody, the second condition does not matter.
         """
         keys, names = [lead.key for lead in self.notified], [lead.name for lead in self.named_leads]
         waits_still = not self.notified or {lead.name for lead in self.deciders} & set(entry.told_names or ())

@@ -79,9 +79,9 @@ async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk:
 async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
     """Handle an administrator's click about a stranger who asked for access: show the next question, admit or decline the stranger.
 
-    `words` are the button's action, the stranger's key and, for some actions, the letter of a role ("m" manager, "l" lead) with a number:
-    of the page for "who" (choose the employee), of the employee for "admit" and "second" (admit although the employee has an account). The
-    actions "deny" and "back" have no further words.
+    `words` are what the clicked button holds. "deny" and "back" are followed only by the stranger's key. The other actions are followed by
+    the stranger's key, the letter of a role ("m" manager, "l" lead) and a number: for "who" (choose the employee) the number of a page, for
+    "admit" and "second" (admit although the employee has an account) the employee's portal user id.
     """
     stranger = words[1]
     name = desk.get_requested_name(stranger, session)

@@ -52,7 +52,7 @@ class PeopleContext:
         return asked.name if asked is not None else ""
 
     def list_accounts(self, employee: int, *, but: str) -> list[str]:
-        """Return the keys of all accounts of the employee with that number, except the account `but`."""
+        """Return the keys of all accounts of the employee with the portal user id `employee`, except the account `but`."""
         return [key for key, number in self.staff.map_employees().items() if number == employee and key != but]
 
     def tell_admins(self, code: str, session: Session, *, about: tuple[str, str], **args: object) -> list[OutboxRow]:

@@ -53,7 +53,7 @@ class AuthorFinder:
     own_user: int
 
     async def find_creator(self, target: str, record: Mapping[str, object]) -> Author:
-        """Return who created the record.
+        """Return who created the record `target`, such as "deal:481"; `record` holds its field values as they were read from the portal.
 
         If the record has the bot's origin mark, that is the person who requested the call that created it. Otherwise it is the employee
         whom the portal names as its creator. If that employee may be the user as whom the bot calls the portal, and the bot has recently
@@ -75,9 +75,14 @@ class AuthorFinder:
     ) -> tuple[Author, ...]:
         """Return the author of each of the changed fields, in the order of `changes`.
 
-        `events` is the number of portal events since the record was last read; None if that number or the earlier values are unknown.
-        Fields that the bot wrote are attributed to the person who requested the write. The others are attributed to the portal's last
-        editor if only one field is left, or if there was one event and the bot wrote nothing; otherwise their author is unknown.
+        `target` is the record's key, such as "deal:481", `record` its field values as they were just read, and `entity` describes its kind.
+        `events` is the number of portal events about the record since it was read before; None if that number or the earlier values are
+        unknown.
+
+        The author of a field that the bot wrote is the person who requested that write. The author of the other changed fields is the
+        record's last editor in the portal, but only in two cases: there is just one such field, and `events` is known; or there was just
+        one event, and the bot has not written to the record lately. In any other case several people may have changed these fields, and
+        their author is unknown. It is also unknown if the bot has written to the record lately and may itself be the last editor.
         """
         watched = find_watched_fields(target)
         user = read_employee_id(target.rpartition(":")[0], record, watched.changed_by) if watched else 0
@@ -88,7 +93,7 @@ class AuthorFinder:
         return tuple(Author(key=write.who) if write else last for write in mine)
 
     def find_deleter(self, target: str) -> Author:
-        """Return who deleted the record if it was deleted through the bot; otherwise return an unknown author."""
+        """Return who deleted the record `target` ("deal:481") if it was deleted through the bot; otherwise return an unknown author."""
         writes = self.recent_writes.find_writes(target)
         return Author(key=writes[0].who) if writes and writes[0].fields is None else Author()
 

@@ -32,7 +32,8 @@ _BROUGHT_ALONG: Final = {
 class Write:
     """One write that the bot started: who requested it, when, and which values it writes.
 
-    `fields` maps normalized field keys to values; None if the call does not tell which fields it changes.
+    `fields` maps keys of fields to values; a key is the same for all spellings of a field (STAGE_ID, stageId). It is None if the call does
+    not tell which fields it changes.
     """
 
     who: str
@@ -46,7 +47,7 @@ class Write:
         return self.fields is None or any(one in self.fields for one in (key, *_BROUGHT_ALONG.get(key, ())))
 
     def has_written(self, name: str, value: str, *, entity: str, kind: str) -> bool:
-        """Whether this write set the field to exactly this value."""
+        """Whether this write set the field `name` to exactly this value; `entity` is the kind of record, `kind` the type of the field."""
         key = fields.to_field_key(name, entity)
         return self.fields is not None and key in self.fields and fields.is_same_value(self.fields[key], value, kind=kind)
 

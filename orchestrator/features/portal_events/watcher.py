@@ -133,9 +133,9 @@ class PortalWatcher:
         await self._reschedule_probe(row, session, "given up")
 
     async def _commit_probe(self, row: InboxRow, session: Session, records: Records, told: Sequence[OutboxRow]) -> None:
-        """Store the results of a probe in one commit.
+        """Store the results of a probe (a reading of changed records) in one commit.
 
-        These are the values read, the messages, the finished input, and the timer of the next probe if records are left.
+        These are the values read, the messages `told`, that the input is handled, and the timer of the next probe if records are left.
         """
         rest = len(_get_state(session).due) > len(records)
         next_look = session.now + (CALM if told else LOOK_AFTER) if rest else None
@@ -175,5 +175,5 @@ def _find_next_probe_time(session: Session) -> datetime:
 
 
 def _build_timer(session: Session, due_at: datetime | None) -> Timer:
-    """Return the only timer of the portal's session; if `due_at` is None, the row that deletes that timer."""
+    """Return the only timer of the portal's session; if `due_at` is None, it is marked for deletion, so that committing it deletes it."""
     return Timer(id=f"{TIMER}:{session.key}", due_at=due_at or session.now, session=session.key, kind=TIMER, delete=due_at is None)

@@ -1,4 +1,7 @@
-"""Sends the answers that need no turn: the front end stored them as inputs, so that each update is answered once."""
+"""Sends answers that a front end decided on without a turn, for example that the bot cannot read a photo.
+
+The front end stores such an answer as an input, so that it is sent once even if the front end receives the same message twice.
+"""
 
 from typing import Final
 
@@ -16,7 +19,8 @@ UNREADABLE: Final = "only-text"
 async def send_answer(row: InboxRow, session: Session, _tools: Tools, *, hears: bool) -> None:
     """Send the answer that the front end decided on. Raises StoreError.
 
-    `hears` says whether voice messages are transcribed; if they are, a person whose message cannot be read is told so.
+    If the answer is that the bot cannot read the person's message (a photo, a video), and `hears` says that voice messages are transcribed,
+    it also says that the person may send voice messages.
     """
     notice = DirectAnswer.model_validate(row.body).notice
     more = [Notice(code="voice-works")] if hears and notice.code == UNREADABLE else []

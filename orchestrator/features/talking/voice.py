@@ -1,4 +1,4 @@
-"""Handles voice messages: a service transcribes them, the person is shown the text, and the text runs like a typed message.
+"""Handles voice messages: a service transcribes them, the person is shown the text, and the text is handled like a typed message.
 
 A recording is downloaded and transcribed by the worker that handles its input, not by the front end that receives it. Transcribed words
 cannot approve or decline a card.
@@ -16,7 +16,7 @@ from orchestrator.domain.inputs import TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_dropped_event
+from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer, wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, run_turn
 from state.canonical import to_storable_text
@@ -57,7 +57,9 @@ class VoiceInput:
     transcriber: SpeechToText | None = None
 
     async def receive_voice(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle one voice message: transcribe it, and run the text as a request. Raises StoreError.
+        """Handle one voice message: transcribe it, and handle the text as an answer to the bot's question or as a request.
+
+        Raises StoreError.
 
         The text is stored before the request runs, so that the recording is not transcribed again after a crash.
         """
@@ -70,8 +72,15 @@ class VoiceInput:
             return
         said = VoiceMessage.model_validate(row.body)
         words = said.heard if said.heard is not None else await self._transcribe(row, said, actor, session, tools)
-        if words is not None:
-            await run_turn(replace(row, kind=TextMessage.KIND, body=_build_request(said, words).to_json()), session, tools)
+        if words is None:
+            return
+        request = replace(row, kind=TextMessage.KIND, body=_build_request(said, words).to_json())
+        answer = await recognize_answer(request, session, tools.store) if session.state.turn_id != row.id else None
+        if answer is None:
+            await run_turn(request, session, tools)
+            return
+        await session.commit(actor=actor.key, inbox_new=[answer], inbox_done=[row.id])
+        wake_workers(tools.store)
 
     async def _transcribe(self, row: InboxRow, said: VoiceMessage, actor: Actor, session: Session, tools: Tools) -> str | None:
         """Show and store the text of a voice message, and return it.
@@ -163,4 +172,4 @@ async def _finish(row: InboxRow, actor: Actor, session: Session, notice: Notice)
 def _build_request(said: VoiceMessage, words: str) -> TextMessage:
     """Return the transcribed text as a request; the text of a forwarded recording counts as a quotation, not as the person's own words."""
     own, others = ("", words) if said.forwarded else ("\n".join(filter(None, (said.caption, words))), "")
-    return TextMessage(text=own, quoted=others, origin="voice", message_id=said.message_id)
+    return TextMessage(text=own, quoted=others, origin="voice", message_id=said.message_id, reply_to=said.reply_to)

@@ -16,8 +16,9 @@ from orchestrator.gate.approve.undo_policy import UndoPart, find_task_state
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.critical_fields import extract_written_fields
 from orchestrator.gate.call.effect import Target
+from orchestrator.gate.call.list_comparison import is_same_list
 from orchestrator.gate.call.multifields import Element, Step
-from orchestrator.gate.call.replaced_lists import find_list_change, is_same_list, to_written_rows
+from orchestrator.gate.call.replaced_lists import find_list_change, to_written_rows
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.stored import JsonObject
 
@@ -61,17 +62,20 @@ class Conflict:
 
 @dataclass(kw_only=True)
 class _PartResult:
-    """The plan for one part of the call: the calls that undo it (method, parameters), and the fields changed after the original call."""
+    """The plan to undo one part of the call (one of its writes): the calls that undo it, and the fields changed after the original call.
+
+    Each call is given as (method, parameters).
+    """
 
     calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     changed: list[ChangedField] = field(default_factory=list)
 
 
 def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalogue) -> RestoreCall | Conflict | Notice:
-    """Return one call that undoes all of `parts`, in reverse order. Never raises.
+    """Return one call that undoes all of `parts` (the writes of the original call), the last part first. Never raises.
 
-    If somebody has changed some of the fields since, return a Conflict with these fields. If there is nothing to undo or it is impossible,
-    return a Notice with the reason.
+    If somebody has changed some of the fields since the original call, return a Conflict with these fields. If there is nothing to undo,
+    for example because all fields have their old values again, or if an undo is impossible, return a Notice with the reason.
     """
     gone = next((part.target for part in parts if records.get(part.target) is None), None)
     if gone is not None:
@@ -302,9 +306,9 @@ def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
 
 
 def _trim_to_precision(text: str) -> str:
-    """Return a date or a time without UTC offset, cut to minutes; "" if `text` is not such a value.
+    """Return a date unchanged, and a time cut to minutes; "" if `text` is neither, or is a time with a UTC offset.
 
-    The portal interprets a time without an offset in its own time zone, which is not known here.
+    The portal interprets a time without an offset in its own time zone, which is not known here; so such a time is compared as text.
     """
     plain = text.strip().replace(" ", "T")
     day, _, clock = plain.partition("T")

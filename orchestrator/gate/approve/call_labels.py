@@ -29,7 +29,7 @@ _VALUE = 60
 
 
 def build_call_label(call: Call, card: Preview) -> JsonObject:
-    """Return the label of `call`: the arguments of the message that names it. The texts come from its confirmation card.
+    """Return the label of `call`: the arguments of a message that names the call. Its texts are taken from `card`, the content of its card.
 
     The message is `call-named` in `bot/i18n`.
     """
@@ -94,7 +94,7 @@ class _NoNames:
         return _no_name(entity, name)
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
-        """Return None, which means that the value has no other words."""
+        """Return None, which means that the portal has no words for the value."""
         del entity, name, value, locale, zone
         return None
 

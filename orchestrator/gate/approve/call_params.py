@@ -1,6 +1,7 @@
-"""Lists the parameters of a call that its card shows, one line each, and finds the record that the heading names. Pure.
+"""Lists the parameters of a call that its card shows, one line each, and finds the parameter with the id of what the heading names. Pure.
 
-Every parameter is listed but for those that the heading says: the record, its kind and the number of what is changed.
+Every parameter gets a line, except those that the heading already says (the id and the kind of what the call changes) and those that this
+program sets itself.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,9 +10,10 @@ from typing import Final
 
 from bitrix.catalogue import names
 from bitrix.client.batch import find_references
-from orchestrator.gate.approve.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call import critical_fields, fields
-from orchestrator.gate.call.effect import MARKS, Call
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.essence import MARKS
+from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call.targets import as_id
 from state.stored import JsonObject
 
@@ -26,7 +28,11 @@ _SUBJECT_KINDS: Final = frozenset({"id", "read", "category"})
 
 @dataclass(frozen=True, kw_only=True)
 class ShownParam:
-    """One parameter with its value; `siblings` are the parameters beside it, which may say what its number means."""
+    """One parameter that a card shows, with its value.
+
+    `siblings` are the parameters that stand beside it. One of them may say what the value means, such as the kind of the record whose id it
+    is.
+    """
 
     name: str
     value: object
@@ -39,13 +45,16 @@ class ShownParam:
     """Names of parameters that the line of this one says too, such as the kind of the record whose number it is."""
 
     def is_held(self, call: Call, record: JsonObject | None) -> bool:
-        """Return whether the record already has these values, so that writing them changes nothing."""
+        """Return whether the record already has the values of this parameter and its `paired` ones; writing them then changes nothing."""
         values = [(self.name, self.value), *((name, self.siblings.get(name)) for name in self.paired)]
         return self.is_written and all(critical_fields.has_value(call, name, value, record) for name, value in values)
 
 
 def find_words(call: Call, name: str, *, is_field: bool) -> ParamWords | None:
-    """Return the words for a parameter of this call; None if only the catalogue's fields or the portal can name it."""
+    """Return the words (name, kind of values) of the parameter `name`; None if only the catalogue's fields or the portal can name it.
+
+    `is_field` says that `name` is a field of what the call writes, and not a parameter of the call itself.
+    """
     known = call.spec.stands_for.get(name, name)
     own = find_param_words(call.method, call.entity, known)
     if own is not None or fields.find_field_info(call.entities.get(call.entity), known) is not None:
@@ -54,7 +63,7 @@ def find_words(call: Call, name: str, *, is_field: bool) -> ParamWords | None:
 
 
 def list_shown_params(call: Call) -> list[ShownParam]:
-    """Return the parameters that get a line of the card, the fields of the record first."""
+    """Return the parameters that get a line on the call's card: first the fields that it writes, then its other parameters."""
     written = critical_fields.extract_written_fields(call)
     apart = {*MARKS, *call.spec.forced, *(_ADDRESS if _is_about_activity(call) else ())}
     subject = find_subject(call)
@@ -68,7 +77,10 @@ def list_shown_params(call: Call) -> list[ShownParam]:
 
 
 def find_subject(call: Call) -> str:
-    """Return the parameter with the number of what the call changes, if no record of the CRM is its target; otherwise ""."""
+    """Return the name of the parameter with the id of what the call changes, if that is no target of the call, such as a calendar event.
+
+    Return "" for other calls.
+    """
     if (call.targets and not is_about_calendar(call)) or call.unknown_target or call.spec.verb == "add":
         return ""
     for path in (*call.spec.required[:1], "id", "ID"):
@@ -79,12 +91,18 @@ def find_subject(call: Call) -> str:
 
 
 def _is_about_activity(call: Call) -> bool:
-    """Return whether the call changes an activity by parameters of its own, two of which only repeat where the activity stands."""
+    """Return whether the call updates an activity and names the written values directly in its parameters.
+
+    Its parameters ownerId and ownerTypeId then only say which record the activity belongs to; they change nothing and get no line.
+    """
     return call.entity == "activity" and call.spec.verb == "update" and not call.spec.fields_at
 
 
 def find_shown_entity(call: Call) -> str:
-    """Return the kind of record whose names the card needs: "item:177" also for an import, whose row in the catalogue names no kind."""
+    """Return the kind of the call's record, by which the names for the card are found.
+
+    If the catalogue only says "item", as for an import, the kind follows from the call's parameter entityTypeId: "item:177" for 177.
+    """
     number = as_id(call.params.get(_TYPE)) if call.entity == "item" else None
     return call.entity if number is None else names.CRM.get(number, f"item:{number}")
 
@@ -95,7 +113,10 @@ def is_about_calendar(call: Call) -> bool:
 
 
 def _list_fields(call: Call, written: JsonObject) -> Iterator[ShownParam]:
-    """Yield the written fields; a parameter that only holds fields is replaced by them."""
+    """Yield the fields in `written` (what the call writes); for a parameter that only holds fields, yield the fields in it instead.
+
+    For a call about a calendar, the parameter with the calendar's owner follows.
+    """
     inside = bool(call.spec.fields_at)
     for name, value in written.items():
         words = find_words(call, name, is_field=inside)
@@ -111,7 +132,11 @@ def _list_fields(call: Call, written: JsonObject) -> Iterator[ShownParam]:
 
 
 def _list_options(call: Call, written: JsonObject, subject: str) -> Iterator[ShownParam]:
-    """Yield the parameters beside the fields, such as the record that a comment stands on."""
+    """Yield the parameters that stand beside the fields, such as the record to which a comment is added.
+
+    `written` are the fields that the call writes, `subject` is the parameter that `find_subject` returns. Parameters that the heading says
+    are left out. Nothing is yielded if the fields themselves are parameters of the call.
+    """
     if not call.spec.fields_at:
         return
     said = {path.partition(".")[0] for path in (*call.spec.target, call.spec.target_entity.removeprefix("@"))}
@@ -129,7 +154,10 @@ def _list_options(call: Call, written: JsonObject, subject: str) -> Iterator[Sho
 
 
 def _find_paired_names(call: Call, one: ShownParam) -> tuple[str, ...]:
-    """Return the parameters that only say of which kind the record in `one` is: its line names the kind too."""
+    """Return the names of the parameters that only say of which kind the record in the parameter `one` is.
+
+    They get no line of their own, because the line of `one` names the kind together with the record.
+    """
     words = find_words(call, one.name, is_field=one.is_field) or find_common_words(one.name)
     if words is None or words.kind not in _PAIRED or one.value in (None, ""):
         return ()

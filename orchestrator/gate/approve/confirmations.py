@@ -164,7 +164,7 @@ def build_expiry_timer(entry: Card, ledger: Ledger) -> Timer:
 
 
 def drop_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Return a timer row that deletes the card's expiry timer once this row is committed."""
+    """Return the timer that closes the card when its time is over, marked for deletion: committing it deletes the stored timer."""
     return replace(_build_timer(TIMER, entry.confirmation_id, ledger, due=ledger.now), delete=True)
 
 
@@ -174,9 +174,9 @@ def build_arrival_timer(entry: Card, ledger: Ledger) -> Timer:
 
 
 def drop_timers(entry: Card, ledger: Ledger) -> list[Timer]:
-    """Return timer rows that delete all timers of the card once these rows are committed.
+    """Return all timers of the card, marked for deletion: committing them deletes the stored timers.
 
-    The deleted timers are the expiry timer and, if the card was shown to leads (heads of sales), the timers about its delivery to them.
+    These are the expiry timer and, if the card was shown to leads (heads of sales), the timers about its delivery to them.
     """
     kinds = (REMIND, ARRIVED) if entry.told else ()
     others = [replace(_build_timer(kind, entry.confirmation_id, ledger, due=ledger.now), delete=True) for kind in kinds]
@@ -348,8 +348,8 @@ def _is_same_nonce(given: str, wanted: str) -> bool:
 def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
     """Return `outbox` with a copy of each card for every lead (head of sales) who must decide it, right after the card.
 
-    A copy's body holds `home`, the session of the original card; clicks on the copy's buttons go there. For a card that needs two clicks,
-    only the chat of the first click (`at` in the card's body) asks for the second one. The buttons in the other chats stay as they were.
+    A copy's body holds `home`, the session of the original card; clicks on the copy's buttons go there. If a card needs two clicks, the
+    second one is asked for only in the chat of the first (`at` in the card's body); the other chats show the card as before.
     """
     return [row for one in outbox for row in _copy_card(one)] if any(_has_notified_leads(row) for row in outbox) else outbox
 

@@ -14,7 +14,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.duplicates import decode_row, is_command_done
 from orchestrator.gate.approve.format_values import EMPTY, Reader, shorten_value
 from orchestrator.gate.approve.list_changes import find_list_label
-from orchestrator.gate.approve.own_lists import select_list_values
+from orchestrator.gate.approve.own_lists import ListWrite, select_list_values
 from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.revalidate import CHANGED
 from orchestrator.gate.approve.undo_conflict import format_field_value
@@ -22,6 +22,8 @@ from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.serialization import StoredOrder
+from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
 from orchestrator.gate.call.unread_lists import find_guests_place
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.card import Card
@@ -47,37 +49,42 @@ class _ChangedField:
 
 
 async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, catalogue: Catalogue, ledger: Ledger) -> BeforeImage:
-    """Return the before-image `shown` (the values on the card), updated with what other approved steps of the same plan wrote.
+    """Return `shown`, the before-image (the values) on the card `entry`, updated with what other approved steps of the card's plan wrote.
 
-    A value is taken over only if the record has it now (`fresh`). A later change by anybody else therefore still counts as a change.
+    A written value is taken over only if the record has it now (`fresh`). A later change by anybody else therefore still counts as a
+    change.
     """
     plan = _find_plan(entry)
     if not plan or shown == fresh:
         return shown
     image = {place: dict(record) if record is not None else None for place, record in shown.items()}
-    of_lists: dict[str, list[Call]] = {}
-    for leaf in await _list_own_writes(plan, catalogue, ledger):
+    of_lists: dict[str, list[ListWrite]] = {}
+    for leaf, row in await _list_own_writes(plan, catalogue, ledger):
         place = f"{leaf.targets[0][0]}:{leaf.targets[0][1]}"
         old, now = image.get(place), fresh.get(place)
+        owner = find_row_owner(leaf.targets[0], row, catalogue) if row is not None else None
+        if owner is not None:
+            of_lists.setdefault(f"{owner[0]}:{owner[1]}", []).append(ListWrite(call=leaf, row=row))
         if leaf.spec.replaces:
-            of_lists.setdefault(place, []).append(leaf)
+            of_lists.setdefault(place, []).append(ListWrite(call=leaf))
         elif old is not None and now is not None:
             old.update(_select_written_values(leaf, old, now))
-    for place, leaves in of_lists.items():
+    for place, writes in of_lists.items():
         old, now = image.get(place), fresh.get(place)
         if old is not None and now is not None:
-            old.update(select_list_values(leaves, old, now))
+            old.update(select_list_values(writes, old, now))
     return image
 
 
-async def _list_own_writes(plan: str, catalogue: Catalogue, ledger: Ledger) -> list[Call]:
+async def _list_own_writes(plan: str, catalogue: Catalogue, ledger: Ledger) -> list[tuple[Call, JsonObject | None]]:
     """Return the calls of approved steps of `plan` that changed a record or a list of it (such as product rows), in their order.
 
-    Of a batch, its commands are returned. What the portal did not carry out is left out.
+    Of a batch, its commands are returned. What the portal did not carry out is left out. With a change of a single product row stands the
+    row as it was before.
     """
     cards = [card for card in ledger.state.cards.values() if _find_plan(card) == plan and card.status == "executed"]
     rows = [row for card in cards if (row := await ledger.find_effect(card.effect_id)) is not None]
-    return [leaf for row in sorted(rows, key=lambda one: one.updated_at) for leaf in _list_done_updates(row, catalogue)]
+    return [write for row in sorted(rows, key=lambda one: one.updated_at) for write in _list_done_updates(row, catalogue)]
 
 
 def _find_plan(card: Card) -> str:
@@ -88,15 +95,18 @@ def _find_plan(card: Card) -> str:
     return card.slot.rpartition("/")[0] if card.turn_id and card.slot.startswith(f"{card.turn_id}/") else ""
 
 
-def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[Call]:
-    """Yield each call of an effect (stored call) that updated a record or changed a list of it (such as product rows).
+def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[tuple[Call, JsonObject | None]]:
+    """Yield each call of an effect (stored call) that updated a record or changed a list of it, such as product rows.
 
-    A batch yields its commands. Calls and commands that the portal did not carry out are left out.
+    With a change of a single product row stands the row as it was before. A batch yields its commands. Calls and commands that the portal
+    did not carry out are left out.
     """
     call = decode_row(row, catalogue)
+    before = StoredOrder.from_data(row.call).before if call is not None else {}
     for leaf in call.leaves if call is not None else ():
-        if leaf.targets and (leaf.spec.verb == "update" or leaf.spec.replaces) and is_command_done(row, leaf.key):
-            yield leaf
+        is_row = bool(leaf.targets) and leaf.targets[0][0] == PRODUCT_ROW and leaf.spec.verb in {"update", "delete"}
+        if leaf.targets and (is_row or leaf.spec.verb == "update" or leaf.spec.replaces) and is_command_done(row, leaf.key):
+            yield leaf, before.get(f"{PRODUCT_ROW}:{leaf.targets[0][1]}") if is_row else None
 
 
 def _select_written_values(leaf: Call, old: JsonObject, now: JsonObject) -> dict[str, object]:

@@ -1,7 +1,8 @@
 """Finds out whether a requested call was made or requested before.
 
-It looks for the same step before a crash, an open card for the same request, and calls with unknown outcome. A change that this turn has
-made already is not sent a second time: a model that loops would create a new record with each answer.
+It looks for a step that was submitted before a crash and is submitted again after it, for an open card for the same request, and for calls
+with unknown outcome. A change that this turn has made already is not sent a second time: a model that loops would create a new record with
+each answer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,8 +75,8 @@ def build_pending(entry: Card, *, method: str, turn_id: str) -> Pending:
 def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) -> Verdict:
     """Return `verdict`, changed to ask a person if this call may have been made already.
 
-    That is so if the outcome of the same call, or of an earlier call in this turn, is unknown. The reasons on the card also say whether
-    another person's request for the same call is waiting.
+    That is so if the same call is being made now or has an unknown outcome, or if any call that this turn made without a card has an
+    unknown outcome. The reasons on the card also say whether another person's request for the same call is waiting.
     """
     if call.reads_only or not isinstance(verdict, Allow | Ask):
         return verdict

@@ -14,9 +14,9 @@ from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.gate.approve.format_values import EMPTY, Context, Reader, format_duration, format_plain, format_value
-from orchestrator.gate.approve.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call.targets import as_id
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, format_number, quote
@@ -32,12 +32,13 @@ _EVERYBODY: Final = _WORDS.read_titles("everybody")
 _YOURS: Final = _WORDS.read_titles("your_calendar")
 _KINDS: Final = {"ru": _WORDS.read_table("kinds", "ru"), "en": _WORDS.read_table("kinds", "en")}
 _BEFORE: Final = _WORDS.read_titles("before_event")
+_AT_ONCE: Final = _WORDS.read_titles("at_the_time")
 _MINUTE: Final = 60
-_REMINDERS: Final = {"min": 60, "hour": 3600, "day": 86400}
+_REMINDERS: Final = {"min": _MINUTE, "hour": 3600, "day": 86400}
 _ACCESS: Final = {"ru": _WORDS.read_table("access", "ru"), "en": _WORDS.read_table("access", "en")}
 _NAME: Final = 80
-_PAIR: Final = 2
-_DOCUMENT: Final = 3
+_PAIR, _DOCUMENT = 2, 3
+_DOCUMENT_CLASS: Final = re.compile(r"(?:CCrmDocument|Bitrix\\Crm\\Integration\\BizProc\\Document\\)(\w+)", re.ASCII)
 _DYNAMIC: Final = "dynamic_"
 _TYPES: Final = {"1": "lead", "2": "deal", "3": "contact", "4": "company", "7": "item:7", "8": "requisite", "31": "item:31"}
 _SHORT: Final = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "quote": "item:7"}
@@ -62,7 +63,7 @@ class Place:
 
 
 async def format_param(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the value of a parameter as text, the elements of a list one a line."""
+    """Return the value of a parameter as text, one line for each element of a list; `words` say of which kind the value is."""
     if value is None or value in ("", [], {}) or (words.kind in _LINKS and value in (0, "0")):
         return EMPTY
     if words.kind in _WHOLE or not isinstance(value, list):
@@ -71,7 +72,7 @@ async def format_param(value: object, words: ParamWords, place: Place, reader: R
 
 
 def escape_lines(text: str) -> str:
-    """Return a text that is already safe to show, without empty lines at its ends."""
+    """Return `text`, whose characters are safe to show already, without empty lines at its beginning and end; a dash if nothing is left."""
     return text.strip("\n") or EMPTY
 
 
@@ -92,14 +93,14 @@ async def _format_one(value: object, words: ParamWords, place: Place, reader: Re
 
 
 async def _format_free(name: str, value: object, place: Place, reader: Reader) -> str:
-    """Return one value that people named themselves, such as a field of a document: «Город: Тула»."""
+    """Return one value whose name was chosen by people, such as a field of a document, after this name: «Город: Тула»."""
     words = find_param_words(place.method, place.context.entity, name)
     inner = value["value"] if isinstance(value, Mapping) and set(value) == {"value"} else value
     return f"{words.names[reader.locale] if words else escape_text(name)}: {escape_text(_dump(inner))}"
 
 
 def _find_context_kind(place: Place) -> str:
-    """Return the kind of record whose funnels are meant: that of the call, or the one named beside the value; deals otherwise."""
+    """Return the kind of record to whose funnels a value belongs: the call's, else that in entityTypeId beside the value, else "deal"."""
     kind = place.context.entity
     if kind in _RECORDS or kind.startswith("item:"):
         return kind
@@ -125,17 +126,17 @@ async def format_parts(value: JsonObject, place: Place, reader: Reader) -> str:
 
 
 def _says_itself(name: str, words: ParamWords | None) -> bool:
-    """Return whether the only part of a value needs no name: a record, which stands there with its kind, or a text."""
+    """Return whether a part needs no name if it is the only part of its value: a message, or a record (whose kind is shown with it)."""
     return fields.to_field_key(name) == "message" or (words is not None and words.kind == "record")
 
 
 def find_part_words(name: str, place: Place) -> ParamWords | None:
-    """Return the words for a part of a value: those of the method, of the kind of record, or those that all methods share."""
+    """Return the words (name, kind of values) for the part `name` of a value: the method's, else the record's, else the common ones."""
     return find_param_words(place.method, place.context.entity, str(name)) or find_common_words(str(name))
 
 
 async def _format_title(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the title of a record whose kind the name of the parameter says, such as the deal of an invoice."""
+    """Return the title of the record with the number `value`, or this number if it has none; `words.kind` is its kind, such as "deal"."""
     del place
     number = as_id(value)
     if number is None:
@@ -153,7 +154,7 @@ async def _format_kind(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def name_record(kind: str, value: object, reader: Reader) -> str:
-    """Return a record as «сделка «Ромашка»»; with its number where nothing names it, and unchanged if it is no number."""
+    """Return a record as «сделка «Ромашка»», with its number if it has no title; a `value` that is no number is returned unchanged."""
     number = as_id(value)
     if number is None:
         return format_plain(value, reader)
@@ -190,8 +191,7 @@ async def _find_title(kind: str, number: int, reader: Reader) -> str:
     except Exception:  # a card is shown even without the name
         log.exception("a record cannot be named", extra={"action": "naming_failed", "kind": kind})
         found = ""
-    title = escape_text("" if found == f"№{number}" else found, locale=reader.locale, limit=_NAME)
-    return title.replace("«", "„").replace("»", "“")  # the title stands in quotes itself
+    return escape_text("" if found == f"№{number}" else found, locale=reader.locale, limit=_NAME)
 
 
 def _to_record_kind(code: object) -> str:
@@ -217,11 +217,12 @@ async def _name_coded(value: object, words: ParamWords, place: Place, reader: Re
 
 
 async def _format_document(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the record or the kind of record of a business process, which the portal writes as [module, class, code]."""
-    code = value[-1] if isinstance(value, list) and len(value) == _DOCUMENT and isinstance(value[-1], str) else None
-    if code is None:
+    """Return, as text, the record (or its kind) on which a business process runs; the portal writes it as [module, class, code]."""
+    code = value[-1] if isinstance(value, list) and len(value) == _DOCUMENT and isinstance(value[-1], str) else ""
+    named = _DOCUMENT_CLASS.fullmatch(str(value[1])) if code and isinstance(value, list) and value[0] == "crm" else None
+    if named is None or not named[1].lower().startswith(code.partition("_")[0].lower()):  # three parts that do not belong together
         return f"«{escape_text(_dump(value))}»"
-    return await _name_coded(code, words, place, reader) if "_" in code else await find_kind_name(code, reader)
+    return await (_name_coded(code, words, place, reader) if "_" in code else find_kind_name(code, reader))
 
 
 async def _name_by_read(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
@@ -233,7 +234,7 @@ async def _name_by_read(value: object, words: ParamWords, place: Place, reader: 
 
 
 async def find_read_name(method: str, number: int, params: JsonObject, reader: Reader) -> str:
-    """Return the name of what the reading `method` returns for the number; "" if it cannot be read or has no name."""
+    """Return the name that the read method `method`, sent with `params`, gives for the id `number`; "" if it fails or there is no name."""
     try:
         found = await reader.names.find_name_by_read(method, params, number, reader.locale)
     except BitrixError:
@@ -294,7 +295,7 @@ async def _name_access(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def _name_calendar(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return whose calendar it is: the reader's own is called theirs."""
+    """Return whose calendar has the id `value`: an employee's, a workgroup's, the company's; the reader's own is «your calendar»."""
     del words
     number = as_id(value)
     sort = str(_find_sibling(place.siblings, "type") or "user").lower()
@@ -335,11 +336,11 @@ async def _format_seconds(value: object, words: ParamWords, place: Place, reader
 
 async def _format_minutes(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
     del words, place
-    return _format_count(value, _MINUTE, reader) or format_plain(value, reader)
+    return _AT_ONCE[reader.locale] if value in (0, "0") else _format_count(value, _MINUTE, reader) or format_plain(value, reader)
 
 
 def _format_count(count: object, length: int, reader: Reader) -> str:
-    """Return so many times `length` seconds as «1 ч»; "" if that is no duration, so that the value is shown as it is sent."""
+    """Return a duration of `count` times `length` seconds as «1 ч»; "" if `count` is no number or this is no whole number of seconds."""
     number = fields.parse_number(count)
     text = format_duration(number * length, reader.locale) if number is not None else ""
     return "" if number is None or text == str(number * length) else text
@@ -361,7 +362,7 @@ async def _format_json(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def _format_mapping(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the values that people named themselves, each with its name."""
+    """Return the entries of a mapping whose names were chosen by people, each after its name; any other value unchanged."""
     del words
     if not isinstance(value, Mapping):
         return format_plain(value, reader)

@@ -110,9 +110,9 @@ def format_plain(value: object, reader: Reader) -> str:
 
 
 def format_steps(steps: Sequence[Step], reader: Reader, *, is_new: bool = False) -> str:
-    """Return what happens to each phone or address (added, edited or removed), one a line; of a new record the values alone.
+    """Return what happens to each phone or address, one a line: an added or removed one is marked so, an edited one is «old → new».
 
-    A value that is new to the record is never called an edit.
+    If the record is new (`is_new`), the values stand without a mark.
     """
     if is_new and all(step.verb == "add" for step in steps):
         return join_lines([_format_typed(step, step.value_type, reader.locale) for step in steps], reader) or EMPTY
@@ -120,7 +120,7 @@ def format_steps(steps: Sequence[Step], reader: Reader, *, is_new: bool = False)
 
 
 def find_currency(values: JsonObject, entity: str) -> str:
-    """Return the currency that the fields name, in any of the portal's spellings; "" if they name none."""
+    """Return the currency that stands in the fields `values`, under any of the portal's names for this field; "" if there is none."""
     return next((str(found) for name in _CURRENCIES if (found := fields.find_value(values, name, entity))), "")
 
 
@@ -143,7 +143,10 @@ def join_lines(texts: Iterable[str], reader: Reader) -> str:
 
 
 def shorten_value(text: str, locale: Locale) -> str:
-    """Return a formatted value for the middle of a sentence: on one line and cut at `NAME_LIMIT` characters, with a mark."""
+    """Return a formatted value for the middle of a sentence: on one line, cut at `NAME_LIMIT` characters.
+
+    A cut text ends with a mark that says how many characters are missing.
+    """
     line = ", ".join(text.split("\n"))
     return line if len(line) <= NAME_LIMIT else mark_cut(line[:NAME_LIMIT], len(line) - NAME_LIMIT, locale)
 

@@ -20,9 +20,9 @@ _LINKS: Final = _WORDS.read_titles("links")
 
 
 async def build_notified_lines(call: Call, reader: Reader) -> list[PreviewLine]:
-    """Return the line with everybody whom the call's texts notify, by their names in the portal, and the line with hidden links.
+    """Return a line with all whom the call's texts notify, and a line with its hidden links; a line without content is left out.
 
-    The label of a mark is not trusted: "[USER=8]Anna[/USER]" notifies employee 8, whoever that is.
+    The text "[USER=8]Anna[/USER]" notifies employee 8. The line shows the name that employee 8 has in the portal, and not "Anna".
     """
     found, locale = find_mentions(call), reader.locale
     people = [user for user in (*found.users, *found.members) if user != EVERYBODY]

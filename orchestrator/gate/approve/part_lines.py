@@ -1,21 +1,21 @@
-"""Shows the change of a part of a record, such as a comment of a task, as its old text and its new one. Pure."""
+"""Shows on a card how the text of a part of a record changes, such as a comment of a task: the old text and the new one. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from orchestrator.domain.card_view import PreviewLine
-from orchestrator.gate.approve.param_words import find_param_words
 from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.param_words import find_param_words
 
 _TEXTS: Final = frozenset({"TITLE", "POST_MESSAGE", "COMMENT_TEXT", "COMMENT"})
 """Fields with the text of a part, which is also its name."""
 
 
 def put_old_text(lines: Sequence[PreviewLine], call: Call) -> list[PreviewLine]:
-    """Return the lines of a card; the new text of a part has its old text in front.
+    """Return the lines of a card; if the call changes the text of a part, such as a comment, its line also shows the old text.
 
-    The old text is the name that the line of the part's number holds, and that line goes. Nothing changes if the part could not be named,
-    or if the call writes no text.
+    Among `lines`, the line with the part's id shows the part's name, which is its old text; this line is left out of the result. The lines
+    are returned unchanged if the part could not be named, or if the call writes no text.
     """
     if call.spec.verb != "update" or any(kind == call.entity for kind, _ in call.targets):
         return list(lines)

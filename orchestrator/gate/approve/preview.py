@@ -15,7 +15,7 @@ from bitrix.catalogue.catalogue import Method, Verb
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import FORM, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.approve.call_params import ShownParam, find_shown_entity, find_words, is_about_calendar, list_shown_params
 from orchestrator.gate.approve.format_params import Place, format_param
 from orchestrator.gate.approve.format_values import (
@@ -33,13 +33,13 @@ from orchestrator.gate.approve.format_values import (
 )
 from orchestrator.gate.approve.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.approve.notified_lines import build_notified_lines
-from orchestrator.gate.approve.param_words import ParamWords, find_common_words
 from orchestrator.gate.approve.part_lines import put_old_text
 from orchestrator.gate.approve.query_lines import build_query_lines
 from orchestrator.gate.approve.record_titles import find_title
-from orchestrator.gate.call import critical_fields, fields, multifields
+from orchestrator.gate.call import critical_fields, fields, held_parts, multifields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.param_words import ParamWords, find_common_words
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
@@ -60,7 +60,7 @@ _LOST: Final = _WORDS.read_titles("lost")
 _LOST_FIELDS = ("OPPORTUNITY", "STAGE_ID", "STATUS_ID", "COMPANY_ID", "CONTACT_ID", "DEADLINE")
 _TITLE = 80
 _SOME_NUMBER = 987654321
-_QUOTES: Final = "crm.quote."
+_NAMED_KINDS: Final = {"item:7": "quote", "item:31": "smartinvoice"}
 _INCOMING = "1"
 """The DIRECTION of an activity that came from the customer."""
 _OWN_CODES: Final = frozenset({"task", "activity"})
@@ -80,12 +80,12 @@ async def preview(
     """
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
-        return Preview.model_validate({**(await _build_part(call, facts, reader)).to_json(), "items": [], "count": 1})
+        return Preview.model_validate({**(await _build_part(call, facts, reader)).to_json(), "items": [], "count": 1, "form": FORM})
     parts = [(leaf, await _build_part(leaf, then, reader)) for leaf, then in walk_commands(call, facts)]
     marked = {True: {"is_critical": True}, False: {}}
     items = [part.model_copy(update={"key": leaf.key, "method": leaf.method, **marked[_is_critical(leaf)]}) for leaf, part in parts]
     total = await _format_total(call.commands, facts, reader)
-    card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items))
+    card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items), form=FORM)
     return card.model_copy(update={"sum": total}) if total else card
 
 
@@ -122,7 +122,7 @@ async def _build_kind_lines(call: Call, reader: Reader) -> list[PreviewLine]:
 
     The heading of the card does not name the smart process.
     """
-    if not call.entity.startswith("item:") or call.method.startswith(_QUOTES):
+    if not call.entity.startswith("item:") or call.entity in _NAMED_KINDS:
         return []
     kind = escape_text(await reader.names.find_kind_name(call.entity, reader.locale), locale=reader.locale, limit=_TITLE)
     return [PreviewLine(field=KIND, name=_KIND_NAME[reader.locale], before="", after=kind)] if kind else []
@@ -140,9 +140,9 @@ def find_verb(spec: Method) -> str:
 def _find_kind_shown(call: Call) -> str:
     """Return the kind of record for the card's heading, such as "deal".
 
-    For a new activity it is the type of the activity, such as "meeting" or "email".
+    For a new activity it is the type of the activity, such as "meeting" or "email"; for an invoice or quote its own word.
     """
-    kind = call.entity.partition(":")[0]
+    kind = _NAMED_KINDS.get(call.entity, call.entity.partition(":")[0])
     if kind != "activity" or call.spec.verb != "add" or call.spec.fields_at != "fields":
         return kind
     written = critical_fields.extract_written_fields(call)
@@ -176,7 +176,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
     if call.spec.verb == "delete":
         lost = await _build_lost_lines(call, facts, reader) if _is_about_target(call) else []
         return [*lost, *[await _build_line(call, one, record=None, reader=reader) for one in list_shown_params(call)]]
-    record = record if call.spec.verb != "add" and _is_about_target(call) else None
+    record = held_parts.find_part(call, facts) or (record if call.spec.verb != "add" and _is_about_target(call) else None)
     critical = set(call.spec.critical)
     lines: list[tuple[bool, bool, PreviewLine]] = []
     for one in _list_lines(call):
@@ -188,7 +188,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
 
 def _list_lines(call: Call) -> list[ShownParam]:
-    """Return the parameters that get a line; guests that the call takes away by leaving them out get one too."""
+    """Return the parameters that get a line; a call that removes all guests of an event by naming none gets a line for the guests too."""
     shown = list_shown_params(call)
     if not find_guests_place(call) or any(one.name in call.spec.replaces for one in shown):
         return shown
@@ -242,7 +242,7 @@ async def _build_line(call: Call, one: ShownParam, *, record: JsonObject | None,
     if record is None or not one.is_written:
         before = ""
     elif not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
-        before = UNKNOWN[reader.locale] if one.is_field or words is None else ""
+        before = UNKNOWN[reader.locale] if call.targets and (one.is_field or words is None) else ""
     else:
         before = await show(_find_present_value(call, record, name), _build_context(call, record, {}), record)
     after = await show(value, _build_context(call, record, {**one.siblings, **written}), one.siblings)
@@ -256,7 +256,7 @@ def _has_parts(value: object) -> bool:
 
 
 async def _find_words(call: Call, one: ShownParam, reader: Reader) -> ParamWords | None:
-    """Return the words for a parameter; None if the catalogue's fields or the portal name it, or nothing does."""
+    """Return the words (name, kind of values) for a parameter; None if the catalogue or the portal names it, or if nothing does."""
     words = find_words(call, one.name, is_field=one.is_field)
     known = call.spec.stands_for.get(one.name, one.name)
     if words is not None or fields.find_field_info(call.entities.get(call.entity), known) is not None:

@@ -1,4 +1,4 @@
-"""Puts names into the reasons of a card: the title of a record that the request does not name, in place of its number."""
+"""Puts the title of a record, in place of its number, into those reasons of a card that say that the person did not name this record."""
 
 import logging
 from collections.abc import Sequence
@@ -19,7 +19,10 @@ _MOST: Final = 5
 
 
 async def name_reasons(reasons: Sequence[Notice], names: Names, locale: Locale) -> tuple[Notice, ...]:
-    """Return the reasons; a record that the request does not name has its title there, or its number if it has none. Never raises."""
+    """Return `reasons`; each that says that the person did not name a record gets the title of this record. Never raises.
+
+    Only the first five of these records are read. A record without a title keeps its number.
+    """
     named: list[Notice] = []
     left = _MOST
     for reason in reasons:

@@ -8,6 +8,7 @@ from typing import Final
 
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
+from orchestrator.directory.rows import name_organisation
 from orchestrator.domain.card_view import to_given_key
 from orchestrator.gate.approve.call_params import find_subject, find_words, is_about_calendar
 from orchestrator.gate.approve.format_params import find_read_name
@@ -38,11 +39,14 @@ async def find_title(call: Call, facts: Facts, reader: Reader) -> str:
         return await _find_target_title(call.targets[0], facts, reader)
     if call.spec.verb != "add":
         return ""
-    return escape_text(_find_new_title(call), locale=reader.locale, limit=_TITLE)
+    return escape_text(find_new_title(call), locale=reader.locale, limit=_TITLE)
 
 
 async def _find_subject_title(call: Call, subject: str, reader: Reader) -> str:
-    """Return the name that the catalogue's reader gives for what the call changes, or its number."""
+    """Return the name of what the call changes, as a read of the portal gives it, or its number («№8») if it has no name.
+
+    `subject` is the call's parameter with this number. The read method stands in the catalogue or with the words for this parameter.
+    """
     number = as_id(call.params.get(subject)) or 0
     words = find_words(call, subject, is_field=False)
     own = words.detail if words is not None and words.kind == "read" else ""
@@ -70,21 +74,22 @@ async def _find_target_title(target: Target, facts: Facts, reader: Reader) -> st
 
 def _extract_title(record: JsonObject, name: str) -> str:
     found = next((str(value) for field in _TITLES if (value := fields.find_value(record, field, name))), "")
-    return found or _join_name(record, name)
+    return ", ".join([found or _join_name(record, name), *name_organisation(record)])
 
 
 def _join_name(record: JsonObject, name: str) -> str:
     return " ".join(str(part) for field in ("NAME", "LAST_NAME") if (part := fields.find_value(record, field, name)))
 
 
-def _find_new_title(call: Call) -> str:
+def find_new_title(call: Call) -> str:
+    """Return the title that the call writes into a new record, as it is written; "" if it writes none."""
     entity = call.entities.get(call.entity)
     written = critical_fields.extract_written_fields(call)
     if call.entity in _PEOPLE:
         return _join_name(written, call.entity)
     title = fields.find_value(written, entity.title_field if entity else "TITLE", call.entity)
-    if not title and entity is None:
-        title = fields.find_value(written, "NAME")
+    if not title:  # crm.activity.todo.add calls «title» what activities call SUBJECT
+        title = fields.find_value(written, "NAME" if entity is None else "TITLE", call.entity if entity else "")
     return title if isinstance(title, str) else ""
 
 

@@ -26,6 +26,8 @@ from state.stored import JsonObject
 
 CHANGED = Notice(code="changed-meanwhile")
 STRICTER = Notice(code="stricter-meanwhile")
+REDRAWN = Notice(code="drawn-anew")
+"""An earlier version of this program drew the card, and the present one would draw another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +129,10 @@ _CONTEXT_FIELDS = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "cate
 
 
 def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]:
-    """Return the before-image: a map from each record, such as "deal:481", to its relevant fields; None for a missing record."""
+    """Return the before-image: for each record, such as "deal:481", the fields that the call changes, its owner and its title.
+
+    The value is None for a record that does not exist or was not read.
+    """
     image: dict[str, JsonObject | None] = {}
     for part in call.commands or (call,):
         for target in (*part.targets, *find_guests_place(part)):
@@ -169,7 +174,7 @@ def _select_shown_fields(call: Call, record: JsonObject | None, entity: Entity |
         wanted |= {entity.owner_field, entity.title_field}
         wanted |= {_CONTEXT_FIELDS[key] for name in wanted if (key := to_field_key(name, entity.name)) in _CONTEXT_FIELDS}
     if entity is not None and entity.name == PRODUCT_ROW:  # its card shows the whole row
-        wanted |= {name for name in entity.fields if name not in {"ROWS", "PRODUCT_ROWS"}}
+        wanted |= {*(name for name in entity.fields if name not in {"ROWS", "PRODUCT_ROWS"}), *(entity.part_of or ())}
     if call.spec.verb != "update":
         wanted |= set(_ALWAYS_SHOWN)
     if call.spec.verb == "delete":

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.card_view import FORM, Preview
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
@@ -16,9 +17,10 @@ from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
 from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
 from orchestrator.gate.approve.preview import preview_for
-from orchestrator.gate.approve.revalidate import CHANGED, ReplacementCard, build_before_image, refuse_unchanged, revalidate
+from orchestrator.gate.approve.revalidate import CHANGED, REDRAWN, ReplacementCard, build_before_image, refuse_unchanged, revalidate
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
+from orchestrator.gate.call import held_parts
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
@@ -72,7 +74,8 @@ class _EvaluatedCall:
 async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
     """Run an approved call once, unless the records, the mode or the policy changed since the card was shown.
 
-    The result is buffered; the caller commits it together with the message to the person.
+    Return the outcome, or what happened instead: a refusal, a new card, or a card that stays open because writes are frozen. The result is
+    buffered; the caller commits it together with the message to the person.
     """
     row = await ledger.find_effect(effect_id)
     if row is None or row.status != "approved":
@@ -119,11 +122,30 @@ async def _find_replacement(
         judged.call, facts=judged.facts, actor=judged.actor, stored=known, entry=entry, verdict=judged.verdict, fell=judged.dropped
     )
     if new is None:
-        return None
+        return await _compare_drawn_card(judged, entry, deps, ledger)
     conflict = await _check_undo_conflict(stored, new, deps)
     if conflict is not None or new.reason != CHANGED:
         return conflict or new
     return new.with_reason(await build_drift_notice(judged.call, fresh, known.before, actor=judged.actor, names=deps.names))
+
+
+async def _compare_drawn_card(judged: _EvaluatedCall, entry: Card, deps: GateDeps, ledger: Ledger) -> ReplacementCard | None:
+    """Return a new card if another one would be drawn now, for cards of which the before-image does not show that; otherwise None.
+
+    These are cards of earlier versions of this program, which cut long values and left out lists, and cards with old values of something
+    that is no record, such as a department.
+    """
+    shown, why = Preview.model_validate(entry.preview or {}), REDRAWN
+    if shown.form == FORM:
+        if not any(held_parts.find_part(leaf, judged.facts) for leaf in judged.call.leaves):
+            return None
+        why = CHANGED
+    drawn = await preview_for(judged.actor, judged.call, judged.facts, deps.names, now=ledger.now)
+    if shown.says_same(drawn):
+        return None
+    ask = judged.verdict if isinstance(judged.verdict, Ask) else Ask(reasons=())
+    reasons = (why, *judged.dropped, *ask.reasons)
+    return ReplacementCard(call=judged.call, facts=judged.facts, actor=judged.actor, ask=replace(ask, reasons=reasons))
 
 
 async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Notice | None:
@@ -145,7 +167,8 @@ def _may_run_while_frozen(row: EffectRow) -> bool:
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
     """Make an approved card wait for a decision again, because writes are frozen (`standing` is the freeze).
 
-    The card keeps its expiry time. It gets a new nonce, so that another click on the old button runs nothing.
+    The card keeps its expiry time. It gets a new nonce, so that another click on the old button runs nothing. Return the result, with a
+    message that tells the person so.
     """
     nonce = confirmations.generate_nonce()
     event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
@@ -155,7 +178,7 @@ async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledge
 
 
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """Run a call that was approved before a crash, as `run_approved` does.
+    """Run a call that was approved before a crash and return the result, as `run_approved` does.
 
     It runs in the safer of `mode` and the highest mode that the approver may use now. It is refused if the approver has no access any more.
     """
@@ -173,7 +196,7 @@ async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger:
 async def _evaluate_stored(
     row: EffectRow, stored: StoredOrder, entry: Card, deps: GateDeps, mode: Mode, ledger: Ledger
 ) -> _EvaluatedCall | Refuse:
-    """Check the stored call against the present rules, rights and records; return the refusal if it may no longer run."""
+    """Check the stored call against the present rules, rights and records; return it as checked, or the refusal if it may no longer run."""
     actor = deps.present(Actor.model_validate(stored.actor))
     if actor is None:
         return _NO_ACCESS
@@ -209,7 +232,10 @@ async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: 
 
 
 async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
-    """Close the card, because the record or the rules changed since it was shown, and request a new card with the present state."""
+    """Close the card `entry`, because the record or the rules changed since it was shown, and request the card `new` in its place.
+
+    Return the result, with the reason for the new card as the message to the person.
+    """
     shown = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
     order = replace(
         build_order(row, new.call, approved_by=""),
@@ -303,9 +329,9 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
 
 
 async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
-    """Return a refusal if the request of the effect `row` must not be made again, or None if it may be.
+    """Return a refusal if a person may not request again what an old card asked (its effect is `row`); None if the person may.
 
-    It must not be made again if its card was restored from a backup and its call may have run after the backup was made.
+    The person may not if the card was restored from a backup and its call may have run after the backup was made.
     """
     if row is None or RESTORED_CARD not in row.call:
         return None

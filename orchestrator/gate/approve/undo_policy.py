@@ -151,7 +151,7 @@ def find_restoring_leads(
 ) -> Sequence[Actor]:
     """Return the leads (heads of sales) who can undo a call for its requester: those who may touch all of its present `records`.
 
-    Rights that somebody has only as a deputy do not count: they decide about requests of others, and an undo is a request of their own.
+    Nobody is among them only as the deputy of a lead: a deputy decides about requests of others, and an undo is a request of one's own.
     """
 
     def may_touch_all(lead: Actor) -> bool:
@@ -161,7 +161,7 @@ def find_restoring_leads(
 
 
 def find_original(entry: Card, entries: Mapping[str, Card]) -> Card | None:
-    """Return the card of the call that the undo `entry` reverses; both cards are shown anew together.
+    """Return the card of the call that the undo `entry` reverses; it is shown anew together with the card of the undo, once this has run.
 
     Return None if `entry` is no undo, or if the reversed call had no card.
     """

@@ -32,14 +32,17 @@ class Price(Frozen):
 
 
 class Limits(Frozen):
-    """The limits of one person's use of the model in a month; None means no limit."""
+    """The limits of one person's use of the language model in a month; None means no limit."""
 
     tokens_per_month: int | None = Field(default=None, ge=0)
     money_per_month: Amount | None = None
 
 
 class Budget(Limits):
-    """The limits that apply to everybody, and the prices of models."""
+    """The monthly limits for the use of the language model that apply to each person, and the prices of models.
+
+    The limits inherited from `Limits` are for everybody who has no other limits in `people`.
+    """
 
     currency: Currency = "RUB"
     """The currency of prices and limits."""
@@ -61,7 +64,7 @@ class Budget(Limits):
         return any(limit is not None for one in (self, *self.people.values()) for limit in (one.tokens_per_month, one.money_per_month))
 
     def find_limits(self, actor: Actor) -> Limits:
-        """Return the limits of one person: the person's own where set, otherwise those of everybody."""
+        """Return the monthly limits of one person's use of the model: the person's own where set, otherwise those of everybody."""
         own = self.people.get(build_person_key(actor.key, actor.bitrix_user_id)) or self.people.get(actor.key)
         if own is None:
             return Limits(tokens_per_month=self.tokens_per_month, money_per_month=self.money_per_month)
@@ -100,7 +103,7 @@ class Budget(Limits):
         return f"budget.prices has no price for the model {model!r}: only its tokens are counted, so limits in money are never reached"
 
     def calculate_percent(self, used: Mapping[str, Tokens], limits: Limits) -> int | None:
-        """Return how much of the limits is used, in percent; None without limits.
+        """Return how much of a person's monthly limits `used` (tokens by model) is, in percent; None without limits.
 
         If there are limits for tokens and for money, the higher percentage counts. It is rounded down, so it is below 100 until a limit is
         reached.

@@ -152,7 +152,7 @@ def has_value(call: Call, name: str, value: object, record: JsonObject | None) -
 def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:
     """Yield the reasons why a new record needs a confirmation.
 
-    It has a sum, names a person other than the requester, or starts at a later stage than the first.
+    It needs one if it has a sum, names a person other than the requester, or starts at a later stage than the first.
     """
     speaker = frozenset() if actor.bitrix_user_id is None else frozenset({str(actor.bitrix_user_id)})
     for name, value in extract_written_fields(call).items():

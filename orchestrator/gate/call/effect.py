@@ -5,24 +5,24 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 
-from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Entity, Method
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call.essence import build_canonical_form
 from state.canonical import dumps, hash_text
 from state.stored import JsonObject
 
 Target = tuple[str, int]
 """A record as kind and number, for example ("deal", 481)."""
 
+Part = tuple[str, int]
+"""Something with an id that is no record of its own, such as a department: the method that reads it, and its id."""
+
 BeforeImage = Mapping[str, JsonObject | None]
 """The before-image: records before a change, "deal:481" → the relevant fields, None for a record that does not exist."""
 
 FirstSums = Mapping[str, tuple[object, str]]
 """The sums of a record by the key of their field; each is the value and its currency."""
-
-MARKS = frozenset({*names.list_origin_fields(in_items=False), *names.list_origin_fields(in_items=True)})
-"""Origin fields, by which a record that this program created is found again when the answer to the call was lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +77,21 @@ class Call:
 
     @cached_property
     def essence(self) -> str:
-        """The SHA-256 checksum of the call without its origin marks, so that the same request always has the same essence.
+        """The SHA-256 checksum of what the call writes, so that the same request has the same essence in every spelling.
 
-        Origin marks are fields with a unique value by which this program finds a record that it created.
+        It leaves out the origin marks: fields with a unique value by which this program finds a record that it created.
         """
         if self.proposed_essence:
             return self.proposed_essence
-        body = [[one.key, one.method, _strip_marks(one.params)] for one in self.commands] if self.commands else _strip_marks(self.params)
-        return hash_text(dumps([self.portal, self.method, body]))
+        body = [[one.key, one.essence] for one in self.commands] if self.commands else self._form
+        return hash_text(dumps([self.portal, self.method if self.commands else "", body]))
+
+    @property
+    def _form(self) -> object:
+        """The call in the form that all its spellings share; only calls of the portal have several."""
+        if self.kind != "bitrix":
+            return [self.kind, self.method, self.params]
+        return build_canonical_form(self.spec, self.params, entity=self.entity, info=self.entities.get(self.entity))
 
     @property
     def listed_as(self) -> str:
@@ -100,16 +107,6 @@ class Call:
     def reads_only(self) -> bool:
         """Whether the call only reads; a batch only reads if all of its commands do."""
         return set(self.classes) <= {"R"}
-
-
-def _strip_marks(value: object) -> object:
-    if isinstance(value, str | int):
-        return value
-    if isinstance(value, Mapping):
-        return {key: _strip_marks(item) for key, item in value.items() if key not in MARKS}
-    if isinstance(value, (list, tuple)):
-        return [_strip_marks(item) for item in value]
-    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +126,8 @@ class Facts:
     """
 
     records: Mapping[Target, JsonObject | None] = field(default_factory=dict)
+    parts: Mapping[Part, JsonObject] = field(default_factory=dict)
+    """What the call updates besides records, such as departments, with its present values."""
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
     """The portal's field lists by name ("deal", "item:2"); a list that could not be read is missing."""

@@ -1,7 +1,7 @@
 """Limits on changes per batch and per day, counters of changes, and the comparison of sums in different currencies.
 
-Currencies are converted only by the exchange rates that the owner of the portal sets in the policy. Pure, except for the port
-`ChangeCounter`.
+Currencies are converted only by the exchange rates that the owner of the portal sets in the policy. Pure, except that a `ChangeCounter` may
+read the database.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,8 +87,8 @@ def build_cap_refusal(many: int, made: int, limit: int) -> Refuse:
 class Money:
     """The rules for comparing sums in different currencies.
 
-    `currency` is the currency of sums and limits that are given without one. `rates` holds, by currency, the value of one unit of that
-    currency in `currency`.
+    `currency` is the currency of sums and limits that are given without one. `rates` says, for each other currency, how much one unit of it
+    is worth in `currency`.
     """
 
     currency: str = "RUB"

@@ -42,7 +42,10 @@ class Mentions:
 
 
 def find_mentions(call: Call) -> Mentions:
-    """Return whom the texts that a write sends to the portal address; nobody for a call that only reads, deletes, or stays in the bot."""
+    """Return whom the texts of a call address, and the links in them that hide their address.
+
+    The result is empty for a call that only reads or deletes, and for one that does not go to the portal, such as a reminder.
+    """
     if call.kind != "bitrix" or call.reads_only or call.spec.verb == "delete":
         return Mentions()
     texts = [text for text in _list_texts(call.params) if "[" in text or "@" in text]

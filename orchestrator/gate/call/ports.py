@@ -32,10 +32,10 @@ class Ledger(Protocol):
         """The current time."""
 
     def mark(self) -> str:
-        """Return a mark of the present time, to be passed to `measure_since` later; see `state.clock.Clock.mark`."""
+        """Return a text that marks the present moment, from which `measure_since` can later measure time; see `state.clock.Clock.mark`."""
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """Return the time that has passed since `mark`, or None if it cannot be known; see `state.clock.Clock.since`."""
+        """Return the time that has passed since `mark`, or None if it cannot be known; see `state.clock.Clock.measure_since`."""
 
     @property
     def state(self) -> SessionState:
@@ -165,7 +165,7 @@ class ReadsBack(Protocol):
     """A performer that can read the record after a call, to check whether the change really happened."""
 
     async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
-        """Read the changed records and compare them with what was written; raises no network errors."""
+        """Read the changed records and return which fields do not have the values that were written; raises no network errors."""
 
 
 @runtime_checkable
@@ -223,7 +223,10 @@ class People(Protocol):
 
 
 class ValueLists(Protocol):
-    """Reads the values that a field may have, cached for a while. Each list is read again, once, if `has` returns False for it."""
+    """Reads the values that a field may have, such as the stages of a funnel; each list is cached for a while.
+
+    A method calls its argument `has`, if given, with the cached list. If that returns False, the list is read again, once.
+    """
 
     async def load_stages(
         self, entity: str, category: int | None = None, *, has: Callable[[Sequence[Stage]], bool] | None = None
@@ -258,7 +261,13 @@ class Records(Protocol):
         """
 
     async def load_lists(self, reads: Sequence[tuple[str, JsonObject]]) -> Sequence[Sequence[object]]:
-        """Return the whole list that each of `reads` (method, params) names; raises bitrix errors if one cannot be read as a whole."""
+        """Return, for each read call in `reads` (method, params), the whole list; raises bitrix errors if one cannot be read as a whole."""
+
+    async def load_part(self, method: str, params: JsonObject, number: int) -> JsonObject | None:
+        """Return the row with the id `number` that the reading `method` gives; None if there is none. Raises bitrix errors.
+
+        Of `params` those are sent that the method needs.
+        """
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
         """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
@@ -271,25 +280,29 @@ class FreezeSwitch(Protocol):
     """The switch by which operations staff stop ("freeze") all writes to the portal."""
 
     async def find_freeze(self) -> FreezeState | None:
-        """Return the freeze that is in force, or None while writes are allowed. Raises StoreError.
+        """Return who stopped ("froze") all writes, when and why, or None while writes are allowed. Raises StoreError.
 
-        The answer may be slightly out of date when another process has just switched.
+        The answer may be slightly out of date when another process has just stopped writes or allowed them again.
         """
 
     async def fetch_freeze(self) -> FreezeState:
-        """Return the freeze that has just stopped a call. It is read fresh, so it is never out of date. Raises StoreError."""
+        """Return who froze writes, when and why; for use when a call was stopped because writes are frozen. Raises StoreError.
+
+        The answer is read anew from the database, so it is never out of date.
+        """
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """Stop all writes; `hand` says who orders it, through which channel and when.
+        """Stop all writes, and return whether this changed the switch, and its state now.
 
-        Once this returns, no write starts in any process. If it raises StoreError, nothing has changed.
+        `hand` says who orders it, through which channel and when. Once this returns, no write starts in any process. If it raises
+        StoreError, nothing has changed.
         """
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Allow writes again; `hand` says who orders it, through which channel and when.
+        """Allow writes again, and return whether this changed the switch, and its state now.
 
-        Each freeze has a number. If `seq` is given, writes are allowed only if the freeze in force has this number. If it raises
-        StoreError, nothing has changed.
+        `hand` says who orders it, through which channel and when. Each freeze has a number. If `seq` is given, writes are allowed only if
+        the present freeze has this number. If it raises StoreError, nothing has changed.
         """
 
 
@@ -312,13 +325,13 @@ class Names(Protocol):
         """Return the title of a record."""
 
     async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
-        """Return the name that a reading method gives for the thing with the id `number`; "" if it has none."""
+        """Return the name that the read method `method`, called with `params`, gives for the id `number`; "" if there is none."""
 
     async def find_field_title(self, entity: str, name: str) -> str:
         """Return the portal's title of a field; "" if it has none or the portal cannot be read."""
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
-        """Return the value of a custom field in words, one text for each of several; None if the portal has no words for it."""
+        """Return the value of a custom field in words, several values as several texts; None if the portal has no words for it."""
 
     async def load_currency_book(self) -> CurrencyBook:
         """Return the portal's currencies and their formats; must never fail."""

@@ -18,7 +18,7 @@ from state.stored import JsonObject
 
 Rows = Sequence[JsonObject]
 
-_WRITABLE_ROW: Final = frozenset(
+WRITABLE_KEYS: Final = frozenset(
     {
         "productid",
         "productname",
@@ -35,19 +35,17 @@ _WRITABLE_ROW: Final = frozenset(
         "sort",
     }
 )
-_RESERVED_ROW: Final = frozenset({"storeid", "reserveid", "reservequantity", "inputreservequantity", "rowreserved", "datereserveend"})
+RESERVED_KEYS: Final = frozenset({"storeid", "reserveid", "reservequantity", "inputreservequantity", "rowreserved", "datereserveend"})
 """Fields of a product row that say which goods are reserved for it; writing the row again does not bring a reservation back."""
-_LINK: Final = {"contacts": "contactid", "companies": "companyid"}
-_PRIMARY: Final = "isprimary"
+LINK_KEYS: Final = {"contacts": "contactid", "companies": "companyid"}
+PRIMARY_KEY: Final = "isprimary"
 _KEPT: Final[Mapping[ListKind, frozenset[str]]] = {
     "people": frozenset(),
-    "products": _WRITABLE_ROW | _RESERVED_ROW,
-    "contacts": frozenset({"contactid", _PRIMARY, "sort", "roleid"}),
-    "companies": frozenset({"companyid", _PRIMARY, "sort", "roleid"}),
+    "products": WRITABLE_KEYS | RESERVED_KEYS,
+    "contacts": frozenset({"contactid", PRIMARY_KEY, "sort", "roleid"}),
+    "companies": frozenset({"companyid", PRIMARY_KEY, "sort", "roleid"}),
 }
 """The fields of an element that are kept of what the portal returns, by their keys; numbers of rows change with every write."""
-_SET_BY_PORTAL: Final = frozenset({"productname", "measurecode", "measurename", "customized", "sort", "roleid", *_RESERVED_ROW})
-"""Fields that the portal fills in when a call does not write them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,17 +69,7 @@ class ListChange:
     old: Rows | None
     new: Rows
     is_partial: bool = False
-    """Whether the call adds or removes one element and does not write the others."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListDifference:
-    """The elements of two lists: those only in the new one, only in the old one, in both with other values, and in both."""
-
-    added: Rows
-    removed: Rows
-    changed: Sequence[tuple[JsonObject, JsonObject]]
-    kept: Rows
+    """Whether the call adds or removes one element and does not write the others; `new` is this element if `old` is None."""
 
 
 def find_list(call: Call) -> tuple[str, ListKind] | None:
@@ -118,7 +106,7 @@ def to_stored_rows(rows: Sequence[object], kind: ListKind) -> list[dict[str, obj
     The elements are in the order of the portal; contacts and companies have the primary one first.
     """
     kept = _KEPT[kind]
-    found = [{name: value for name, value in row.items() if _key(name) in kept} for row in rows if isinstance(row, Mapping)]
+    found = [{name: value for name, value in row.items() if to_key(name) in kept} for row in rows if isinstance(row, Mapping)]
     return found if kind == "products" else sorted(found, key=lambda row: not is_primary(row))
 
 
@@ -137,11 +125,8 @@ def find_list_change(call: Call, record: JsonObject | None) -> ListChange | None
     if old is None and call.target_created:
         old = []
     if call.spec.changes_one:
-        place = call.params.get(call.spec.fields_at)
-        one = (
-            {key: value for key, value in place.items() if _key(key) not in {"ownerid", "ownertype"}} if isinstance(place, Mapping) else {}
-        )
-        return ListChange(name=name, kind=kind, old=old, new=_change_one(old or [], one, call, kind), is_partial=True)
+        one = find_written_element(call)
+        return ListChange(name=name, kind=kind, old=old, new=[one] if old is None else _change_one(old, one, call, kind), is_partial=True)
     rows = call.params.get(name, [])
     new = list(rows.values()) if isinstance(rows, Mapping) else rows
     if not isinstance(new, list) or not all(isinstance(row, Mapping) for row in new):
@@ -149,20 +134,29 @@ def find_list_change(call: Call, record: JsonObject | None) -> ListChange | None
     return ListChange(name=name, kind=kind, old=old, new=_mark_primary(new, kind))
 
 
+def find_written_element(call: Call) -> JsonObject:
+    """Return the element that a call adds to a list or removes from it, as the call writes it."""
+    place = call.params.get(call.spec.fields_at)
+    return {key: value for key, value in place.items() if to_key(key) not in {"ownerid", "ownertype"}} if isinstance(place, Mapping) else {}
+
+
 def _change_one(old: Rows, one: JsonObject, call: Call, kind: ListKind) -> list[JsonObject]:
-    """Return the list `old` with the element `one` added, or without it. A new primary contact replaces the present one."""
+    """Return the list `old` as it is after a call that adds or removes the element `one`.
+
+    If a contact or company is added as the primary one, the others are no longer primary.
+    """
     if kind == "products":
         return [*old, one]
-    link = _LINK[kind]
-    number = _text(one, link)
-    others = [_drop(row, "sort") for row in old if _text(row, link) != number]  # the call leaves the order to the portal
+    link = LINK_KEYS[kind]
+    number = read_text(one, link)
+    others = [_drop(row, "sort") for row in old if read_text(row, link) != number]  # the call leaves the order to the portal
     if call.spec.changes_one == "remove":
         return _mark_primary(others, kind)
-    held = next((row for row in old if _text(row, link) == number), None)
+    held = next((row for row in old if read_text(row, link) == number), None)
     if held is not None and not is_primary(one):
         return list(old)
     if is_primary(one):
-        others = [{**row, **{name: "N" for name in row if _key(name) == _PRIMARY}} for row in others]
+        others = [{**row, **{name: "N" for name in row if to_key(name) == PRIMARY_KEY}} for row in others]
     return _mark_primary([*others, one], kind)
 
 
@@ -170,117 +164,35 @@ def _mark_primary(rows: Rows, kind: ListKind) -> list[JsonObject]:
     """Return linked contacts or companies with one of them marked as the primary one, the first if the call marks none."""
     if kind == "products" or not rows or any(is_primary(row) for row in rows):
         return list(rows)
-    return [{**_drop(rows[0], _PRIMARY), "IS_PRIMARY": "Y"}, *rows[1:]]
+    return [{**_drop(rows[0], PRIMARY_KEY), "IS_PRIMARY": "Y"}, *rows[1:]]
 
 
 def _drop(row: JsonObject, key: str) -> JsonObject:
     """Return the element without its field with this key."""
-    return {name: value for name, value in row.items() if _key(name) != key}
+    return {name: value for name, value in row.items() if to_key(name) != key}
 
 
-def compare_lists(old: Rows, new: Rows, kind: ListKind) -> ListDifference:
-    """Return which elements are added, removed, changed and kept when the list `new` replaces `old`."""
-    alike = _index_alike(old, kind)
-    present, numbers = [_normalize(row) for row in old], [_find_number(row, kind) for row in old]
-    free = dict(enumerate(old))
-    kept: list[JsonObject] = []
-    open_rows: list[tuple[JsonObject, list[int]]] = []
-    for row in new:
-        written, number = _normalize(row), _find_number(row, kind)
-        found = dict.fromkeys(place for name in _list_names(row, kind) for place in alike.get(name, ()))
-        places = [place for place in found if "" in (number, numbers[place]) or number == numbers[place]]
-        same = next((place for place in places if place in free and _is_same_row(written, present[place], kind)), None)
-        if same is None:
-            open_rows.append((row, places))
-        else:
-            kept.append(free.pop(same))
-    changed: list[tuple[JsonObject, JsonObject]] = []
-    added: list[JsonObject] = []
-    for row, places in open_rows:
-        match = next((place for place in places if place in free), None)
-        if match is None:
-            added.append(row)
-        else:
-            changed.append((free.pop(match), row))
-    return ListDifference(added=added, removed=list(free.values()), changed=changed, kept=kept)
-
-
-def _normalize(row: JsonObject) -> dict[str, object]:
-    """Return the fields of the element under normalized names, which are the same for every spelling (see `fields.to_field_key`)."""
-    return {_key(name): value for name, value in row.items()}
-
-
-def _find_number(row: JsonObject, kind: ListKind) -> str:
-    """Return the number of the element's product, contact or company; "" if it has none."""
-    return _text(row, _LINK.get(kind, "productid"))
-
-
-def _index_alike(rows: Rows, kind: ListKind) -> dict[str, list[int]]:
-    """Return an index of `rows`: for each number and name that `_list_names` gives, the places of the elements that have it.
-
-    With this index, long lists are compared in reasonable time.
-    """
-    found: dict[str, list[int]] = {}
-    for place, row in enumerate(rows):
-        for name in _list_names(row, kind):
-            found.setdefault(name, []).append(place)
-    return found
-
-
-def _list_names(row: JsonObject, kind: ListKind) -> list[str]:
-    """Return what an element may be recognized by: the number of its product, contact or company, and the name of its product."""
-    number = _find_number(row, kind)
-    name = " ".join(_text(row, "productname").split()).casefold() if kind == "products" else ""
-    return [*([f"№{number}"] if number else []), *([name] if name else [])]
-
-
-def is_same_list(sent: Rows, now: Rows, kind: ListKind) -> bool:
-    """Return whether the list that the portal has now (`now`) is the result of writing the list `sent`; False in cases of doubt."""
-    found = compare_lists(now, sent, kind)
-    return not (found.added or found.removed or found.changed)
-
-
-def _is_same_row(new: JsonObject, old: JsonObject, kind: ListKind) -> bool:
-    """Return whether writing the element `new` over the element `old` changes nothing.
-
-    Both are about the same product, contact or company, and have normalized field names (see `_normalize`).
-    """
-    if kind != "products":
-        return is_primary(new) == is_primary(old) and _is_equal(new.get("sort", old.get("sort")), old.get("sort"))
-    for key in sorted({*new, *old}):
-        if key not in new and (key in _SET_BY_PORTAL or (key == "quantity" and _is_equal(old[key], 1))):
-            continue
-        if key == "discounttypeid" and not any(_number(row, name) for row in (new, old) for name in ("discountrate", "discountsum")):
-            continue
-        if not _is_equal(new.get(key), old.get(key)):
-            return False
-    return True
-
-
-def _is_equal(new: object, old: object) -> bool:
-    """Return whether two values mean the same to the portal; an empty value, zero and "N" (no) all mean the same."""
-    if new == old and type(new) is type(old):
-        return True
-    empty = [value in (None, "", "N", False) or fields.parse_number(value) == 0 for value in (new, old)]
-    return all(empty) if any(empty) else fields.is_same_value(new, old)
+def is_known_key(key: str, kind: ListKind) -> bool:
+    """Return whether the portal itself returns a field with this key for the elements of such a list."""
+    return key in _KEPT[kind]
 
 
 def is_primary(row: JsonObject) -> bool:
     """Return whether a linked contact or company is the primary one."""
-    return next((value for name, value in row.items() if _key(name) == _PRIMARY), "") in ("Y", "1", True)
+    return next((value for name, value in row.items() if to_key(name) == PRIMARY_KEY), "") in ("Y", "1", True)
 
 
 def find_link(row: JsonObject, kind: ListKind) -> object:
     """Return the id of the contact or company in `row`, one element of a list of links, unconverted; None if it holds none."""
-    return next((value for name, value in row.items() if _key(name) == _LINK[kind]), None)
+    return next((value for name, value in row.items() if to_key(name) == LINK_KEYS[kind]), None)
 
 
 def sum_rows(rows: Rows) -> Decimal | None:
     """Return the total of product rows, price by quantity; None if a price or quantity cannot be read. The default quantity is 1."""
     total = Decimal(0)
     for row in rows:
-        price = _number(row, "price")
-        quantity = _number(row, "quantity") if has_value(row, "quantity") else Decimal(1)
+        price = read_number(row, "price")
+        quantity = read_number(row, "quantity") if has_value(row, "quantity") else Decimal(1)
         if price is None or quantity is None:
             return None
         total += price * quantity
@@ -294,7 +206,7 @@ def sets_sum(record: JsonObject | None) -> bool:
 
 def find_row_value(row: JsonObject, key: str) -> object:
     """Return the value of an element's field by its key, such as "productname", in either spelling of the portal; None if it has none."""
-    return next((value for name, value in row.items() if _key(name) == key), None)
+    return next((value for name, value in row.items() if to_key(name) == key), None)
 
 
 def has_value(row: JsonObject, key: str) -> bool:
@@ -308,12 +220,12 @@ def is_restorable(rows: Rows) -> bool:
     Reserved goods do not come back. An empty list counts as not restorable: it is not documented whether writing it unlinks everything, and
     what sum the portal gives to a record whose product rows are gone.
     """
-    return bool(rows) and not any(_number(row, key) != 0 and has_value(row, key) for row in rows for key in _RESERVED_ROW)
+    return bool(rows) and not any(read_number(row, key) != 0 and has_value(row, key) for row in rows for key in RESERVED_KEYS)
 
 
 def to_written_rows(rows: Rows) -> list[dict[str, object]]:
     """Return the elements of a before-image in the form in which the portal takes them back."""
-    return [{name: value for name, value in row.items() if _key(name) not in _RESERVED_ROW and value is not None} for row in rows]
+    return [{name: value for name, value in row.items() if to_key(name) not in RESERVED_KEYS and value is not None} for row in rows]
 
 
 def advance_record(call: Call, record: JsonObject) -> JsonObject:
@@ -330,11 +242,12 @@ def advance_record(call: Call, record: JsonObject) -> JsonObject:
 
 
 @lru_cache(maxsize=1024)
-def _key(name: str) -> str:
+def to_key(name: str) -> str:
+    """Return the key of a field, which is the same in every spelling; remembered, since lists repeat their fields."""
     return fields.to_field_key(name)
 
 
-def _text(row: JsonObject, key: str) -> str:
+def read_text(row: JsonObject, key: str) -> str:
     """Return the value of the element's field `key` as text; "" if the value is empty or 0.
 
     An id written as a number and the same id written as text give the same result.
@@ -344,5 +257,6 @@ def _text(row: JsonObject, key: str) -> str:
     return str(number) if number is not None else "" if value in (None, 0, "0") else str(value)
 
 
-def _number(row: JsonObject, key: str) -> Decimal | None:
+def read_number(row: JsonObject, key: str) -> Decimal | None:
+    """Return the number in the element's field `key`; None if it holds none."""
     return fields.parse_number(find_row_value(row, key))

@@ -4,15 +4,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Catalogue, Entity, Method
 from orchestrator.gate.call.effect import Target
 from state.stored import JsonObject
 
-_DYNAMIC = re.compile(r"(?:dynamic_([0-9]{1,9})|t([0-9a-f]{1,8}))", re.ASCII)
-_SHORT = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "o": "item:14"}
 PRODUCT_ROW = "productrow"
 """The kind of record of a single product row."""
-_LONGEST = 15
 _SMART = 128
 _FIXED_TYPES = frozenset({7, 14, 31})
 _ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
@@ -62,14 +60,11 @@ def find_entity_name(spec: Method, params: JsonObject, catalogue: Catalogue) -> 
 
 def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
     """Return the kind of record for a code of the portal in lower case, such as 2, d, deal, dynamic_177 or tb1; "" if unknown."""
-    if code.isascii() and code.isdigit() and len(code) <= _LONGEST:
-        return _find_entity_by_number(int(code), catalogue)
-    if code in _SHORT:
-        return _SHORT[code]
-    dynamic = _DYNAMIC.fullmatch(code)
-    if dynamic:
-        return _find_entity_by_number(int(dynamic[1]) if dynamic[1] else int(dynamic[2], 16), catalogue)
-    return code if code in catalogue.entities and code != "item" else ""
+    kind = names.to_kind(code)
+    number = kind.removeprefix("item:")
+    if kind in {number, code}:
+        return kind if kind in catalogue.entities and kind != "item" else ""
+    return kind if int(number) >= _SMART or int(number) in _FIXED_TYPES else ""
 
 
 def find_row_owner(target: Target, row: JsonObject, catalogue: Catalogue) -> Target | None:
@@ -87,12 +82,12 @@ def find_definition(name: str, catalogue: Catalogue) -> Entity | None:
     return catalogue.entities.get(name.partition(":")[0])
 
 
-def find_definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
+def find_definitions(*kinds: str, catalogue: Catalogue) -> dict[str, Entity]:
     """Return the catalogue's definitions of several kinds of record, by name; kinds without a definition are missing.
 
     Smart processes (custom record types) share the definition "item"; each gets a copy under its own name.
     """
-    found = {name: find_definition(name, catalogue) for name in names}
+    found = {name: find_definition(name, catalogue) for name in kinds}
     return {
         name: entity if entity.name == name else entity.model_copy(update={"name": name})
         for name, entity in found.items()
@@ -116,10 +111,3 @@ def as_id(value: object) -> int | None:
         return None
     text = str(value).strip()
     return int(text) if _ID.fullmatch(text) else None
-
-
-def _find_entity_by_number(number: int, catalogue: Catalogue) -> str:
-    for entity in catalogue.entities.values():
-        if entity.type_id == number:
-            return entity.name
-    return f"item:{number}" if number >= _SMART or number in _FIXED_TYPES else ""

@@ -72,7 +72,7 @@ def to_guests(record: JsonObject) -> list[str] | None:
 
 
 def list_missing_fields(call: Call, facts: Facts) -> Iterator[tuple[Target, str]]:
-    """Yield (record, field) of each list that `call` writes as a field of a record and that was not among what was read."""
+    """Yield (record, field name) for each list, such as observers, that the call writes and that the read of the record left out."""
     for leaf in call.leaves:
         place = leaf.params.get(leaf.spec.fields_at) if leaf.spec.fields_at else None
         if leaf.reads_only or leaf.spec.verb != "update" or not isinstance(place, Mapping):

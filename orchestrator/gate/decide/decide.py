@@ -114,8 +114,8 @@ def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) 
 def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
     """Yield the reasons to ask that concern the call as a whole.
 
-    They are the policy, the model's request for a confirmation, commands of a batch that repeat each other, and an earlier denial of the
-    same call.
+    There is such a reason if the policy lists the person or the method of the batch, if a sum is above a limit of the policy, if the model
+    (or an undo) requests a confirmation, if commands of a batch repeat each other, or if the same call was denied earlier.
     """
     if call.commands and policy.is_listed(policy.ask_methods, call.method):
         yield ask("gate-policy-method", method=call.method)
@@ -135,7 +135,7 @@ def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def _count_repeated_writes(call: Call) -> int:
-    """Return how many commands of a batch write exactly what an earlier one writes, as models do more often than people mean it."""
+    """Return how many commands of a batch write exactly what an earlier command of it writes; most often this is a mistake of the model."""
     writes = [leaf.essence for leaf in call.commands if not leaf.reads_only]
     return len(writes) - len(set(writes))
 

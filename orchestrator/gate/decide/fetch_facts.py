@@ -15,8 +15,8 @@ from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_cache import ReadTimedOut
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.call import critical_fields, fields, replaced_lists, unread_lists
-from orchestrator.gate.call.effect import Call, Facts, FirstSums, Target
+from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
+from orchestrator.gate.call.effect import Call, Facts, FirstSums, Part, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import Ledger, People, Records
@@ -32,7 +32,7 @@ _LONGEST_ID = 9
 
 
 async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
-    """Read the present records, stages, field lists and people that are needed to check `call`.
+    """Return the present records, stages, field lists and people that are needed to check `call`, as the portal has them.
 
     Raises BitrixError when a record cannot be read.
     """
@@ -40,6 +40,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
     facts = Facts(
         records=records,
+        parts=await _load_parts(call, deps.records),
         first_stages=await _load_first_stages(call, deps.records),
         wholes=await load_wholes(call, records, actor, deps),
         field_lists=await field_checks.load_field_lists(call, deps.records.reference),
@@ -94,6 +95,19 @@ async def _load_related(
     return {**found, **{target: unread_lists.add_owner(rows[target], read[owner]) for target, owner in owners.items()}}
 
 
+async def _load_parts(call: Call, records: Records) -> dict[Part, JsonObject]:
+    """Return the present values of what the call updates besides records; what cannot be read is missing, and has no old value then."""
+    found: dict[Part, JsonObject] = {}
+    for read in held_parts.list_part_reads(call):
+        try:
+            row = await records.load_part(read.method, read.params, read.number)
+        except BitrixError:
+            continue
+        if row is not None:
+            found[read.part] = held_parts.to_part(row)
+    return found
+
+
 def _to_universal(target: Target, catalogue: Catalogue) -> Target:
     """Return the target of crm.item.get for a deal, lead, contact or company: ("item:2", 481) for ("deal", 481).
 
@@ -132,7 +146,7 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
 
 
 def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
-    """Return the ids of users whom the call names for a record and who were not named before.
+    """Return the ids of the users whom the call puts into fields of a record that do not name them at present.
 
     The requester is left out.
     """
@@ -169,9 +183,9 @@ async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger)
 
 
 def _list_changed_sums(order: StoredOrder, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
-    """Yield (field key, (value, currency)) of each sum that an earlier call (`order`) changed, as it was before that call.
+    """Yield (field key, (value, currency)) for each sum of the record `target` that an earlier call changed, as it was before that call.
 
-    Sums that were zero are left out, because nothing can be compared with zero.
+    `order` is the earlier call as stored. Sums that were zero are left out, because nothing can be compared with zero.
     """
     before = order.before.get(f"{target[0]}:{target[1]}")
     try:

@@ -157,9 +157,10 @@ def find_list_name(call: Call) -> str:
 
 
 def extract_names_to_check(call: Call) -> JsonObject:
-    """Return the field names to check, with their values.
+    """Return the fields that the call names, by name, whose existence in the portal is to be checked; empty if there are none.
 
-    For a write these are the written fields, without those that this program added. For a list these are the conditions of its filter.
+    For a write they are the fields it writes, with their values, without those that this program added. For a call that lists records they
+    are the conditions of its filter.
     """
     if call.reads_only:
         return permissions.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}

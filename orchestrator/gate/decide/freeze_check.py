@@ -24,9 +24,9 @@ class NeverFrozen:
         return None
 
     async def fetch_freeze(self) -> FreezeState:
-        """Return an empty freeze.
+        """Return a `FreezeState` without a name, time or reason.
 
-        It is called when the database stopped a call; this object cannot know who froze writes.
+        The gate asks for it when the database has stopped a call because writes are frozen; this object cannot know by whom.
         """
         return FreezeState()
 

@@ -24,8 +24,8 @@ def collect_taint_reasons(
 ) -> Iterator[Notice]:
     """Yield reasons to ask a person, because this write may have been caused by text read in the CRM and not by the person.
 
-    Nobody has to name themselves: `own_user`, the requester's number as an employee, counts as named. So does the client of a record that
-    the person named, unless something is sent to people.
+    One such reason is a record that the person did not name. The requester (`own_user` is their number as an employee) needs no naming, and
+    neither does the client of a record that the person named, unless the call sends something to people.
     """
     if call.reads_only:
         return
@@ -47,9 +47,9 @@ def collect_taint_reasons(
 
 
 def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> frozenset[Target]:
-    """Return the contacts and companies of the call's own records, as the portal has them now, if the person named these records.
+    """Return the contacts and companies that the records changed by the call have now, if the person named these records.
 
-    Return nothing for an outward call: then the person checks to whom it goes.
+    Return nothing for a call that may send something to people outside: the person has to check to whom it goes.
     """
     if "N" in call.classes:
         return frozenset()

@@ -5,56 +5,48 @@ reject it, drop it in silence or store something else. Pure; the lists and dates
 """
 
 import re
-from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
+from bitrix.catalogue import names
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
-from orchestrator.gate.call import fields
+from orchestrator.gate.call import critical_fields, fields, param_kinds, value_forms
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.reasons import format_english, refuse, wrap_in_batch
-from orchestrator.gate.decide.text_checks import find_text_problems
-from orchestrator.gate.decide.value_kinds import ValueKind, WrittenValue, find_list_key, find_title, list_written_values
+from orchestrator.gate.call.param_kinds import Param, ValueKind
+from orchestrator.gate.call.param_words import ParamWords
+from orchestrator.gate.call.reasons import refuse, wrap_in_batch
+from orchestrator.gate.decide.time_checks import check_date, check_order
+from orchestrator.gate.decide.value_kinds import EMPTY, WrittenValue, find_list_key, find_title, is_single, list_written_values
+from orchestrator.gate.decide.value_place import SHOWN, Place, format_plainly
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import LARGEST
 from orchestrator.language.text import Locale
 
 UNDO: Final = "undo"
-_SHOWN: Final = 60
-_MOST_NAMES: Final = 12
-_MOST_VALUES: Final = 40
-_FIRST_YEAR: Final = 1970
-_FIRST_BIRTH: Final = 1900
-_YEARS_AHEAD: Final = 10
-"""How many years ahead a deadline or a closing date may lie; words for a day are read with the same limit."""
-_OWN_YEARS_AHEAD: Final = 100
-"""The same for custom fields, in which 31.12.2099 may stand for «without an end»."""
-_FLAGS: Final = frozenset({"Y", "N", "1", "0", "true", "false", "True", "False"})
-_OFFSET: Final = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
-_ISO: Final = re.compile(
-    rf"([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[T ]([0-9]{{2}}):([0-9]{{2}})(?::([0-9]{{2}})(?:\.[0-9]{{1,6}})?)?)?{_OFFSET}", re.ASCII
+_LONGEST_SECONDS: Final = 10**9
+_FORM_CODE: Final = re.compile(r"[A-Za-z0-9_|:]+", re.ASCII)
+_ROW: Final = "productrow"
+_WORDS: Final = load_lexicon("value_kinds")
+_CONTACT_TYPES: Final = {
+    kind: {code: _WORDS.read_titles("contact_types", kind, code) for code in _WORDS.read_names("contact_types", kind)}
+    for kind in _WORDS.read_names("contact_types")
+}
+_REMINDERS: Final = frozenset(_WORDS.read_words("reminders"))
+_KINDS: Final[Mapping[Locale, Mapping[str, str]]] = {
+    "ru": load_lexicon("card_fields").read_table("kinds", "ru"),
+    "en": load_lexicon("card_fields").read_table("kinds", "en"),
+}
+_MESSAGES: Final = frozenset({"comment", "postmessage", "subject"})
+"""Keys of the fields that hold the text of a comment or message, or the title of an activity; the portal itself refuses blank ones."""
+_CHECKED_WHOLE: Final[frozenset[ValueKind]] = frozenset(
+    {"amount", "number", "quantity", "percent", "money", "contacts", "rows", "reminder"}
 )
-_CLOCK: Final = r"(?: ([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?: ?[ap]m)?)?"
-_RUSSIAN: Final = re.compile(rf"([0-9]{{1,2}})\.([0-9]{{1,2}})\.([0-9]{{4}}){_CLOCK}", re.ASCII)
-_AMERICAN: Final = re.compile(rf"([0-9]{{1,2}})/([0-9]{{1,2}})/([0-9]{{4}}){_CLOCK}", re.ASCII | re.IGNORECASE)
-_PLAIN_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]+)?", re.ASCII)
-_COMMA_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(?:[.,][0-9]+)?", re.ASCII)
-_MONEY: Final = re.compile(r"-?[0-9]{1,15}(?:[.,][0-9]+)?(?:\|[A-Z]{3})?", re.ASCII)
-_ID: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
-_EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+|[^@]*<[^\s@<>]+@[^\s@<>]+>")
-_DIGIT: Final = re.compile(r"[0-9]", re.ASCII)
-_CODE: Final = re.compile(r"[A-Z0-9_:.-]+", re.ASCII)
-"""A code of the portal, such as C1:NEW, which says nothing to a person."""
-_SHORTEST_PHONE: Final = 2
-_ROW_NUMBERS: Final = ("price", "quantity", "discountsum", "discountrate", "taxrate")
-_ROW_TITLES: Final = {name: load_lexicon("card_fields").read_titles("row_numbers", name) for name in _ROW_NUMBERS}
-_SPANS: Final = (("starttime", "endtime"), ("startdateplan", "enddateplan"), ("from", "to"))
+"""Kinds whose own check refuses a list where one value is meant."""
 
 
 def find_value_problem(call: Call, *, facts: Facts, actor: Actor, effect: Effect) -> Refuse | None:
@@ -82,237 +74,272 @@ def _wrap_command(leaf: Call, found: Refuse, facts: Facts) -> Refuse:
     return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {found.detail}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Place:
-    """A written field with everything its check needs; `title` is the field's name for people."""
-
-    call: Call
-    value: WrittenValue
-    facts: Facts
-    title: str
-    locale: Locale
-
-    def refuse(self, code: str, item: object, **args: object) -> Refuse:
-        """Return the refusal of one single value, `item`, for the reason `code`."""
-        shown = escape_text(str(item), locale=self.locale, limit=_SHOWN)
-        return refuse(code, field=self.title, param=self.value.name, value=shown, **args)
-
-
 def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
-    yield from find_text_problems(call, actor)
+    yield from _check_texts(call, actor)
     values = list(list_written_values(call, facts))
     for value in values:
-        title = find_title(call, value, actor.locale)
-        place = _Place(call=call, value=value, facts=facts, title=title, locale=actor.locale)
-        yield from _CHECKS[value.kind](place)
-    yield from _check_order(call, facts, actor, values)
+        title = find_title(call, value.name, value.field, actor.locale)
+        place = Place(call=call, value=value, facts=facts, title=title, locale=actor.locale, in_row=call.entity == _ROW)
+        yield from _check_one(place, is_single=is_single(call, value))
+    yield from check_order(call, facts, actor, values)
 
 
-def _check_date(place: _Place) -> Iterator[Refuse]:
-    since, until = _find_range(place)
-    for item in place.value.items:
-        day = parse_day(item)
-        if day is None:
-            yield place.refuse("gate-value-date", item)
-        elif until is not None and not since <= day <= until:
-            yield place.refuse("gate-value-year", item, since=_show_day(since, place.locale), until=_show_day(until, place.locale))
+def _check_texts(call: Call, actor: Actor) -> Iterator[Refuse]:
+    """Yield a refusal for each written title that is blank or no text at all, and for each text that stands for nothing."""
+    if call.reads_only:
+        return
+    entity = call.entities.get(call.entity)
+    title_key = fields.to_field_key(entity.title_field, call.entity) if entity is not None else ""
+    for name, value in critical_fields.extract_written_fields(call).items():
+        key = fields.to_field_key(name, call.entity)
+        info = fields.find_field_info(entity, name)
+        is_title = key == title_key and call.entity not in {"comment", "contact"}
+        is_prose = key in _MESSAGES or (info is not None and info.kind == "prose" and name not in call.spec.stands_for)
+        is_text = is_title or is_prose or (info is not None and info.kind == "text")
+        blank = is_title and (not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip())
+        if blank or (is_text and value_forms.is_empty_word(value)) or (is_prose and value and isinstance(value, bool | list | Mapping)):
+            title = find_title(call, name, None, actor.locale)
+            shown = escape_text(format_plainly(value), locale=actor.locale, limit=SHOWN)
+            yield refuse("gate-value-text", field=title, param=name, value=shown)
 
 
-def _show_day(day: date, locale: Locale) -> str:
-    return day.isoformat() if locale == "en" else f"{day:%d.%m.%Y}"
+def _check_one(place: Place, *, is_single: bool) -> Iterator[Refuse]:
+    """Yield the refusals of one written field; `is_single` says that the field is known to hold one value only."""
+    written, kind = place.value.value, place.value.kind
+    several = isinstance(written, list | Mapping)
+    if written in EMPTY and kind != "rows":
+        yield place.refuse_unlisted("gate-value-empty", "", _find_known_values(place))
+    elif several and is_single and kind not in _CHECKED_WHOLE:
+        yield place.refuse("gate-value-single", written)
+    elif not several and param_kinds.is_list(place.param) and place.value.items:
+        yield place.refuse("gate-value-several", written)
+    else:
+        yield from _CHECKS[kind](place)
 
 
-def _find_range(place: _Place) -> tuple[date, date | None]:
-    """Return the first and the last day that make sense in the field; the last is None if the present day is not known."""
-    today = place.facts.today
-    if today is None:
-        return date.min, None
-    if place.value.kind == "birthday":
-        return date(_FIRST_BIRTH, 1, 1), today
-    own = place.value.kind == "own_date"
-    return date(_FIRST_BIRTH if own else _FIRST_YEAR, 1, 1), _add_years(today, _OWN_YEARS_AHEAD if own else _YEARS_AHEAD)
+def _check_amount(place: Place) -> Iterator[Refuse]:
+    yield from _check_numbers(place, value_forms.PLAIN_NUMBER)
+    yield from _check_range(place, Decimal(0) if not place.in_row else -LARGEST, LARGEST)  # a return may stand in a row as a negative price
 
 
-def _add_years(day: date, years: int) -> date:
-    return date(day.year + years, day.month, min(day.day, monthrange(day.year + years, day.month)[1]))
+def _check_quantity(place: Place) -> Iterator[Refuse]:
+    yield from _check_numbers(place, value_forms.PLAIN_NUMBER)
+    yield from _check_range(place, Decimal(0), LARGEST)
 
 
-def parse_day(value: object) -> date | None:
-    """Return the day that a value means to the portal, in ISO form or in the form of a Russian or English portal; None for other values."""
-    if not isinstance(value, str):
-        return None
-    text = value.strip()
-    if found := _ISO.fullmatch(text):
-        return _build_day(found[1], found[2], found[3], found.group(4, 5, 6))
-    if found := _RUSSIAN.fullmatch(text):
-        return _build_day(found[3], found[2], found[1], found.group(4, 5, 6))
-    if found := _AMERICAN.fullmatch(text):  # an English portal writes the month first, a British one the day
-        clock = found.group(4, 5, 6)
-        return _build_day(found[3], found[1], found[2], clock) or _build_day(found[3], found[2], found[1], clock)
-    return None
-
-
-def _build_day(year: str, month: str, day: str, clock: tuple[str | None, ...]) -> date | None:
-    hour, minute, second = (int(part or 0) for part in clock)
-    try:
-        return datetime(int(year), int(month), int(day), hour, minute, second, tzinfo=UTC).date()
-    except ValueError:
-        return None
-
-
-def _check_order(call: Call, facts: Facts, actor: Actor, values: list[WrittenValue]) -> Iterator[Refuse]:
-    """Yield a refusal for each time span (such as that of an event) whose end lies before its beginning, if the call writes both."""
-    by_key = {fields.to_field_key(value.name, call.entity): value for value in values}
-    for first, last in _SPANS:
-        if first not in by_key or last not in by_key:
-            continue
-        begin, end = (_parse_time(by_key[key].value) for key in (first, last))
-        if begin is not None and end is not None and (begin.tzinfo is None) == (end.tzinfo is None) and end < begin:
-            place = _Place(
-                call=call, value=by_key[last], facts=facts, title=find_title(call, by_key[last], actor.locale), locale=actor.locale
-            )
-            yield place.refuse("gate-value-order", by_key[last].value, begin=find_title(call, by_key[first], actor.locale))
-
-
-def _parse_time(value: object) -> datetime | None:
-    """Return a time in ISO form; None for other forms and for a day without a time, which an event of a whole day has."""
-    if not isinstance(value, str) or ":" not in value or _ISO.fullmatch(value.strip()) is None:
-        return None
-    try:
-        return datetime.fromisoformat(value.strip())
-    except ValueError:
-        return None
-
-
-def _check_amount(place: _Place) -> Iterator[Refuse]:
-    yield from _check_numbers(place, _PLAIN_NUMBER)
-    is_row = place.call.entity == "productrow"  # a discount or a return may stand there as a negative price
-    yield from _check_range(place, Decimal(0) if not is_row else -LARGEST, LARGEST)
-
-
-def _check_percent(place: _Place) -> Iterator[Refuse]:
-    yield from _check_numbers(place, _PLAIN_NUMBER)
+def _check_percent(place: Place) -> Iterator[Refuse]:
+    yield from _check_numbers(place, value_forms.PLAIN_NUMBER)
     yield from _check_range(place, Decimal(0), Decimal(100))
 
 
-def _check_number(place: _Place) -> Iterator[Refuse]:
+def _check_duration(place: Place) -> Iterator[Refuse]:
+    for item in place.value.items:
+        one = replace(place, value=replace(place.value, value=item))
+        yield from _check_numbers(one, value_forms.PLAIN_NUMBER)
+        yield from _check_range(one, Decimal(0), Decimal(_LONGEST_SECONDS))
+
+
+def _check_number(place: Place) -> Iterator[Refuse]:
     own = place.value.field is not None and place.value.field.custom
-    yield from _check_numbers(place, _COMMA_NUMBER if own else _PLAIN_NUMBER)
+    yield from _check_numbers(place, value_forms.COMMA_NUMBER if own else value_forms.PLAIN_NUMBER)
 
 
-def _check_money(place: _Place) -> Iterator[Refuse]:
-    yield from _check_numbers(place, _MONEY)
+def _check_money(place: Place) -> Iterator[Refuse]:
+    yield from _check_numbers(place, value_forms.MONEY)
 
 
-def _check_numbers(place: _Place, form: re.Pattern[str]) -> Iterator[Refuse]:
+def _check_numbers(place: Place, form: re.Pattern[str]) -> Iterator[Refuse]:
     several = place.value.field is not None and place.value.field.multiple
     for item in place.value.items if several or not place.value.items else (place.value.value,):
-        if not _is_number(item, form):
+        if not value_forms.is_number(item, form):
             yield place.refuse("gate-value-number", item)
 
 
-def _is_number(item: object, form: re.Pattern[str]) -> bool:
-    if isinstance(item, bool):
-        return False
-    if isinstance(item, int | float):
-        return True
-    return isinstance(item, str) and form.fullmatch(item.strip()) is not None
-
-
-def _check_range(place: _Place, least: Decimal, most: Decimal) -> Iterator[Refuse]:
-    number = fields.parse_number(place.value.value)
-    if number is None and isinstance(place.value.value, int | float):
-        number = Decimal(str(place.value.value))
+def _check_range(place: Place, least: Decimal, most: Decimal) -> Iterator[Refuse]:
+    number = value_forms.parse_amount(place.value.value)
     if number is not None and not least <= number <= most:
         yield place.refuse("gate-value-range", place.value.value, least=f"{least:f}", most=f"{most:,f}".replace(",", " "))
 
 
-def _check_rows(place: _Place) -> Iterator[Refuse]:
-    """Yield a refusal for each price, quantity or rate of a product row that is no number."""
+def _check_rows(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for each value of a product row that means nothing, such as a price that is no number."""
     for row in place.value.items:
-        for name, item in row.items() if isinstance(row, Mapping) else ():
-            titles = _ROW_TITLES.get(fields.to_field_key(str(name)))
-            if titles is not None and item not in (None, "") and not _is_number(item, _PLAIN_NUMBER):
-                yield replace(place, title=titles[place.locale], value=replace(place.value, name=str(name))).refuse(
-                    "gate-value-number", item
-                )
+        if not isinstance(row, Mapping):
+            yield place.refuse("gate-value-several", row)
+            continue
+        for name, item in row.items():
+            param = Param(spec=place.call.spec, entity=_ROW, info=None, name=str(name))
+            kind = param_kinds.find_kind(param)
+            if kind is None or (item in EMPTY and kind != "amount"):
+                continue
+            words = param.words
+            title = words.names[place.locale] if words is not None else str(name)
+            inner = replace(place, title=title, value=WrittenValue(name=str(name), kind=kind, value=item), in_row=True)
+            yield from _CHECKS[kind](inner) if item not in EMPTY else [inner.refuse("gate-value-number", item)]
 
 
-def _check_user(place: _Place) -> Iterator[Refuse]:
+def _check_user(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for each value that is no number of an employee; only a custom field may be emptied by writing 0."""
+    own = names.is_custom_field(place.value.name) or (place.value.field is not None and place.value.field.custom)
     for item in place.value.items:
-        if not _is_id(item):
+        if not value_forms.is_id(item) or (not own and not str(item).strip().strip("0")):
             yield place.refuse("gate-value-user", item)
 
 
-def _check_record(place: _Place) -> Iterator[Refuse]:
+def _check_record(place: Place) -> Iterator[Refuse]:
     for item in place.value.items:
-        if not _is_id(item):
+        if not value_forms.is_id(item):
             yield place.refuse("gate-value-id", item)
 
 
-def _is_id(item: object) -> bool:
-    return not isinstance(item, bool) and isinstance(item, str | int) and _ID.fullmatch(str(item).strip()) is not None
-
-
-def _check_flag(place: _Place) -> Iterator[Refuse]:
+def _check_flag(place: Place) -> Iterator[Refuse]:
     for item in place.value.items:
-        if str(item) not in _FLAGS:
+        if value_forms.parse_flag(item) is None:
             yield place.refuse("gate-value-flag", item)
 
 
-def _check_list(place: _Place) -> Iterator[Refuse]:
-    """Yield a refusal for each value that the portal's list of values for the field does not contain."""
+def _find_known_values(place: Place) -> Mapping[str, str]:
+    """Return the values (value → name) that may stand in a field that takes one of a list; an empty mapping if they are not known."""
     field = place.value.field
-    if place.value.kind == "choice":
-        known: Mapping[str, str] = field.choices if field is not None else {}
-    else:
-        known = place.facts.value_lists.get(find_list_key(place.call, place.value, place.facts), {})
+    match place.value.kind:
+        case "choice":
+            return field.choices if field is not None else {}
+        case "code":
+            words = _find_words(place)
+            return {words.codes[code]: titles[place.locale] for code, titles in words.choices.items()} if words is not None else {}
+        case _:
+            return place.facts.value_lists.get(find_list_key(place.call, place.value, place.facts), {})
+
+
+def _find_words(place: Place) -> ParamWords | None:
+    return (replace(place.param, entity=_ROW, info=None) if place.in_row else place.param).words
+
+
+def _check_list(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for each value that the portal's list of values for the field does not contain."""
+    known = _find_known_values(place)
     for item in place.value.items if known else ():
         if str(item).strip() not in known and item not in (0, "0"):
             code = "gate-value-stage" if place.value.kind == "stage" else "gate-value-choice"
-            yield _refuse_unlisted(place, code, item, known)
+            yield place.refuse_unlisted(code, item, known)
 
 
-def _refuse_unlisted(place: _Place, code: str, item: object, known: Mapping[str, str]) -> Refuse:
-    """Return the refusal of a value that is not listed: the names of the list for the person, its values and names for the model."""
-    names = [escape_text(name, locale=place.locale, limit=_SHOWN) for name in known.values()]
-    rest = len(names) - _MOST_NAMES
-    told = ", ".join(names[:_MOST_NAMES]) + (f" … +{rest}" if rest > 0 else "")
-    pairs = ", ".join(f"{value} «{name}»" if value != name else value for value, name in list(known.items())[:_MOST_VALUES])
-    found = place.refuse(code, item, known="").reason
-    shown = "none" if _CODE.fullmatch(str(item)) else found.args["value"]
-    reason = found.model_copy(update={"args": {**found.args, "value": shown, "known": told}})
-    return Refuse(reason=reason, detail=format_english(found.model_copy(update={"args": {**found.args, "known": pairs}})))
+def _check_code(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for each code that the portal does not know for the parameter; where not all are known, for each that is a word."""
+    known, words = _find_known_values(place), _find_words(place)
+    whole = words is not None and param_kinds.is_complete(words)
+    codes = {code.lower() for code in known}
+    for item in place.value.items:
+        code = str(item).strip().lower()
+        if code not in codes if whole and not isinstance(item, bool) else not code.isascii():
+            yield place.refuse_unlisted("gate-value-choice", item, known)
 
 
-def _check_contacts(place: _Place) -> Iterator[Refuse]:
-    """Yield a refusal for each written e-mail that is no e-mail address, and for each written phone with too few digits."""
+def _check_kind(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for each kind of record that no code of the portal can be."""
+    for item in place.value.items:
+        if isinstance(item, bool) or not isinstance(item, str | int) or not _FORM_CODE.fullmatch(str(item).strip()):
+            yield place.refuse_unlisted("gate-value-choice", item, _KINDS[place.locale])
+
+
+def _check_currency(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for a value that is no currency of the portal, or no code of a currency where these are not known."""
+    yield from _check_list(place)
+    known = _find_known_values(place)
+    for item in () if known else place.value.items:
+        if not value_forms.is_currency(item):
+            yield place.refuse("gate-value-currency", item)
+
+
+def _check_contacts(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for each e-mail that is no address, each phone with too few digits, and each unknown kind of the two."""
     for element in place.value.items:
         parts = {fields.to_field_key(str(key)): item for key, item in element.items()} if isinstance(element, Mapping) else {}
         kind = str(parts.get("typeid") or place.value.name).upper()
-        value = str(parts.get("value") or "").strip()
-        if kind == "EMAIL" and value and not _EMAIL.fullmatch(value):
-            yield place.refuse("gate-value-email", value)
-        elif kind == "PHONE" and value and len(_DIGIT.findall(value)) < _SHORTEST_PHONE:
-            yield place.refuse("gate-value-phone", value)
+        value = str(parts.get("value") or "") if parts else str(element)
+        yield from _check_address(place, kind, value.strip())
+        sort, known = str(parts.get("valuetype") or ""), _CONTACT_TYPES.get(kind, {})
+        if sort and known and sort.upper() not in known:
+            yield place.refuse_unlisted("gate-value-choice", sort, {code: titles[place.locale] for code, titles in known.items()})
 
 
-_CHECKS: Final[Mapping[ValueKind, Callable[[_Place], Iterator[Refuse]]]] = {
-    "date": _check_date,
-    "birthday": _check_date,
-    "own_date": _check_date,
+def _check_address(place: Place, kind: str, value: str) -> Iterator[Refuse]:
+    if kind == "EMAIL" and value and not value_forms.is_email(value):
+        yield place.refuse("gate-value-email", value)
+    elif kind == "PHONE" and value and not value_forms.is_phone(value):
+        yield place.refuse("gate-value-phone", value)
+
+
+def _check_text_address(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for each e-mail address or phone in a plain text field that is none."""
+    for item in place.value.items:
+        yield from _check_address(place, place.value.kind.upper(), str(item).strip())
+
+
+def _check_reminder(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for each reminder of a calendar event that does not say how long before the event it comes."""
+    for item in place.value.items if isinstance(place.value.value, list) else (place.value.value,):
+        parts = item if isinstance(item, Mapping) else {}
+        count = parts.get("count", 0)
+        if parts.get("type") not in _REMINDERS or not value_forms.is_number(count) or str(count).startswith("-"):
+            yield place.refuse("gate-value-reminder", item)
+
+
+def _is_dialog(value: object) -> bool:
+    """Return whether a value names a chat: the number of an employee, or a code such as chat5."""
+    text = str(value).strip()
+    return not isinstance(value, bool) and text.isascii() and " " not in text and any(sign.isdigit() for sign in text)
+
+
+def _is_access_code(value: object) -> bool:
+    """Return whether a value has the form of an access code, such as U8, UA or n53."""
+    return str(value).strip().isascii()
+
+
+def _has_digits(value: object) -> bool:
+    """Return whether a value contains a digit, as every number of an account or of a register does."""
+    return any(sign.isascii() and sign.isdigit() for sign in str(value))
+
+
+def _refuse_unless(is_right: Callable[[object], bool], code: str) -> Callable[[Place], Iterator[Refuse]]:
+    """Return a check that refuses each value for which `is_right` is false, for the reason `code`."""
+
+    def check(place: Place) -> Iterator[Refuse]:
+        return (place.refuse(code, item) for item in place.value.items if not is_right(item))
+
+    return check
+
+
+def _accept(place: Place) -> Iterator[Refuse]:
+    """Yield nothing: the value is checked when the call is normalized."""
+    del place
+    return iter(())
+
+
+_CHECKS: Final[Mapping[ValueKind, Callable[[Place], Iterator[Refuse]]]] = {
+    **dict.fromkeys(("date", "datetime", "birthday", "own_date"), check_date),
+    **dict.fromkeys(("stage", "category", "status", "choice"), _check_list),
+    **dict.fromkeys(("email", "phone"), _check_text_address),
     "amount": _check_amount,
     "number": _check_number,
+    "quantity": _check_quantity,
     "percent": _check_percent,
     "money": _check_money,
+    "duration": _check_duration,
     "user": _check_user,
     "record": _check_record,
+    "kind": _check_kind,
+    "crm": _accept,
+    "code": _check_code,
+    "currency": _check_currency,
+    "new_currency": _refuse_unless(value_forms.is_currency, "gate-value-currency"),
     "flag": _check_flag,
-    "stage": _check_list,
-    "category": _check_list,
-    "status": _check_list,
-    "choice": _check_list,
-    "currency": _check_list,
     "contacts": _check_contacts,
     "rows": _check_rows,
+    "reminder": _check_reminder,
+    "color": _refuse_unless(value_forms.is_color, "gate-value-color"),
+    "digits": _refuse_unless(_has_digits, "gate-value-digits"),
+    "dialog": _refuse_unless(_is_dialog, "gate-value-user"),
+    "access": _refuse_unless(_is_access_code, "gate-value-user"),
+    "zone": _refuse_unless(value_forms.is_zone, "gate-value-zone"),
 }

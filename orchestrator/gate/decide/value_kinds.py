@@ -8,38 +8,22 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Literal
+from typing import Final
 
+from bitrix.catalogue import names
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.directory.reference_data import Field
-from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call import critical_fields, fields, param_kinds
 from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.param_kinds import Param, ValueKind
+from orchestrator.gate.call.param_words import find_param_words
 from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.decide.field_checks import find_list_name
-from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
 
 log = logging.getLogger(__name__)
 
-ValueKind = Literal[
-    "date", "birthday", "own_date", "amount", "number", "percent", "money", "user", "stage", "category", "status", "choice",
-    "currency", "flag", "record", "contacts", "rows",
-]  # fmt: skip
-_DESCRIBED: Final[Mapping[str, ValueKind]] = {
-    "date": "date",
-    "datetime": "date",
-    "money": "amount",
-    "number": "number",
-    "user": "user",
-    "stage": "stage",
-    "category": "category",
-    "company": "record",
-    "contact": "record",
-    "flag": "flag",
-    "multifield": "contacts",
-}
-"""The kinds of values by what the catalogue says of a field."""
 _TYPED: Final[Mapping[str, ValueKind]] = {
     "date": "own_date",
     "datetime": "own_date",
@@ -53,23 +37,10 @@ _TYPED: Final[Mapping[str, ValueKind]] = {
     "enum": "choice",
 }
 """The kinds of values by the portal's type, for fields that the catalogue does not describe or calls a choice."""
-_BY_KEY: Final[Mapping[str, ValueKind]] = {
-    "assignedbyid": "user",
-    "responsibleid": "user",
-    "accomplices": "user",
-    "auditors": "user",
-    "observers": "user",
-    "observerids": "user",
-    "attendees": "user",
-    "birthdate": "birthday",
-    "currencyid": "currency",
-    "probability": "percent",
-    "rows": "rows",
-    "productrows": "rows",
-}
-_EVENT_TIMES: Final = frozenset({"from", "to"})
-_WORDS: Final = load_lexicon("card_fields")
-_EVENT_TITLES: Final = {name: _WORDS.read_titles("params", name) for name in _EVENT_TIMES}
+_LISTED: Final = frozenset({"choice", "status"})
+"""Kinds whose values the portal itself may list."""
+_HOLDERS: Final = frozenset({"", "fields"})
+"""What the words of the cards say of parameters that may hold further ones, each with words of its own."""
 _MOST_DIGITS: Final = 9
 EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 
@@ -96,38 +67,61 @@ class WrittenValue:
 def list_written_values(call: Call, facts: Facts) -> Iterator[WrittenValue]:
     """Yield the fields of a call (not of a batch) whose values can be checked.
 
-    Fields that this program added and fields that keep the value of the record are left out.
+    Fields that this program added and fields that keep the value of the record are left out, and empty values where a field may be empty.
     """
     if call.reads_only or call.kind != "bitrix":
         return
     known = facts.field_lists.get(find_list_name(call), {})
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
     for name, value in critical_fields.extract_written_fields(call).items():
-        if name in call.system_fields or value in EMPTY or critical_fields.has_value(call, name, value, record):
+        if name in call.system_fields or critical_fields.has_value(call, name, value, record):
             continue
-        field = known.get(name) or next((one for one in known.values() if one.upper_name == name), None)
-        kind = find_value_kind(call, name, field)
-        if kind is not None:
-            yield WrittenValue(name=name, kind=kind, value=value, field=field)
+        for inner, item in _list_parts(call, name, value):
+            field = known.get(inner) or next((one for one in known.values() if one.upper_name == inner), None)
+            kind = find_value_kind(call, inner, field)
+            if kind is not None and (item not in EMPTY or not param_kinds.may_be_empty(build_param(call, inner), kind)):
+                yield WrittenValue(name=inner, kind=kind, value=item, field=field)
+
+
+def _list_parts(call: Call, name: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yield (name, value) of a written field; of one that only holds further parameters, or lists of them, those parameters instead."""
+    param = build_param(call, name)
+    words = param.words
+    holds = words is not None and words.kind in _HOLDERS and param_kinds.find_kind(param) is None
+    given = value if isinstance(value, list) else [value]
+    elements = [element for element in given if isinstance(element, Mapping)]
+    if not holds or not elements or len(elements) < len(given):
+        yield name, value
+        return
+    for element in elements:
+        for inner, item in element.items():
+            yield from _list_parts(call, str(inner), item)
+
+
+def build_param(call: Call, name: str) -> Param:
+    """Return the description of a written field of a call, by which the kind of its values is found."""
+    return Param(spec=call.spec, entity=call.entity, info=call.entities.get(call.entity), name=name)
 
 
 def find_value_kind(call: Call, name: str, field: Field | None) -> ValueKind | None:
     """Return the kind of the values of a field, None if any value may stand there; `field` is the portal's description of it."""
-    code = call.spec.stands_for.get(name, name)
-    key = fields.to_field_key(code, call.entity)
-    if key in _BY_KEY:
-        return _BY_KEY[key]
-    if call.entity == "event" and name in _EVENT_TIMES:
-        return "date"
-    found = fields.find_field_info(call.entities.get(call.entity), code)
-    if found is not None and found.kind != "enum":
-        return "record" if found.kind == "number" and key.endswith("id") else _DESCRIBED.get(found.kind)
+    param = build_param(call, name)
+    described = param_kinds.find_described_kind(param)
+    if described is not None:
+        return described
     kind = _TYPED.get(field.type) if field is not None else None
-    return "number" if kind is None and found is not None and call.entity == "activity" and key in _NUMBERED else kind
+    if field is not None and (field.custom or names.is_custom_field(param.code)):
+        return kind
+    has_list = field is not None and (bool(field.choices) if kind == "choice" else bool(field.status_entity_id))
+    worded = param_kinds.find_worded_kind(param)
+    return kind if worded is None or (kind in _LISTED and has_list) else worded
 
 
-_NUMBERED: Final = frozenset({"priority", "direction", "typeid", "ownertypeid"})
-"""Choices of an activity that the portal stores as numbers."""
+def is_single(call: Call, value: WrittenValue) -> bool:
+    """Return whether a field is known to hold one value only."""
+    if value.field is not None and (value.field.custom or names.is_custom_field(value.name)):
+        return not value.field.multiple
+    return param_kinds.is_single(build_param(call, value.name))
 
 
 def find_new_people(call: Call, facts: Facts) -> Iterator[tuple[str, frozenset[str]]]:
@@ -141,13 +135,16 @@ def find_new_people(call: Call, facts: Facts) -> Iterator[tuple[str, frozenset[s
             yield value.name, frozenset(item for item in ids if item.isascii() and item.isdecimal())
 
 
-def find_title(call: Call, value: WrittenValue, locale: Locale) -> str:
-    """Return the field's name for people; its code if neither the catalogue nor the portal has a name."""
-    if call.entity == "event" and value.name in _EVENT_TIMES:
-        return _EVENT_TITLES[value.name][locale]
-    code = call.spec.stands_for.get(value.name, value.name)
-    label = fields.find_label(call.entities.get(call.entity), code, locale)
-    return value.field.title if label == code and value.field is not None and value.field.title else label
+def find_title(call: Call, name: str, field: Field | None, locale: Locale) -> str:
+    """Return the field's name for people: that of the catalogue, of the cards or of the portal; its code if none of them has one."""
+    param = build_param(call, name)
+    label = fields.find_label(param.info, param.code, locale)
+    if label != param.code:
+        return label
+    words = param.words
+    if field is not None and field.title and (words is None or find_param_words(call.method, call.entity, name) is None):
+        return field.title
+    return words.names[locale] if words is not None and words.names[locale] else label
 
 
 def find_list_key(call: Call, value: WrittenValue, facts: Facts) -> str:
@@ -190,7 +187,7 @@ async def load_value_lists(call: Call, facts: Facts, reference: Reference) -> Ma
         for value in list_written_values(leaf, facts):
             key = find_list_key(leaf, value, facts)
             wanted = {str(item) for item in value.items}
-            if not key or wanted <= found.get(key, {}).keys():
+            if not key or (key in found and wanted <= found[key].keys()):
                 continue
             try:
                 found[key] = await _load_list(key, wanted, reference)

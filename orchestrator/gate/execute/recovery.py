@@ -67,7 +67,7 @@ async def recover_started(
 ) -> list[RecoveredEffect]:
     """Mark every started call of the session without an outcome as `unknown`, then check each in the portal. Never sends a write.
 
-    `announce` builds the messages about each call whose outcome was found.
+    Return these calls with what the portal showed. `announce` builds the messages about each call whose outcome was found.
     """
     found = []
     for row in await ledger.list_effects("started"):
@@ -113,7 +113,7 @@ async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
 async def reconcile(
     row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> RecoveredEffect:
-    """Read the portal to find whether an `unknown` call happened, and store the result.
+    """Read the portal to find whether an `unknown` call happened, store the result, and return it with the call.
 
     If the verdict is `unclear`, the call stays unknown and no message is sent. `announce` builds the messages.
     """

@@ -38,10 +38,10 @@ _ORDER = ("R", "W", "M", "N", "C", "D")
 
 
 def unpack_commands(cmd: object) -> tuple[Command, ...]:
-    """Return the commands of a batch in order of execution, with keys that are sorted in this order.
+    """Return the commands of a batch in order of execution, with keys whose alphabetical order is the same.
 
-    When a batch is stored as JSON, its keys are sorted, which must not change the order of execution. So if the keys are not in sorted
-    order, numbered keys replace them, also in references to results. Raises Refusal if the batch cannot be parsed.
+    When a batch is stored as JSON, its keys are sorted, which must not change the order of execution. So if the keys are in any other
+    order, each gets a number in front, also in references to results. Raises Refusal if the batch cannot be parsed.
     """
     try:
         parsed = parse_commands(cmd)

@@ -1,7 +1,7 @@
 """Finds the method of the catalogue that a wrong method name most likely means, for the sentence that is told to the model.
 
-A name is read by its words, since names that look alike may do different things: crm.task.add is no crm.status.add but tasks.task.add.
-Nothing is ever run in place of what was written.
+A name is read by its words, since names that look alike may do different things: crm.task.add means tasks.task.add, and not the similar
+crm.status.add. Nothing is ever run in place of what was written.
 """
 
 import difflib
@@ -34,7 +34,7 @@ _LITTLE, _OBJECT = 0.2, 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class _Name:
-    """A method name in words: the nouns in the singular, and the words that its verb may mean, "" if it has none."""
+    """A method name in words: its nouns in the singular, and what its verb may mean, the likeliest first (empty without a verb)."""
 
     nouns: tuple[str, ...]
     verbs: tuple[str, ...]
@@ -43,20 +43,23 @@ class _Name:
 def find_nearest_method(written: str, catalogue: Catalogue) -> str:
     """Return the name of the method that `written` most likely means, "" if no method is near.
 
-    A method that deletes is returned only for a name that says so itself.
+    A method that deletes is returned only if `written` itself ends with a word for deleting.
     """
     offered = [method for method in catalogue if method.verb != "delete" or _reads_as_deletion(written)]
     return _find_misspelt(written, offered) or _find_renamed(written, offered) or _find_by_words(written, offered)
 
 
 def _reads_as_deletion(written: str) -> bool:
-    """Return whether the name says that something is taken away, perhaps misspelt."""
+    """Return whether the last word of the name means "delete", also if this word is misspelt."""
     words = _split_words(written)
     return "delete" in _VERBS.get(words[-1], ()) or bool(difflib.get_close_matches(words[-1], ("delete", "remove"), cutoff=0.6))
 
 
 def _find_misspelt(written: str, methods: Iterable[Method]) -> str:
-    """Return the method that differs from `written` only in the letters of one part that is no known word, "" if there is none."""
+    """Return the method that equals `written` but for one misspelt part between the dots; "" if there is none.
+
+    A part counts as misspelt if it is no known word, and if its letters are much like those of the method's part.
+    """
     ours = written.lower().split(".")
     by_parts = {tuple(method.name.lower().split(".")): method.name for method in methods}
     known = {part for parts in by_parts for part in parts} | _KNOWN
@@ -72,7 +75,11 @@ def _find_misspelt(written: str, methods: Iterable[Method]) -> str:
 
 
 def _find_renamed(written: str, methods: Sequence[Method]) -> str:
-    """Return the method that the name means if its family is a known wrong one: the longest such beginning counts; "" if none fits."""
+    """Return the method that `written` means, found by replacing its family and its verb as the data file says; "" if there is none.
+
+    The family is the beginning of the name and the verb its end. The longest family that gives a method counts. A family that is not in the
+    data file stays as it is.
+    """
     words = _split_words(written)
     by_lower = {method.name.lower(): method.name for method in methods}
     for length in range(len(words) - 1, 0, -1):
@@ -85,7 +92,10 @@ def _find_renamed(written: str, methods: Sequence[Method]) -> str:
 
 
 def _list_verbs(words: Sequence[str]) -> tuple[str, ...]:
-    """Return what `words`, the end of a name, may mean if they say only what is done, as "remove" and "updateStage" do; otherwise ()."""
+    """Return the verbs that `words`, the end of a method name, may mean, for example for "remove", or for "update" with "stage".
+
+    Return () if the words say more than what is done; only the name of a changed attribute, such as "stage", may stand with "update".
+    """
     said = [word for word in words if word in _VERBS]
     verb = "fields" if "fields" in said else said[-1] if said else ""
     verbs = _VERBS.get(verb, ())
@@ -135,7 +145,8 @@ def _read_name(name: str) -> _Name:
 def _split_words(name: str) -> tuple[str, ...]:
     """Return the words of a method name in small letters and in the singular; a verb that is written together with a noun is split off.
 
-    There is at least one word; a name of nothing else than noise is its own word.
+    Words that say nothing ("noise" in the data file) are left out, and so is "by" with all that follows. If nothing is left, the whole name
+    is the only word.
     """
     words: list[str] = []
     for part in re.split(r"[._]", name):

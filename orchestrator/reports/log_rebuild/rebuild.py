@@ -148,7 +148,10 @@ def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, st
 
 
 def _write_log(folder: Path, person: str, spool: Path, limit: int) -> int:
-    """Write a person's records from the temporary file `spool` through the logger, in order of time; return their number."""
+    """Write a person's records from the temporary file `spool` to `folder`, in order of time; return their number.
+
+    The bot's own logger writes them, so that the files look like the lost ones; a new archive begins after `limit` bytes.
+    """
     clock = _RecordClock()
     log = InteractionLogger(folder, clock=clock, limit=limit, keep=1_000_000)
     with spool.open("rb") as file:

@@ -22,7 +22,7 @@ Record = tuple[str, str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class UnreadableEvent(StoredEvent):
-    """An event of which only the unencrypted part can be read. Its personal fields are blank, and `erased` is set, too."""
+    """An event whose encrypted part, the personal fields, cannot be read. For readers these fields are blank, and `erased` is set, too."""
 
 
 class DamageTolerantStore:
@@ -63,7 +63,7 @@ class DamageTolerantStore:
     def _build_stream_read(self, stream: str) -> Callable[[str, int], list[StoredEvent]]:
         """Return a function (id, count) that reads `count` events of the stream, beginning with the event that has this id.
 
-        The function reads a single event by its id, because reading a page of a stream decrypts one record more.
+        If `count` is 1, it reads the event by its id. Reading a page of the stream may decrypt one event more, and that one may be damaged.
         """
 
         def read(first: str, count: int) -> list[StoredEvent]:
@@ -109,5 +109,5 @@ class DamageTolerantStore:
 
 
 def _parse_clear(raw: str, hash_: str) -> UnreadableEvent:
-    """Return the stored text of a record as an event without decrypting it, so that its personal fields are still encrypted."""
+    """Return a stored record as an event without decrypting it; its personal fields, still encrypted, have to be blanked by the caller."""
     return UnreadableEvent(**orjson.loads(raw), raw=raw, prev="", hash=hash_, erased=True)

@@ -189,7 +189,7 @@ class _Reader:
     def record_request(self, said: ConfirmationRequested, event: StoredEvent) -> None:
         """Record that a card asked a person about the step.
 
-        The record's values and the provenance (what the model had read) are taken from the card.
+        The earlier values of the portal's record and the provenance (what the model had read) are taken from the card.
         """
         step = self._set_fate(said.slot, "asked", "waits")
         if step is None:
@@ -261,7 +261,10 @@ def _set_flags(steps: list[RecordedStep], answer: str) -> None:
 
 
 def _copy_state(state: SessionState, turn_id: str) -> SessionState:
-    """Return a copy of the parts of the state that the gate needs. `state` itself changes with the next events."""
+    """Return a copy of the parts of the state that the gate needs. `state` itself changes with the next events.
+
+    If no turn is open in `state`, the copy has one with the id `turn_id`.
+    """
     waiting = {entry.confirmation_id: entry for entry in list_open_confirmations(state)}
     return SessionState(
         agent=AgentState(confirmations=waiting, in_progress=list(state.agent.in_progress)),

@@ -126,7 +126,10 @@ def _add_effect(effects: SearchedEffects, event: StoredEvent, effect_id: str) ->
 
 
 def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[StoredEvent]:
-    """Yield the events that may be about the record with the id `number`, or about its creation."""
+    """Yield the events that may be about the record with the id `number`, or about its creation.
+
+    `sift` is a search that finds them quickly; without it (None), all events of the types that name records are yielded.
+    """
     types = (*_CALLS, *_PORTAL)
     if sift is None:
         yield from scan_events(store, types)

@@ -23,16 +23,20 @@ def stopped(seen: Observation) -> bool:
 
 
 def report(wish: Wish, seen: Observation, *, headline: str = "") -> Answer:
-    """Return an answer with one sentence for each step. `headline` is the sentence above a list of found records."""
+    """Return an answer with one sentence for each step in `seen`, the results of the latest steps.
+
+    `headline` is the sentence above a list of found records.
+    """
     lines = [line for number, step in enumerate(seen.steps, 1) if (line := _line(step, number, wish.lang, headline))]
     told = list(dict.fromkeys(lines))
     return Answer(rule="after.stopped" if stopped(seen) else "after.done", say="\n".join(told) or say("done", wish.lang))
 
 
 def stopped_report(wish: Wish, seen: Observation, *, earlier: Sequence[Observation]) -> Answer:
-    """Report the results of earlier steps that succeeded, then the steps that did not.
+    """Return an answer that reports earlier results, and below them the latest results (`seen`), in which a step did not succeed.
 
-    This way the person sees a comment that was read, even if a later step was refused.
+    Of the earlier results only those are reported in which every step succeeded. This way the person sees a comment that was read, even if
+    a later step was refused.
     """
     read = [report(wish, one).say for one in earlier if not stopped(one)]
     last = report(wish, seen)
@@ -121,7 +125,10 @@ def _day(written: str, lang: Lang) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return the text of others on one line, cut at a plan of steps: quoted, it would spoil this model's own answer."""
+    """Return a text of others on one line, cut before the word "ACTION:", with which a plan of steps begins.
+
+    If this model quoted the plan, the plan would be read as a part of its own answer.
+    """
     line = _one_line(text)
     header = _HEADER.search(line)
     return f"{line[: header.start()].rstrip()} […]" if header else line

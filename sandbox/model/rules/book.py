@@ -25,7 +25,7 @@ class Rule:
     forbids: tuple[re.Pattern[str], ...]
 
     def fits(self, folded: str) -> bool:
-        """Return whether a text contains every pattern in `needs` and none in `forbids`. The text must be folded with `fold`."""
+        """Return whether a text, as `fold` spells it (lower case, ё as е), contains every pattern in `needs` and none in `forbids`."""
         return all(p.search(folded) for p in self.needs) and not any(p.search(folded) for p in self.forbids)
 
 
@@ -33,7 +33,8 @@ class Rule:
 def rules() -> tuple[Rule, ...]:
     """Return the compiled rules of the book; the result is cached. Raises KeyError for a rule without a handler.
 
-    A pattern with an unknown `<word>` raises KeyError too.
+    A pattern may contain a name in angle brackets, such as `<deal>`, which stands for a regular expression under `words` in the book.
+    KeyError is also raised if there is none of that name.
     """
     book = load("rules")
     words: dict[str, str] = book["words"]

@@ -124,7 +124,7 @@ def points_at_pasted(wish: Wish) -> bool:
 
 
 def author_and_words(pasted: str) -> tuple[str, str]:
-    """Split a forwarded message into its author and its text. The author is "" if the first line names none."""
+    """Return the author and the text of a forwarded message. The author is "" if the first line names none."""
     head, _, rest = pasted.partition("\n")
     signed = bool(rest) and head.endswith(":") and len(head) <= _NAME
     return (head.rstrip(" :"), rest.strip()) if signed else ("", pasted.strip())

@@ -13,7 +13,10 @@ _KINDS = {"contact": r"контакт|contact", "company": r"компани|фи
 
 
 def kind_of(folded: str) -> str:
-    """Return the kind of record that the person names (`contact`, `task`, ...), or `deal` if no kind is named. The text must be folded."""
+    """Return the kind of record that the person names (`contact`, `task`, ...), or `deal` if no kind is named.
+
+    `folded` is the text as `fold` spells it (lower case, ё as е).
+    """
     return next((kind for kind, pattern in _KINDS.items() if re.search(pattern, folded)), "deal")
 
 

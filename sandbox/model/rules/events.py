@@ -14,7 +14,10 @@ _CODE = re.compile(r"(?<!\w)ON[A-Z]{4,40}(?!\w)", re.IGNORECASE)
 
 
 def event_of(text: str) -> str:
-    """Return the Bitrix24 event code that a text names or describes, such as `ONCRMDEALADD`; `ONCRMDEALUPDATE` if it says nothing."""
+    """Return the Bitrix24 event code that a text names or describes, such as `ONCRMDEALADD`.
+
+    If the text says nothing about the event, this is `ONCRMDEALUPDATE`.
+    """
     folded = text.lower()
     code = _CODE.search(text)
     if code and code[0].upper().startswith(("ONCRM", "ONTASK")):

@@ -20,7 +20,7 @@ _BATCH = 50
 
 
 def parties(wish: Wish) -> tuple[str, str] | None:
-    """Return the present and the new owner, as references such as `@me` or `@user:Борис`; None if one of them is not named."""
+    """Return the present and the new owner of the deals, as references such as `@me` or `@user:Борис`; None if one is not named."""
     named = people(wish.text)
     if _TO_ME.search(wish.folded):
         return (f"@user:{named[0].name}", "@me") if named else None
@@ -41,9 +41,10 @@ def _takes(person: Person) -> bool:
 
 
 def start(wish: Wish) -> Answer | None:
-    """Propose to read the open deals of the present owner, and the user record of the new one. Return None if a deal is named.
+    """Return the first answer to a wish such as «передай все сделки Бориса Вере»: read the giver's open deals and the taker's user record.
 
-    If one of the two people is missing, ask for both when the message says "all" or "my"; otherwise return None.
+    The answer asks who the two people are if the message does not name both, but says "all" or "my". Return None, so that other rules are
+    tried, if it says neither of these words, or if it holds the title of a record.
     """
     if quotes(wish.text) or leftover(mask(wish.text, [person.span for person in people(wish.text)])):
         return None
@@ -62,9 +63,9 @@ def _name(reference: str, wish: Wish) -> str:
 
 
 def proceed(wish: Wish, seen: Observation) -> Answer | None:
-    """Propose the batches for the deals just read. Say so if there is no deal to hand over or the new owner was not found.
+    """Return the second answer: batches of calls that give the deals just read to the new owner.
 
-    Return None if the deals were not read.
+    The answer says so if there is no deal to hand over or the new owner was not found. Return None if the deals were not read.
     """
     found = parties(wish)
     deals = next((step for step in seen.steps if step.method == "crm.deal.list"), None)

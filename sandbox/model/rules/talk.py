@@ -16,14 +16,17 @@ def _talk(key: str, wish: Wish) -> Answer:
 
 
 def find_examples(wish: Wish) -> Mapping[str, str]:
-    """Return the names for the help texts that work for the person who asks, in the person's language."""
+    """Return the words that are filled into the help texts, such as the title of a deal, by the name of their place.
+
+    They are in the person's language, and chosen so that every example in the texts works for the person who asks.
+    """
     known = load("examples")
     found: Mapping[str, str] = known.get(wish.request.my_id, known["default"])[wish.lang]
     return found
 
 
 def unknown(wish: Wish) -> Answer:
-    """Say that the message was not understood, and what the model can do."""
+    """Return an answer that says that the message was not understood, and what the model can do."""
     return asking("talk.unknown", wish, **find_examples(wish))
 
 

@@ -168,7 +168,7 @@ def _todo_title(wish: Wish, about: Span | None, when: Span) -> str:
 
 
 def comment(wish: Wish) -> Answer:
-    """Add a comment to a deal's timeline; ask for the text or the deal if it is missing."""
+    """Propose to add a comment to a deal's timeline; ask for the text or the deal if one is missing."""
     quoted = quotes(wish.text)
     cut = _COLON.search(mask(wish.text, quoted))  # a colon may stand in the name of the deal
     if cut:

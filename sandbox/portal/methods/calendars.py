@@ -69,7 +69,7 @@ def _zone(call: Call, user: int) -> str:
 
 
 def _wire(stored: str) -> str:
-    """Format a stored time as a Russian portal does: `31.12.2026 18:00:00`, in the portal's time zone."""
+    """Return a stored time as a Russian portal writes it: `31.12.2026 18:00:00`, in the portal's time zone."""
     return datetime.fromisoformat(stored).astimezone(PORTAL_ZONE).strftime("%d.%m.%Y %H:%M:%S")
 
 
@@ -116,7 +116,10 @@ def _must(call: Call, method: str, *names: str) -> None:
 
 
 def _event_by_id(call: Call) -> Row | None:
-    """Return one event, or None for an unknown id. The None is assumed: the documentation does not describe this case."""
+    """Return one event, or None for an unknown id.
+
+    This None is assumed: the documentation does not say what a portal answers to an unknown id.
+    """
     _must(call, "calendar.event.getbyid", "id")
     row = call.store.get("event", to_int(call.arg("id")))
     return None if row is None else _event_shown(call, row)

@@ -82,9 +82,9 @@ def _list(schema: Schema, call: Call) -> query.Page:
 
 
 def make_ready(store: Store, kind: str) -> None:
-    """Render every record of a kind in advance, as a list with `select: ["*", "UF_*"]` shows it.
+    """Render every record of a kind as JSON in advance, as list methods with `select: ["*", "UF_*"]` return it.
 
-    A measurement of such a list then does not include the time for rendering.
+    The portal then answers such lists without rendering, so that a benchmark with many records measures the client and not the sandbox.
     """
     schema, table = CRM[kind], store.table(kind)
     names = tuple(query.classic_names(schema, {"select": ["*", "UF_*"]}))

@@ -1,6 +1,6 @@
 """Sandbox portal, read-only methods for reference data: requisites, VAT rates, goods, document templates, phone calls.
 
-The links between contacts and companies and the bindings of activities are here too.
+The links between contacts and companies are here too, and those between activities and the records that they belong to (bindings).
 """
 
 from __future__ import annotations
@@ -120,7 +120,10 @@ def _products(call: Call) -> query.Page:
 
 
 def _nulls(shown: Row, row: Row) -> Row:
-    """Return a rendered product with None in place of 0 for numbers that are not set: CRM shows 0 there, the catalogue null."""
+    """Return the product `shown` with None in place of 0 for numbers that are not set in its stored record `row`.
+
+    CRM methods show 0 there, those of the product catalogue null.
+    """
     return {name: None if row.get(PRODUCT.by_camel[name].name) is None else value for name, value in shown.items()}
 
 

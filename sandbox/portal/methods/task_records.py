@@ -1,4 +1,7 @@
-"""Sandbox portal, methods: the history of a task, the time spent on it, and its comments (as before tasks 25.700.0, without task chats)."""
+"""Sandbox portal, methods: the history of a task, the time spent on it, and its comments.
+
+Comments work as they did before version 25.700.0 of the portal's module for tasks: there are no task chats.
+"""
 
 from __future__ import annotations
 

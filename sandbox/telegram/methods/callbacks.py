@@ -10,7 +10,7 @@ _TOO_OLD = "query is too old and response timeout expired or query ID is invalid
 
 
 def answer_callback_query(world: World, params: Params) -> bool:
-    """Answer a click: the button stops showing a progress sign, and the answer's text is shown for a moment.
+    """Answer a click and return True: the button stops showing a progress sign, and the answer's text is shown for a moment.
 
     Raises `ApiError` 400 if the click is unknown, too old, or answered already.
     """

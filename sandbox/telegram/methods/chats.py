@@ -1,4 +1,7 @@
-"""Finds the chat, topic or message that a call names, or raises the Bot API's error; also getChat and getChatMember."""
+"""The methods getChat and getChatMember, and functions that return the chat, topic or message that a call names.
+
+Such a function raises the Bot API's error if there is no such chat, topic or message.
+"""
 
 from sandbox.telegram.storage import messages, people, standings
 from sandbox.telegram.storage.messages import StoredMessage

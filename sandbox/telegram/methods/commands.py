@@ -16,7 +16,7 @@ _SETTING = "commands"
 
 
 def set_my_commands(world: World, params: Params) -> bool:
-    """Store the command menu of one scope and language. Raises `ApiError` 400 for an invalid name or description."""
+    """Store the command menu of one scope and language, and return True. Raises `ApiError` 400 for an invalid name or description."""
     given = params.structure("commands")
     if not isinstance(given, list):
         raise bad_request("can't parse commands JSON object")
@@ -27,7 +27,7 @@ def set_my_commands(world: World, params: Params) -> bool:
 
 
 def delete_my_commands(world: World, params: Params) -> bool:
-    """Delete the command menu of one scope and language."""
+    """Delete the command menu of one scope and language, and return True."""
     menus = {key: menu for key, menu in world.db.setting(_SETTING, {}).items() if key != _key(params)}
     return _store(world, menus)
 

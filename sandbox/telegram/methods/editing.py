@@ -32,7 +32,10 @@ _REACTIONS = frozenset({
 
 
 def edit_message_text(world: World, params: Params) -> JsonObject:
-    """Change the text and the buttons of one of the bot's messages. If the call has no buttons, the old ones are removed."""
+    """Change the text and the buttons of one of the bot's messages, and return its new Message object.
+
+    If the call has no buttons, the old ones are removed.
+    """
     message = _own(world, params)
     if "text" not in message.body:
         raise bad_request("there is no text in the message to edit")
@@ -41,7 +44,7 @@ def edit_message_text(world: World, params: Params) -> JsonObject:
 
 
 def edit_message_caption(world: World, params: Params) -> JsonObject:
-    """Change the caption and the buttons of a message with a file that the bot sent."""
+    """Change the caption and the buttons of a message with a file that the bot sent, and return its new Message object."""
     message = _own(world, params)
     if "text" in message.body:
         raise bad_request("there is no caption in the message to edit")
@@ -51,12 +54,15 @@ def edit_message_caption(world: World, params: Params) -> JsonObject:
 
 
 def edit_message_reply_markup(world: World, params: Params) -> JsonObject:
-    """Change only the buttons of one of the bot's messages."""
+    """Change only the buttons of one of the bot's messages, and return its new Message object."""
     return _apply(world, _own(world, params), params, {})
 
 
 def delete_message(world: World, params: Params) -> bool:
-    """Delete a message that is at most 48 hours old: one of the bot's, or in a private chat any message."""
+    """Delete a message and return True.
+
+    It must be at most 48 hours old and, except in a private chat, one of the bot's. Otherwise `ApiError` 400 is raised.
+    """
     message = require_message(world, params, "delete")
     own = message.body["from"]["id"] == BOT["id"]
     too_old = world.now() - message.body["date"] > _DELETE_WITHIN
@@ -68,7 +74,7 @@ def delete_message(world: World, params: Params) -> bool:
 
 
 def set_message_reaction(world: World, params: Params) -> bool:
-    """Set the bot's reaction to a message, one emoji at most; an empty list removes it."""
+    """Set the bot's reaction to a message, one emoji at most, and return True; an empty list removes the reaction."""
     message = require_message(world, params, "react")
     given = params.structure("reaction") or []
     if not isinstance(given, list):

@@ -16,7 +16,8 @@ _TOO_OLD = "query is too old and response timeout expired or query ID is invalid
 def receiver_of(world: World, chat: JsonObject, params: Params) -> JsonObject:
     """Return the fields that mark a new message as visible to one person only; an empty object if it is for everybody.
 
-    Raises `ApiError` 400 in a private chat, for a person who is not in the group, and for a click that is not theirs or too old.
+    The call may name a click that the message answers. Raises `ApiError` 400 in a private chat, for a person who is not in the group, and
+    if that click was made by somebody else, was made in another chat, or is too old.
     """
     given = params.structure("ephemeral_message_parameters")
     if given is None and params.has("receiver_user_id"):
@@ -39,19 +40,19 @@ def receiver_of(world: World, chat: JsonObject, params: Params) -> JsonObject:
 
 
 def edit_text(world: World, params: Params) -> bool:
-    """Change the text and the buttons of an ephemeral message (visible to one person)."""
+    """Change the text and the buttons of an ephemeral message (visible to one person), and return True."""
     message = _own(world, params)
     text, entities = read_text(params)
     return _apply(world, message, params, {"text": text, "entities": entities})
 
 
 def edit_reply_markup(world: World, params: Params) -> bool:
-    """Change only the buttons of an ephemeral message (visible to one person)."""
+    """Change only the buttons of an ephemeral message (visible to one person), and return True."""
     return _apply(world, _own(world, params), params, {})
 
 
 def delete(world: World, params: Params) -> bool:
-    """Delete an ephemeral message (visible to one person)."""
+    """Delete an ephemeral message (visible to one person), and return True."""
     message = _own(world, params)
     messages.mark_deleted(world.db, message.message_id)
     show_message(world, StoredMessage(message.body, deleted=True, reactions=[]))

@@ -37,7 +37,7 @@ async def get_updates(world: World, params: Params) -> list[JsonObject]:
 
 
 def set_webhook(world: World, params: Params) -> bool:
-    """Store the address to which updates are sent from now on. An empty address deletes the webhook.
+    """Store the address to which updates are sent from now on, and return True. An empty address deletes the webhook.
 
     Telegram requires https; plain http is accepted here, because everything runs on this machine.
     """
@@ -58,7 +58,10 @@ def set_webhook(world: World, params: Params) -> bool:
 
 
 def delete_webhook(world: World, params: Params) -> bool:
-    """Delete the webhook, so that the bot can poll. Waiting updates are kept, unless the call says `drop_pending_updates`."""
+    """Delete the webhook, so that the bot can poll, and return True.
+
+    Waiting updates are kept, unless the call says `drop_pending_updates`.
+    """
     _maybe_drop(world, params)
     world.db.remember(WEBHOOK, None)
     world.announce_webhook()

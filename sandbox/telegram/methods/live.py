@@ -13,7 +13,7 @@ _ACTIONS = frozenset({
 
 
 def send_chat_action(world: World, params: Params) -> bool:
-    """Show an action of the bot, such as "typing…", for five seconds or until its next message."""
+    """Show an action of the bot, such as "typing…", for five seconds or until its next message, and return True."""
     chat = require_open_chat(world, params)
     require_thread(world, chat, params)
     action = params.text("action")
@@ -25,7 +25,7 @@ def send_chat_action(world: World, params: Params) -> bool:
 
 
 def send_message_draft(world: World, params: Params) -> bool:
-    """Show a draft (an unfinished answer) in a private chat. Raises `ApiError` 400 for other chats.
+    """Show a draft (an unfinished answer) in a private chat, and return True. Raises `ApiError` 400 for other chats.
 
     A draft that the person has stopped is accepted, but not shown again.
     """

@@ -15,7 +15,10 @@ from sandbox.telegram.world import World
 
 
 def send_message(world: World, params: Params) -> JsonObject:
-    """Send a text. Raises `ApiError` 400 for an empty or too long text, an unknown chat, and invalid entities or buttons."""
+    """Send a text and return its Message object.
+
+    Raises `ApiError` 400 for an empty or too long text, an unknown chat, and invalid entities or buttons.
+    """
     chat = require_open_chat(world, params)
     text, entities = read_text(params)
     content: JsonObject = {"text": text, **({"entities": entities} if entities else {})}
@@ -23,14 +26,14 @@ def send_message(world: World, params: Params) -> JsonObject:
 
 
 def send_document(world: World, params: Params) -> JsonObject:
-    """Send a file of at most 50 MB, given as an upload or as the file_id of a stored file."""
+    """Send a file of at most 50 MB, given as an upload or as the file_id of a stored file, and return its Message object."""
     chat = require_open_chat(world, params)
     stored = stored_file(world, params.file("document"))
     return _put(world, chat, params, {"document": attachments.document(stored), **read_caption(params)})
 
 
 def send_photo(world: World, params: Params) -> JsonObject:
-    """Send a PNG or JPEG. Raises `ApiError` 400 IMAGE_PROCESS_FAILED for other content."""
+    """Send a PNG or JPEG and return its Message object. Raises `ApiError` 400 IMAGE_PROCESS_FAILED for other content."""
     chat = require_open_chat(world, params)
     photo = attachments.photo(world, stored_file(world, params.file("photo")))
     if photo is None:
@@ -39,7 +42,7 @@ def send_photo(world: World, params: Params) -> JsonObject:
 
 
 def send_voice(world: World, params: Params) -> JsonObject:
-    """Send a voice message, given as an upload or as the file_id of a stored file."""
+    """Send a voice message, given as an upload or as the file_id of a stored file, and return its Message object."""
     chat = require_open_chat(world, params)
     stored = stored_file(world, params.file("voice"))
     return _put(world, chat, params, {"voice": attachments.voice(stored, params.integer("duration")), **read_caption(params)})

@@ -68,7 +68,7 @@ class Database:
                 self.run(f"DELETE FROM {table}")  # noqa: S608 - the names stand in the line above
 
     def run(self, statement: str, *values: Any) -> sqlite3.Cursor:
-        """Execute one statement."""
+        """Execute one statement with these values, and return the cursor of its result."""
         return self._connection.execute(statement, values)
 
     def one(self, statement: str, *values: Any) -> sqlite3.Row | None:

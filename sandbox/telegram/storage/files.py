@@ -8,7 +8,10 @@ from sandbox.telegram.wire import JsonObject, Upload
 
 
 def store(db: Database, folder: Path, upload: Upload, *, place: str = "documents") -> JsonObject:
-    """Store an uploaded file and return its metadata. A file with the same bytes is stored only once, under a name made of their hash."""
+    """Store an uploaded file in the subfolder `place` of `folder`, and return its metadata.
+
+    A file with the same name and bytes is stored only once, since the stored file's name is made of a hash of both.
+    """
     digest = hashlib.sha256(upload.content + upload.name.encode()).hexdigest()
     suffix = Path(upload.name).suffix[:12]
     path = f"{place}/file_{digest[:16]}{suffix}"

@@ -34,7 +34,7 @@ def add_raw(db: Database, body: JsonObject, now: datetime) -> int:
 
 
 def pending(db: Database, now: datetime, limit: int) -> list[JsonObject]:
-    """Return at most `limit` waiting updates, oldest first. Updates that have expired are deleted before."""
+    """Return at most `limit` waiting updates, oldest first. Before that, updates that have expired are deleted."""
     db.run("DELETE FROM updates WHERE expires_at <= ?", now.timestamp())
     rows = db.all("SELECT update_id, body FROM updates ORDER BY update_id LIMIT ?", limit)
     return [{**orjson.loads(row["body"]), "update_id": row["update_id"]} for row in rows]

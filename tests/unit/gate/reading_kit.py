@@ -99,7 +99,7 @@ async def build_view(desk: Desk, method: str, locale: Locale, params: Mapping[st
     wish = effect(method, dict(load_calls()[method] if params is None else params))
     call = made(wish, actor=actor)
     assert isinstance(call, Call), (method, call)
-    facts = await _read_facts(desk, call, actor)
+    facts = await read_facts(desk, call, actor)
     shown = await preview_for(actor, call, facts, desk.world.gate.deps.names, now=NOW)
     verdict = decide(call, mode="full", policy=OPEN, actor=actor, facts=facts, effect=wish)
     names = desk.world.gate.deps.names
@@ -112,7 +112,8 @@ async def build_view(desk: Desk, method: str, locale: Locale, params: Mapping[st
     return CardView.from_body(body)
 
 
-async def _read_facts(desk: Desk, call: Call, actor: Actor) -> Facts:
+async def read_facts(desk: Desk, call: Call, actor: Actor) -> Facts:
+    """Return what is read to check the call; nothing if the sandbox lacks its record."""
     try:
         return await fetch_facts(call, actor, desk.world.gate.deps)
     except BitrixError:  # the sandbox has no such record: the card is drawn all the same, with what the call says

@@ -119,7 +119,7 @@ def test_a_duration_is_told_whole(seconds: object, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "line"),
-    [(90, "Напомнить: за 1 ч 30 мин"), (0.001, "Напомнить: Единица: минуты, за: 0.001"), (-5, "Напомнить: Единица: минуты, за: -5"), (10**12, f"Напомнить: Единица: минуты, за: {10**12}")],
+    [(90, "Напомнить: за 1 ч 30 мин"), (0.001, "Напомнить: Единица: минуты, Количество: 0.001"), (-5, "Напомнить: Единица: минуты, Количество: -5"), (10**12, f"Напомнить: Единица: минуты, Количество: {10**12}")],
 )  # fmt: skip
 async def test_a_reminder_that_is_no_duration_is_shown_as_it_is_sent(count: float, line: str, tmp_path: Path) -> None:
     """The number on the card is never another one than the number that goes out."""
@@ -135,3 +135,30 @@ async def test_each_price_has_its_own_currency(tmp_path: Path) -> None:
         shown = [line.replace("\xa0", " ") for line in await lines(desk, "crm.product.add", {"fields": fields})]
     assert "Цена: 1 500 ₽" in shown
     assert next(line for line in shown if line.startswith("Закупочная цена")) in {"Закупочная цена: 10 $", "Закупочная цена: $10"}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "line"),
+    [
+        ("crm.item.add", {"entityTypeId": 31, "fields": {"title": "Счёт 15", "parentId2": 410}}, "Создать счёт «Счёт 15»"),
+        ("crm.item.add", {"entityTypeId": 31, "fields": {"title": "Счёт 15", "parentId2": 410}}, "Сделка: Поставка оборудования для «Альфа-Строй»"),
+        ("crm.item.add", {"entityTypeId": 7, "fields": {"title": "КП"}}, "Создать предложение «КП»"),
+        ("crm.requisite.delete", {"id": 62}, "Удалить реквизиты «Организация, ООО „Вектор“, 7800000024»"),
+        ("disk.file.moveto", {"id": 25004, "targetFolderId": 25005}, "В папку: Договоры клиентов"),
+        ("crm.item.payment.update", {"id": 22001, "fields": {"datePaid": "2026-11-20"}}, "Дата оплаты: пт, 20 ноября"),
+        ("crm.address.add", {"fields": {"ENTITY_TYPE_ID": 8, "ENTITY_ID": 61, "COUNTRY_CODE": "RU"}}, "Код страны: «RU»"),
+        ("calendar.event.add", {"type": "user", "ownerId": 7, "name": "x", "from": "2026-12-01", "to": "2026-12-01", "rrule": {"FREQ": "MONTHLY", "COUNT": 3}}, "Повторение: Как часто: каждый месяц, Количество: 3"),
+        ("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 410, "deadline": "2026-11-25T10:00:00+03:00", "title": "x", "pingOffsets": [0]}, "Напомнить за: 0 мин (в срок)"),
+    ],
+)  # fmt: skip
+async def test_a_card_reads_as_a_sales_manager_would_say_it(method: str, params: dict[str, Any], line: str, tmp_path: Path) -> None:
+    """Failed before: an invoice was an «элемент», all requisites had one name, and the others stood there as codes or wrong words."""
+    async with open_portal(tmp_path) as desk:
+        assert line in await lines(desk, method, params)
+
+
+async def test_inner_quotes_of_an_english_card_are_a_pair(tmp_path: Path) -> None:
+    """Failed before: “… „Альфа-Строй‘”."""
+    params = {"fields": {"OWNER_TYPE_ID": 2, "OWNER_ID": 410, "TYPE_ID": 2, "SUBJECT": "x"}}
+    async with open_portal(tmp_path) as desk:
+        assert "“Поставка оборудования для «Альфа-Строй»”" in (await draw(desk, "crm.activity.add", "en", params)).text

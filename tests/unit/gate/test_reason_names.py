@@ -6,7 +6,7 @@ import pytest
 
 from bitrix.errors import NotSent
 from bot.i18n.translate import Locale
-from bot.rendering.cards import render_card
+from bot.rendering.cards import render_card, render_details
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice
@@ -62,6 +62,35 @@ async def test_only_a_few_records_are_read() -> None:
     """The card shows one of these sentences and counts the rest."""
     found = await named(*(unnamed("deal", 481) for _ in range(9)))
     assert [("title" in reason.args) for reason in found] == [True] * 5 + [False] * 4
+
+
+def test_details_name_each_record_by_the_title_of_its_own_row() -> None:
+    """Failed before: «Подробнее» of a long batch said «не названа запись №410» under the title of that very record."""
+    items = [
+        {**a_preview(), "key": f"c{number}", "method": "crm.deal.update", "record": f"deal:{number}", "title": f"Сделка {number}"}
+        for number in range(1, 21)
+    ]
+    reasons = [
+        Notice(
+            code="gate-batch-asks",
+            args={
+                **unnamed("deal", number).args,
+                "reason": "gate-taint-target",
+                "key": f"c{number}",
+                "part_named": "yes",
+                "part_title": f"Сделка {number}",
+            },
+        )
+        for number in range(1, 22)
+    ]
+    body = a_card(
+        method="batch", preview={"verb": "batch", "lines": [], "items": items, "count": 20}, reasons=[one.model_dump() for one in reasons]
+    )
+    text = to_plain_text(render_details(CardView.from_body(body), RU))
+    assert "• «Сделка 20»: В просьбе не названа запись «Сделка 20»" in text
+    assert [line for line in text.split("\n") if "запись №" in line] == ["• «Сделка 21»: В просьбе не названа запись №21"]
+    alone = a_card(reasons=[unnamed("deal", 481).model_dump()], preview=a_preview(record="deal:481", title="Ромашка"))
+    assert "• В просьбе не названа запись «Ромашка»" in to_plain_text(render_details(CardView.from_body(alone), RU))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ ROWS = [
     },
 ]
 LINKS = [{"CONTACT_ID": 43, "IS_PRIMARY": "Y", "SORT": 10, "ROLE_ID": 0}, {"CONTACT_ID": 44, "IS_PRIMARY": "N", "SORT": 20, "ROLE_ID": 0}]
+MONTAGE = {"PRODUCT_NAME": "Монтаж", "PRICE": 777, "QUANTITY": 3}
 KEEP_CABLE = {"PRODUCT_ID": 15, "PRICE": 12.5, "QUANTITY": 10, "DISCOUNT_RATE": 5}
 
 
@@ -75,6 +76,66 @@ async def test_product_rows_are_told_apart_with_the_total() -> None:
     ]
 
 
+@pytest.mark.req("G2")
+@pytest.mark.parametrize(
+    ("new", "order"),
+    [
+        ([KEEP_CABLE, MONTAGE], ("Монтаж 3 × 777 ₽\nКабель 10 × 12,50 ₽", "Кабель 10 × 12,50 ₽\nМонтаж 3 × 777 ₽")),
+        ([{**KEEP_CABLE, "PRICE": 13}, MONTAGE], ("Монтаж 3 × 777 ₽\nКабель 10 × 12,50 ₽", "Кабель 10 × 13 ₽\nМонтаж 3 × 777 ₽")),
+        ([{**MONTAGE, "SORT": 20}, {**KEEP_CABLE, "SORT": 10}], ("Монтаж 3 × 777 ₽\nКабель 10 × 12,50 ₽", "Кабель 10 × 12,50 ₽\nМонтаж 3 × 777 ₽")),
+        ([MONTAGE, {"PRODUCT_NAME": "Б", "PRICE": 1}, KEEP_CABLE], None),
+        ([MONTAGE], None),
+    ],
+    ids=["order alone", "with a price", "by places", "one between them", "one left"],
+)  # fmt: skip
+async def test_rows_that_change_places_are_shown_in_both_orders(new: list[Any], order: tuple[str, str] | None) -> None:
+    """Failed before: rows in another order stood there as «останутся», with no word of the order that would be sent."""
+    found = await shown("crm.deal.productrows.set", {"id": 481, "rows": new}, with_lists({**DEAL, "OPPORTUNITY": "2456.00"}, rows=ROWS))
+    assert [line[1:] for line in found if line[0] == "Товары — новый порядок"] == ([order] if order else [])
+
+
+async def test_contacts_that_change_places_are_shown_in_both_orders() -> None:
+    """The primary one always stands in front, so another primary one alone is no new order."""
+    three = [*LINKS, {"CONTACT_ID": 45, "IS_PRIMARY": "N", "SORT": 30, "ROLE_ID": 0}]
+    orders = []
+    for numbers in ((43, 45, 44), (44, 43, 45)):
+        items = [{"CONTACT_ID": number, "IS_PRIMARY": "Y" if number == numbers[0] else "N"} for number in numbers]
+        found = await shown("crm.deal.contact.items.set", {"id": 481, "items": items}, with_lists(DEAL, items=three))
+        orders.append([line[1:] for line in found if line[0] == "Контакты — новый порядок"])
+    assert orders == [[("Иванов (главный в списке)\nПетрова\nСидоров", "Иванов (главный в списке)\nСидоров\nПетрова")], []]
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ({"DISCOUNT_TYPE_ID": 1}, "Б 1 × 1 ₽, вид скидки: суммой"),
+        ({"DISCOUNT_TYPE_ID": 1, "DISCOUNT_RATE": 10}, "Б 1 × 1 ₽, вид скидки: суммой, скидка 10 %"),
+        ({"DISCOUNT_TYPE_ID": 2, "DISCOUNT_RATE": 10}, "Б 1 × 1 ₽, скидка 10 %"),
+        ({"TAX_RATE": 0}, "Б 1 × 1 ₽, налог 0 %"),
+        ({"TAX_INCLUDED": "N"}, "Б 1 × 1 ₽, налог сверх цены"),
+        ({"PRODUCT_ID": 15}, "Б 1 × 1 ₽, товар №15"),
+    ],
+)
+async def test_what_a_new_row_says_of_discount_tax_and_product_is_shown(row: dict[str, Any], text: str) -> None:
+    """Failed before: a lone kind of discount, a zero, a no, and the product behind another name were sent and not shown."""
+    sent = {"PRODUCT_NAME": "Б", "PRICE": 1, **row}
+    found = await shown("crm.deal.productrows.set", {"id": 481, "rows": [sent]}, with_lists(DEAL, rows=[]))
+    assert found[0][2] == text
+
+
+@pytest.mark.parametrize(
+    ("method", "one", "lines"),
+    [
+        ("add", {"IS_PRIMARY": "N"}, [("Контакты — добавятся", "", "Сидоров (не главный)")]),
+        ("add", {"IS_PRIMARY": "Y"}, [("Контакты — добавятся", "", "Сидоров (главный в списке)")]),
+        ("delete", {}, [("Контакты — исчезнут", "", "Сидоров")]),
+    ],
+)
+async def test_a_contact_is_named_though_the_list_was_not_read(method: str, one: dict[str, Any], lines: list[Any]) -> None:
+    """Failed before: of a deal that another command finds, the card named no contact to unlink, and made each new one primary."""
+    assert await shown(f"crm.deal.contact.{method}", {"id": 481, "fields": {"CONTACT_ID": 45, **one}}, DEAL) == lines
+
+
 @pytest.mark.parametrize(
     ("manual", "told"),
     [
@@ -110,7 +171,7 @@ async def test_an_empty_list_shows_every_row_that_goes() -> None:
         ({"PRODUCT_NAME": "Б"}, "Б 1 × цена не указана"),
         ({"PRODUCT_NAME": "Б", "PRICE": 1, "TAX_RATE": 20, "TAX_INCLUDED": "Y"}, "Б 1 × 1 ₽, налог 20 %, налог в цене"),
         ({"PRODUCT_NAME": "Б", "PRICE": 1, "DISCOUNT_SUM": 3}, "Б 1 × 1 ₽, скидка 3 ₽"),
-        ({"PRODUCT_NAME": "Б", "PRICE": 1, "STORE_ID": 7}, "Б 1 × 1 ₽, STORE_ID: 7"),
+        ({"PRODUCT_NAME": "Б", "PRICE": 1, "ODD_ID": 7}, "Б 1 × 1 ₽, ODD_ID: 7"),
         ({"PRODUCT_NAME": "монтаж", "PRICE": "777", "QUANTITY": 3, "PRODUCT_ID": 8}, "Монтаж 3 × 777 ₽ → монтаж 3 × 777 ₽, номер товара 8"),
     ],
     ids=["line break", "by number", "unknown number", "no price", "tax", "discount", "unknown field", "another product"],

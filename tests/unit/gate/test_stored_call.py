@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from bitrix.catalogue.catalogue import Catalogue
-from orchestrator.gate.call.effect import MARKS, Call
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.essence import MARKS
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call, encode_call, get_essence
 from tests.unit.gate.gate_kit import ANNA, LEAD, call, catalogue
 

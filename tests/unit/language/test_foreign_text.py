@@ -6,7 +6,8 @@ from time import process_time
 import pytest
 import yaml
 
-from orchestrator.language.foreign_text import MAX_QUOTED_VALUE, announces_foreign_text, split_foreign_text
+from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
+from orchestrator.language.pasted_quotations import MAX_QUOTED_VALUE
 
 LETTER = "Добрый день! Переименуйте сделку 482 в «Лютик» и запишите комментарий: оплачено."
 SHORT = "переименуй сделку 482 в Лютик"

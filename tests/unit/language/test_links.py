@@ -31,6 +31,10 @@ HOSTS = frozenset({"portal.example", "portal.example:8443"})
         ("evil.example?d=1", False),
         ("evil.example:8080/x", False),
         ("видели отчёт.pdf?", True),
+        ("203.0.113.7/pay?d=evil", False),
+        ("203.0.113.7:8080/evil", False),
+        ("xn--evil.xn--p1ai/pay?d=1", False),
+        ("сеть 10.0.0.0/8 и версия 1.2.3.4", True),
         ("[карточка](https://portal.example/crm/deal/details/481/)", True),
     ],
 )

@@ -54,6 +54,26 @@ def test_a_sentence_that_says_anything_more_stays(text: str) -> None:
     assert drop_restatements(text, (REQUEST, *LINES)) == text
 
 
+ODD = ("поставь задачу Когда оплата? и запиши почту i@k.ru", "«Когда оплата?» №7", "Почта: i@k.ru", "Иван Котов")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Готово, поставил задачу «Когда оплата?».", ""),
+        ("Готово: контакт **Иван Котов** (i@k.ru).", ""),
+        ("Всё сделано! Задача «Когда оплата?» создана.", ""),
+        ("Готово. Поставить задачу «Когда оплата?» ещё и Борису?", "Поставить задачу «Когда оплата?» ещё и Борису?"),
+        ("Готово. Когда оплата?", "Когда оплата?"),
+        ("Готово, записал почту other@k.ru.", "Готово, записал почту other@k.ru."),
+        ("Готово: «Другая задача».", "Готово: «Другая задача»."),
+    ],
+)
+def test_signs_within_a_known_value_are_no_news(text: str, left: str) -> None:
+    """A title that ends in a question mark, or a known address, made each «Готово» stand twice; a question of the model stays."""
+    assert drop_restatements(text, ODD) == left
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [

@@ -14,7 +14,7 @@ from orchestrator.replies.made_changes import MAX_VALUE
 from orchestrator.replies.turn_outcome import MAX_NAMED
 from state.journal.store import OutboxRow
 from tests.unit.spine_kit import World, message, raise_sum, reply, step
-from tests.unit.spine_portal import PortalError
+from tests.unit.spine_portal import PortalError, says
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 DEAL = step("crm.deal.add", {"fields": {"TITLE": "Ромашка-2"}})
@@ -82,6 +82,21 @@ CALL = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "DEADLI
 async def test_the_line_says_the_values_that_were_written(world: World, wish: dict[str, Any], values: str) -> None:
     """Each value as cards show it, the reader as «вы»; the title and the record that is named already are not repeated."""
     assert (await told(world, wish)).endswith(values)
+
+
+@pytest.mark.parametrize(
+    ("titled", "locale", "said"),
+    [
+        ({"title": "Звонок?"}, "ru", "Создано дело «Звонок?» №1510 к сделке «Ромашка» — Срок: вт, 24 ноября, 12:00; Исполнитель: вы"),
+        ({}, "ru", "Создано дело №1510 к сделке «Ромашка» — Срок: вт, 24 ноября, 12:00; Исполнитель: вы"),
+        ({}, "en", "Activity created: №1510 to the deal «Ромашка» — "),
+    ],
+)
+async def test_what_is_attached_to_a_record_is_not_called_by_its_name(world: World, titled: Any, locale: Locale, said: str) -> None:
+    """«Создано дело «Ромашка»» named the deal; the activity has a title of its own, or none."""
+    world.portal.will("crm.activity.todo.add", says(200, {"result": {"id": 1510}}))
+    wish = step("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 481, "deadline": "2026-11-24T12:00:00+03:00", **titled})
+    assert (await told(world, wish, locale=locale)).startswith(said)
 
 
 async def test_a_long_text_is_cut_in_the_line(world: World) -> None:

@@ -95,6 +95,20 @@ async def test_a_single_call_repeats_the_command_of_a_batch(world: World) -> Non
     assert len(world.portal.written("crm.lead.add")) == 1
 
 
+LEAD_ANEW = step("crm.item.add", {"entityTypeId": 1, "fields": {"title": "Лютик"}})
+COMMENT_ANEW = step("crm.timeline.comment.add", {"fields": {"COMMENT": "Звонил", "ENTITY_ID": "481", "ENTITY_TYPE": "DEAL"}})
+NAME_ANEW = step("crm.item.update", {"id": "481", "entityTypeId": "2", "fields": {"title": "Ромашка-2"}})
+
+
+@pytest.mark.parametrize(("wish", "anew"), [(LEAD, LEAD_ANEW), (COMMENT, COMMENT_ANEW), (NAME, NAME_ANEW)], ids=["lead", "comment", "name"])
+@pytest.mark.req("S004-33", "G1")
+async def test_a_write_repeated_in_another_spelling_is_sent_once(world: World, wish: dict[str, Any], anew: dict[str, Any]) -> None:
+    """Seen: the universal method made a second lead, and "481" for 481 a second comment."""
+    said = await told(world, reply(wish), reply(anew))
+    assert [method for method, _ in world.portal.ledger] == [wish["method"]]
+    assert "Ещё 1 раз предложено то же самое" in said
+
+
 async def test_a_batch_that_is_partly_done_is_not_sent(world: World) -> None:
     """The model hears which command is done, and proposes the other one alone."""
     await told(world, reply(LEAD), reply(batch(a="crm.lead.add?fields[TITLE]=Лютик", b="crm.lead.add?fields[TITLE]=Мак")))

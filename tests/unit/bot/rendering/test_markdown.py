@@ -147,6 +147,13 @@ HOSTILE = [
     f"{PORTAL}'evil",
     f"[жми]({PORTAL}?d=1)",
     "t.me/evil",
+    "192.168.0.1 и 10.0.0.1:8080",
+    "1.**2**.3.4",
+    "1.2.3.4/pay?card=1",
+    "xn--e1afmkfd.xn--p1ai",
+    "xn--e1afmkfd.xn--p1ai/pay?d=1",
+    "$AAPL, **$**TON и $1INCH",
+    "tg://resolve?domain=evil",
 ]
 
 
@@ -184,7 +191,9 @@ def test_a_reply_stored_before_links_were_listed_keeps_the_ones_it_has() -> None
     assert Span(PORTAL, url=PORTAL, is_foreign=True) in render_markdown(f"см. {PORTAL}", locale="ru", links=None)
 
 
-WORDS = st.sampled_from(["Ромашка", "150 000 ₽", "evil.com", "@evil_bot", "/start", "https://evil.example/x", PORTAL, "+7 901 123-45-67"])
+WORDS = st.sampled_from([
+    "Ромашка", "150 000 ₽", "evil.com", "@evil_bot", "/start", "https://evil.example/x", PORTAL, "+7 901 123-45-67", "😀", "$TON", " 10.0.0.1 ",
+])  # fmt: skip
 MARKS = st.sampled_from([
     "**", "*", "_", "__", "`", "```", "~~", "[", "]", "(", ")", "](", "<", ">", "\n", "\n\n", "- ", "1. ", "# ", "|", "|---|", " ", "\\", "&#46;", "!",
 ])  # fmt: skip
@@ -197,7 +206,7 @@ def test_no_markup_makes_something_to_tap_or_an_entity_that_telegram_refuses(tex
     if not to_plain_text(shown).strip():
         return
     said, entities = _send(text, links=(PORTAL,))
-    assert not {"url", "mention", "bot_command", "email", "phone_number", "hashtag"} & {entity["type"] for entity in entities}
+    assert not {"url", "mention", "bot_command", "email", "phone_number", "hashtag", "cashtag"} & {entity["type"] for entity in entities}
     assert {entity["url"] for entity in entities if entity["type"] == "text_link"} <= {PORTAL}
     assert count_units(said) <= LIMIT
     code = [_cut(said, entity) for entity in entities if entity["type"] in {"code", "pre", "text_link"}]

@@ -12,7 +12,7 @@ from sandbox.telegram.text import formatted_text
 from state.journal.store import OutboxRow
 from tests.unit.bot.rendering.card_kit import a_batch, a_card, a_line, a_preview, an_item
 
-BAD = "Пётр http://evil.example, https://evil.example/pay или пишите @evil_bot … /start /unfreeze, +7 901 123-45-67, p@evil.ru #срочно @evil.ru"
+BAD = "Пётр http://evil.example, https://evil.example/pay или пишите @evil_bot … /start /unfreeze, +7 901 123-45-67, p@evil.ru #срочно @evil.ru evil.com 10.0.0.1 $TON $1INCH xn--e1afmkfd.xn--p1ai"
 PORTAL = "https://p/crm/deal/details/481/"
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 ITEM = {"what": "changed", "entity": "deal", "title": BAD, "url": PORTAL, "kind": "", "who": [{"name": BAD, "via": False}]}
@@ -58,7 +58,7 @@ def test_a_customers_words_make_nothing_to_tap(kind: str, body: dict[str, Any], 
     row = OutboxRow(id="o1", session="tg:1007", channel="tg", kind=kind, body=body, key="", created_at=NOW, due_at=NOW)
     for text, marks in build_message(row, Translator(locale)).pieces:
         found = formatted_text(text, "", [mark.model_dump(exclude_none=True) for mark in marks])[1]
-        assert not {"url", "mention", "bot_command", "email", "phone_number", "hashtag"} & {entity["type"] for entity in found}
+        assert not {"url", "mention", "bot_command", "email", "phone_number", "hashtag", "cashtag"} & {entity["type"] for entity in found}
         assert "://evil" not in text
         assert ".example" not in text
         if body.get("url"):
@@ -93,6 +93,10 @@ def test_a_card_shows_the_whole_address_that_is_to_be_written() -> None:
         ("@evil_bot", f"@{JOINER}evil_bot"),
         ("@evil.com", f"@{JOINER}evil.{JOINER}com"),
         ("#срочно #481", f"#{JOINER}срочно #481"),
+        ("10.0.0.1", f"10.{JOINER}0.{JOINER}0.{JOINER}1"),
+        ("версия 1.2.3, 22.11.26", "версия 1.2.3, 22.11.26"),
+        ("xn--e1afmkfd.xn--p1ai", f"xn--e1afmkfd.{JOINER}xn--p1ai"),
+        ("$TON, 5$", f"${JOINER}TON, 5$"),
     ],
 )
 def test_only_what_would_be_live_is_touched(text: str, found: str) -> None:

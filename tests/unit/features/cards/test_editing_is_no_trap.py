@@ -186,6 +186,70 @@ async def test_a_value_stays_a_value(world: World, words: str) -> None:
     assert [card["status"] for card in cards_of(world.outbox())] == ["superseded", "requested"]
 
 
+@pytest.mark.parametrize(
+    ("words", "amount"),
+    [
+        ("пусть будет 500 тысяч", 500_000),
+        ("лучше 450 000", 450_000),
+        ("давай 300к", 300_000),
+        ("нет, 600 000", 600_000),
+        ("Нет. 600 000", 600_000),
+        ("поставь 510 000 рублей", 510_000),
+        ("измени на 520 000", 520_000),
+        ("увеличь до 1,5 млн, пожалуйста", 1_500_000),
+        ("make it 700 000 please", 700_000),
+        ("на 10% больше", None),
+        ("на 100 тысяч больше", None),
+        ("сделай на 100 тысяч больше", None),
+        ("подними на 100 000", None),
+        ("прибавь 500", None),
+    ],
+)
+async def test_words_around_a_value_are_not_part_of_it(world: World, words: str, amount: Any) -> None:
+    """People say «нет, лучше 450 000»; an amount to add or a percentage is never taken for the new sum."""
+    question = await opened(world, await asked(world))
+    world.model.will(*([reply(text="Хорошо.")] if may_be_request(words) and amount is None else []))
+    await world.work(answer(question, words))
+    assert await approved(world) == ([] if amount is None else [{"OPPORTUNITY": amount}])
+
+
+async def approved(world: World) -> list[Any]:
+    """What is written when the cards that wait now are approved."""
+    await world.work(*[press(card) for card in cards_of(world.outbox()) if card["status"] == "requested"])
+    return [params["fields"] for _, params in world.portal.ledger]
+
+
+@pytest.mark.parametrize("words", ["Вере", "пусть Вера", "нет, Вере", "отдай Вере", "на Веру, пожалуйста"])
+async def test_a_person_is_read_among_such_words_too(world: World, words: str) -> None:
+    question = await opened(world, await asked(world, OWNER, text="отдай сделку 481 Борису"))
+    await world.work(answer(question, words))
+    assert await approved(world) == [{"ASSIGNED_BY_ID": 6}]
+
+
+@pytest.mark.parametrize("proposed", [None, TITLE])
+@pytest.mark.parametrize(
+    "words",
+    ["не надо", "Не нужно.", "оставь как есть", "Передумала", "ничего не меняй", "пусть остаётся как есть", "never mind", "don't change"],
+)
+async def test_who_says_that_nothing_is_to_change_is_taken_at_their_word(world: World, words: str, proposed: Any) -> None:
+    """The edit ends; neither a value nor a request is made of it, also where any text may be a value."""
+    entry = await asked(world, *([] if proposed is None else [proposed]))
+    await world.work(pressing("edit", entry["confirmation_id"]))
+    if proposed is not None:
+        await world.work(pressing("field", entry["confirmation_id"], "0"))
+    await world.work(answer(world.outbox()[-1], words))
+    assert len(world.events("ConfirmationRequested")) == 1
+    assert len(world.events("EditClosed")) == 1
+
+
+@pytest.mark.parametrize("proposed", [None, STAGE, OWNER])
+async def test_no_to_a_question_without_such_a_value_ends_the_edit(world: World, proposed: Any) -> None:
+    """«Нет» is a value of a yes/no field or of a text only."""
+    question = await opened(world, await asked(world, *([] if proposed is None else [proposed]), text="сделка 481 для Бориса выиграна"))
+    await world.work(answer(question, "Нет"))
+    assert len(world.events("EditClosed")) == 1
+
+
 @pytest.mark.parametrize("settled", ["decided", "cancelled"])
 async def test_a_reply_to_the_prompt_of_a_settled_card_is_a_request(world: World, settled: str) -> None:
     """Whatever it says: the card cannot change any more, and the person said something. Only a bare number is told that it came too late."""

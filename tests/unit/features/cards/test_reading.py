@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orchestrator.directory.answers import Resolved, Unresolved
 from orchestrator.features.cards.field_input import _read_flag, replace_value, strip_marks
-from orchestrator.gate.call.effect import MARKS
+from orchestrator.gate.call.essence import MARKS
 
 names = st.sampled_from(["id", "OPPORTUNITY", "TITLE", "fields", "UF_CRM_1", *sorted(MARKS)])
 values = st.recursive(

@@ -44,6 +44,26 @@ async def test_a_spoken_yes_approves_nothing(world: World, wire: Wire) -> None:
     assert "ConfirmationApproved" not in world.types()
 
 
+async def test_a_spoken_reply_to_the_question_of_a_card_is_the_value(world: World, wire: Wire) -> None:
+    """It makes a new card, which waits for its own press; a spoken request goes its usual way."""
+    wire.words = "пятьсот тысяч"
+    world.model.will(reply(raise_sum()))
+    await world.work(message("подними сумму сделки 481 до 1 200 000"))
+    card = world.outbox()[-1].body
+    await world.work(pressed("edit", card["confirmation_id"]))
+    world.outbox()
+    await world.work(voice(reply_to=77))  # all messages of this world went out as number 77
+    new = [row.body for row in world.outbox() if row.kind == "card" and row.body["status"] == "requested"]
+    assert new[0]["preview"]["lines"][0]["after"] == "500\u00a0000\u00a0₽"
+    assert world.portal.ledger == []
+    await world.work(pressed("edit", new[0]["confirmation_id"]))
+    world.outbox()
+    wire.words = "покажи мои сделки"
+    world.model.will(reply(text="Вот."))
+    await world.work(voice(reply_to=77))
+    assert world.events("MessageReceived")[-1].data["origin"] == "voice"
+
+
 @pytest.mark.parametrize(
     ("fault", "body", "code"),
     [

@@ -6,6 +6,7 @@ The words are in data/language/card_params.yaml, card_crm_params.yaml and card_o
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -20,11 +21,10 @@ _Row = tuple[str, ...]
 _PROPERTY: Final = re.compile(r"PROPERTY_([0-9]{1,15})", re.ASCII)
 """A field of a list or of a product that the portal names by a number only."""
 _PROPERTY_WORDS: Final = load_lexicon("card_fields").read_titles("own_property")
-_NO_CHOICES: Final[Mapping[str, Mapping[Locale, str]]] = {}
 
 
 class _File(BaseModel):
-    """The content of data/language/card_params.yaml, and of the two files for families of methods as `methods`."""
+    """The rows of all three files: those of card_params.yaml, and under `methods` those of the two files for families of methods."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     choices: dict[str, dict[str, _Row]]
@@ -37,8 +37,9 @@ class _File(BaseModel):
 class ParamWords:
     """The words for one parameter: its name by language, and the kind of its values.
 
-    `kind` is a kind of the catalogue (money, user), or one of those that the head of the data file explains (crm, record, read).
-    `detail` is what follows it there: the method that reads a name, or the parameter that says to which kind of record an id belongs.
+    `kind` is a kind of the catalogue (money, user), or one of those that the head of card_params.yaml explains (crm, record, read).
+    `detail` is what stands after the kind in the file: for "read" the method that reads a name, for "record" the parameter that says to
+    which kind of record an id belongs.
     """
 
     names: Mapping[Locale, str]
@@ -46,19 +47,29 @@ class ParamWords:
     detail: str = ""
     choices: Mapping[str, Mapping[Locale, str]] = field(default_factory=dict)
     """Words for the values of the kind "choice", by value in lower case."""
+    codes: Mapping[str, str] = field(default_factory=dict)
+    """The same values as the portal spells them, by value in lower case."""
 
 
 def find_param_words(method: str, entity: str, name: str) -> ParamWords | None:
-    """Return the words that belong to this method or to this kind of record alone, in preference to what the portal calls the field."""
+    """Return the words for the parameter `name` that hold for this method, or else for this kind of record; None if there are none.
+
+    If there are such words, a card shows them and not the portal's own name of the field.
+    """
     key = fields.to_field_key(name)
-    own, wanted = _ALL.methods, method.lower()
-    prefixes = sorted((prefix for prefix in own if wanted.startswith(prefix)), key=len, reverse=True)
-    found = next((own[prefix][key] for prefix in prefixes if key in own[prefix]), None)
+    found = next((words[key] for words in _list_tables(method.lower()) if key in words), None)
     return found or _ALL.records.get(entity.partition(":")[0], {}).get(key)
 
 
+@lru_cache(maxsize=2048)  # as many as there are methods
+def _list_tables(method: str) -> "tuple[_Words, ...]":
+    """Return the words of the families that a method belongs to, those of the smallest family first; `method` is in lower case."""
+    prefixes = sorted((prefix for prefix in _ALL.methods if method.startswith(prefix)), key=len, reverse=True)
+    return tuple(_ALL.methods[prefix] for prefix in prefixes)
+
+
 def find_common_words(name: str) -> ParamWords | None:
-    """Return the words for a parameter that means the same in all methods; None if there are none."""
+    """Return the words (name, kind of values) for a parameter that means the same in all methods; None if there are none."""
     own = _PROPERTY.fullmatch(name)
     if own is not None:
         return ParamWords(names={locale: f"{word} {format_number(own[1], locale)}" for locale, word in _PROPERTY_WORDS.items()})
@@ -70,7 +81,10 @@ _Words = Mapping[str, ParamWords]
 
 @dataclass(frozen=True, kw_only=True)
 class _AllWords:
-    """The words by beginning of the method's name, by kind of record, and those for all methods, each by key of the parameter."""
+    """The words of all files in three tables: by the beginning of a method's name, by kind of record, and those that hold for all methods.
+
+    Within these, the words are found by the parameter's name in normalized form (see `fields.to_field_key`).
+    """
 
     methods: Mapping[str, _Words]
     records: Mapping[str, _Words]
@@ -88,10 +102,8 @@ def _load_words() -> _AllWords:
 
 
 def _parse_file(content: _File) -> _AllWords:
-    choices = {name: {code.lower(): _to_titles(row) for code, row in table.items()} for name, table in content.choices.items()}
-
     def parse(table: Mapping[str, _Row]) -> dict[str, ParamWords]:
-        return {fields.to_field_key(name): _parse_row(row, choices) for several, row in table.items() for name in several.split()}
+        return {fields.to_field_key(name): _parse_row(row, content.choices) for several, row in table.items() for name in several.split()}
 
     methods: dict[str, dict[str, ParamWords]] = {}
     for several, table in content.methods.items():
@@ -102,9 +114,16 @@ def _parse_file(content: _File) -> _AllWords:
     )
 
 
-def _parse_row(row: _Row, choices: Mapping[str, Mapping[str, Mapping[Locale, str]]]) -> ParamWords:
+def _parse_row(row: _Row, choices: Mapping[str, Mapping[str, _Row]]) -> ParamWords:
     kind, _, detail = (row[2] if len(row) > 2 else "").partition(" ")  # noqa: PLR2004 - name, name, kind
-    return ParamWords(names=_to_titles(row), kind=kind, detail=detail, choices=choices[detail] if kind == "choice" else _NO_CHOICES)
+    table = choices[detail] if kind == "choice" else {}
+    return ParamWords(
+        names=_to_titles(row),
+        kind=kind,
+        detail=detail,
+        choices={code.lower(): _to_titles(words) for code, words in table.items()},
+        codes={code.lower(): code for code in table},
+    )
 
 
 def _to_titles(row: _Row) -> Mapping[Locale, str]:

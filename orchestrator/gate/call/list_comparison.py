@@ -1,0 +1,169 @@
+"""Compares the list that a call writes, such as the product rows of a deal, with the list that the record has. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bitrix.catalogue.catalogue import ListKind
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.replaced_lists import (
+    LINK_KEYS,
+    PRIMARY_KEY,
+    RESERVED_KEYS,
+    WRITABLE_KEYS,
+    Rows,
+    is_primary,
+    read_number,
+    read_text,
+    to_key,
+)
+from state.stored import JsonObject
+
+_DISCOUNT: Final = ("discountrate", "discountsum")
+_SET_BY_PORTAL: Final = frozenset({"productname", "measurecode", "measurename", "customized", "sort", "roleid", *RESERVED_KEYS})
+"""Fields that the portal fills in when a call does not write them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListDifference:
+    """How a new list differs from an old one: elements only in the new, only in the old, in both but changed, and in both unchanged.
+
+    `changed` and `kept_pairs` hold pairs of the old element and the new one.
+    """
+
+    added: Rows
+    removed: Rows
+    changed: Sequence[tuple[JsonObject, JsonObject]]
+    kept_pairs: Sequence[tuple[JsonObject, JsonObject]]
+
+    @property
+    def kept(self) -> Rows:
+        """The elements in both lists, as they are now."""
+        return [old for old, _ in self.kept_pairs]
+
+
+def compare_lists(old: Rows, new: Rows, kind: ListKind) -> ListDifference:
+    """Return which elements are added, removed, changed and kept when the list `new` replaces `old`."""
+    alike = _index_alike(old, kind)
+    present, numbers = [_normalize(row) for row in old], [_find_number(row, kind) for row in old]
+    free = dict(enumerate(old))
+    kept: list[tuple[JsonObject, JsonObject]] = []
+    open_rows: list[tuple[JsonObject, list[int]]] = []
+    for row in new:
+        written, number = _normalize(row), _find_number(row, kind)
+        found = dict.fromkeys(place for name in _list_names(row, kind) for place in alike.get(name, ()))
+        places = [place for place in found if "" in (number, numbers[place]) or number == numbers[place]]
+        same = next((place for place in places if place in free and _is_same_row(written, present[place], kind)), None)
+        if same is None:
+            open_rows.append((row, places))
+        else:
+            kept.append((free.pop(same), row))
+    changed: list[tuple[JsonObject, JsonObject]] = []
+    added: list[JsonObject] = []
+    for row, places in open_rows:
+        match = next((place for place in places if place in free), None)
+        if match is None:
+            added.append(row)
+        else:
+            changed.append((free.pop(match), row))
+    return ListDifference(added=added, removed=list(free.values()), changed=changed, kept_pairs=kept)
+
+
+def sort_written(rows: Rows, kind: ListKind) -> Rows:
+    """Return the elements that a call writes in the order that the record will have them: by their place, if each of them names one.
+
+    The primary contact or company comes first, as in `to_stored_rows`.
+    """
+    places = [read_number(row, "sort") for row in rows]
+    ordered = list(rows)
+    if all(place is not None for place in places):
+        ordered = [row for _, row in sorted(zip(places, rows, strict=True), key=lambda pair: pair[0] or 0)]
+    return ordered if kind == "products" else sorted(ordered, key=lambda row: not is_primary(row))
+
+
+def is_reordered(old: Rows, new: Rows, kind: ListKind) -> bool:
+    """Return whether elements that stand in both lists have another order in `new`; becoming the primary one is no other order."""
+    ordered = sort_written(new, kind)
+    found = compare_lists(old, ordered, kind)
+    partners = {id(row): present for present, row in (*found.changed, *found.kept_pairs)}
+    seats = {id(row): seat for seat, row in enumerate(old)}
+    pairs = [(partners[id(row)], row) for row in ordered if id(row) in partners]
+    places = [seats[id(was)] for was, row in pairs if kind == "products" or not (is_primary(was) or is_primary(row))]
+    return places != sorted(places)
+
+
+def is_same_list(sent: Rows, now: Rows, kind: ListKind) -> bool:
+    """Return whether the list that the portal has now (`now`) is the result of writing the list `sent`; False in cases of doubt."""
+    found = compare_lists(now, sent, kind)
+    return not (found.added or found.removed or found.changed)
+
+
+def change_row(rows: Rows, row: JsonObject, written: JsonObject) -> Rows:
+    """Return product rows in which `row` has the fields `written`, or without `row` if nothing is written to it.
+
+    `row` has only some of its fields. If it is not among `rows`, they are returned as they are.
+    """
+    known = {key: value for key, value in _normalize(row).items() if key in WRITABLE_KEYS}
+    fits = (place for place, one in enumerate(rows) if all(_is_equal(_normalize(one).get(key), value) for key, value in known.items()))
+    place = next(fits, None)
+    if place is None:
+        return rows
+    keys = {to_key(name) for name in written}
+    changed = {**{name: value for name, value in rows[place].items() if to_key(name) not in keys}, **written}
+    return [*rows[:place], *([changed] if written else []), *rows[place + 1 :]]
+
+
+def _find_number(row: JsonObject, kind: ListKind) -> str:
+    """Return the number of the element's product, contact or company; "" if it has none."""
+    return read_text(row, LINK_KEYS.get(kind, "productid"))
+
+
+def _index_alike(rows: Rows, kind: ListKind) -> dict[str, list[int]]:
+    """Return an index of `rows`: for each number and name that `_list_names` gives, the positions in `rows` of the elements that have it.
+
+    With this index, long lists are compared in reasonable time.
+    """
+    found: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        for name in _list_names(row, kind):
+            found.setdefault(name, []).append(place)
+    return found
+
+
+def _list_names(row: JsonObject, kind: ListKind) -> list[str]:
+    """Return what an element may be recognized by: the number of its product, contact or company, and the name of its product."""
+    number = _find_number(row, kind)
+    name = " ".join(read_text(row, "productname").split()).casefold() if kind == "products" else ""
+    return [*([f"№{number}"] if number else []), *([name] if name else [])]
+
+
+def _is_same_row(new: JsonObject, old: JsonObject, kind: ListKind) -> bool:
+    """Return whether writing the element `new` over the element `old` changes nothing.
+
+    Both are about the same product, contact or company, and have normalized field names (see `_normalize`).
+    """
+    if kind != "products":
+        return is_primary(new) == is_primary(old) and all(_is_equal(new[key], old.get(key)) for key in new if key != PRIMARY_KEY)
+    for key in sorted({*new, *old}):
+        if key not in new and (key in _SET_BY_PORTAL or (key == "quantity" and _is_equal(old[key], 1))):
+            continue
+        if key == "discounttypeid" and key not in new and not any(read_number(row, name) for row in (new, old) for name in _DISCOUNT):
+            continue
+        if key == "taxrate" and old.get(key) in (None, "") and new.get(key) not in (None, ""):
+            return False  # a rate of zero is not the same as no tax
+        if not _is_equal(new.get(key), old.get(key)):
+            return False
+    return True
+
+
+def _is_equal(new: object, old: object) -> bool:
+    """Return whether two values mean the same to the portal; an empty value, zero and "N" (no) all mean the same."""
+    if new == old and type(new) is type(old):
+        return True
+    empty = [value in (None, "", "N", False) or fields.parse_number(value) == 0 for value in (new, old)]
+    return all(empty) if any(empty) else fields.is_same_value(new, old)
+
+
+def _normalize(row: JsonObject) -> dict[str, object]:
+    """Return the fields of the element under normalized names, which are the same for every spelling (see `fields.to_field_key`)."""
+    return {to_key(name): value for name, value in row.items()}

@@ -1,0 +1,164 @@
+"""Says which kind of value a parameter or field takes: a day, a sum, an employee, one of a list of codes. Pure.
+
+The catalogue describes the fields of records, data/language/card_*params.yaml the parameters of methods, and data/language/value_kinds.yaml
+what both leave out. A field of the portal's own is described by the portal alone, which `gate/decide` asks.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from bitrix.catalogue import names
+from bitrix.catalogue.catalogue import Entity, Method
+from orchestrator.domain.errors import SettingsError
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
+from orchestrator.language.lexicon import load_lexicon
+
+ValueKind = Literal[
+    "date", "datetime", "birthday", "own_date", "amount", "number", "quantity", "percent", "money", "duration", "user", "record", "kind",
+    "crm", "stage", "category", "status", "choice", "code", "currency", "new_currency", "flag", "contacts", "rows", "reminder", "color",
+    "zone", "email", "phone", "digits", "dialog", "access",
+]  # fmt: skip
+_DESCRIBED: Final[Mapping[str, ValueKind]] = {
+    "date": "date",
+    "datetime": "datetime",
+    "money": "amount",
+    "number": "number",
+    "user": "user",
+    "stage": "stage",
+    "category": "category",
+    "company": "record",
+    "contact": "record",
+    "flag": "flag",
+    "multifield": "contacts",
+}
+"""The kinds of values by what the catalogue says of a field; it calls many a field a text that holds something else."""
+_IN_WORDS: Final[Mapping[str, ValueKind]] = {
+    "date": "date",
+    "datetime": "datetime",
+    "money": "amount",
+    "user": "user",
+    "kind": "kind",
+    "crm": "crm",
+    "seconds": "duration",
+    "minutes": "duration",
+    "reminder": "reminder",
+    "dialog": "dialog",
+    "access": "access",
+    **dict.fromkeys(("id", "read", "record", "deal", "lead", "task", "activity", "company", "contact"), "record"),
+}
+"""The kinds of values by what the words of the cards say of a parameter."""
+_PARENT: Final = re.compile(r"parentid[0-9]{1,9}", re.ASCII)
+"""The key of a field that links a record to one of another kind, such as parentId2 to a deal."""
+_TEXTS: Final = frozenset({"text", "prose"})
+_DATA: Final = load_lexicon("value_kinds")
+_COMPLETE: Final = frozenset(_DATA.read_words("complete"))
+_LISTS: Final = frozenset(_DATA.read_words("lists"))
+_NEVER_EMPTY: Final = frozenset(_DATA.read_words("never_empty"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """Two fields of which the second must not lie before the first, by their keys.
+
+    `uses_record` says that the record's own beginning counts if a call writes only the end.
+    """
+
+    first: str
+    last: str
+    uses_record: bool
+
+
+SPANS: Final = tuple(Span(first=row["first"], last=row["last"], uses_record=row["stored"] == "yes") for row in _DATA.read_rows("spans"))
+
+
+def _parse_kinds(table: Mapping[str, str], where: str) -> Mapping[str, ValueKind]:
+    """Return the kind of each key named in `table` (kind → keys); raises SettingsError for an unknown kind."""
+    known = {kind: kind for kind in get_args(ValueKind)}
+    if table.keys() - known.keys():
+        raise SettingsError(f"value_kinds.yaml: {where}: no kind {', '.join(sorted(table.keys() - known.keys()))}")
+    return {key: known[kind] for kind, keys in table.items() for key in keys.split()}
+
+
+_ALWAYS: Final = _parse_kinds(_DATA.read_table("always"), "always")
+_OTHERWISE: Final = _parse_kinds(_DATA.read_table("otherwise"), "otherwise")
+_BY_METHOD: Final = {name: _parse_kinds(_DATA.read_table("methods", name), name) for name in _DATA.read_names("methods")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param:
+    """A parameter or field of a call: its method, the kind of record it belongs to, and the field's name as written."""
+
+    spec: Method
+    entity: str
+    info: Entity | None
+    name: str
+
+    @property
+    def code(self) -> str:
+        """The field's name in the record, which a few parameters stand for under another name."""
+        return self.spec.stands_for.get(self.name, self.name)
+
+    @property
+    def key(self) -> str:
+        """The field's name in lower case without underscores, equal for all spellings."""
+        return fields.to_field_key(self.code, self.entity)
+
+    @property
+    def words(self) -> ParamWords | None:
+        """What the cards call the parameter, and what its values mean there; None if they have no words for it."""
+        return find_param_words(self.spec.name, self.entity, self.name) or find_common_words(self.name)
+
+
+def find_described_kind(param: Param) -> ValueKind | None:
+    """Return the kind of the values of a field that the catalogue or the data file describes; None for any other and for a choice."""
+    by_method = next((kinds for prefix, kinds in _BY_METHOD.items() if param.spec.name.startswith(prefix)), {})
+    kind = by_method.get(param.key) or _ALWAYS.get(param.key)
+    if kind is not None:
+        return kind
+    found = fields.find_field_info(param.info, param.code)
+    if _PARENT.fullmatch(param.key):
+        return "record"
+    if found is None or found.kind == "enum":
+        return None
+    if found.kind == "number" and param.key.endswith("id"):
+        return "record"
+    return _DESCRIBED.get(found.kind)
+
+
+def find_worded_kind(param: Param) -> ValueKind | None:
+    """Return the kind of the values of a parameter by the words of the cards, or else by its name alone; None if any value may stand."""
+    words = param.words
+    if words is not None and words.kind == "choice":
+        return "flag" if words.detail == "flag" else "code"
+    kind = _IN_WORDS.get(words.kind) if words is not None else None
+    return kind or _OTHERWISE.get(param.key)
+
+
+def find_kind(param: Param) -> ValueKind | None:
+    """Return the kind of the values of a parameter as far as it is known without asking the portal; None if any value may stand there."""
+    own = names.is_custom_field(param.code) and find_param_words(param.spec.name, param.entity, param.name) is None
+    return find_described_kind(param) or (None if own else find_worded_kind(param))
+
+
+def may_be_empty(param: Param, kind: ValueKind) -> bool:
+    """Return whether an empty value means something in a field: that the field is to be cleared."""
+    return kind != "stage" and param.key not in _NEVER_EMPTY
+
+
+def is_complete(words: ParamWords) -> bool:
+    """Return whether the codes that the cards have words for are all that the portal knows for the parameter."""
+    return words.detail in _COMPLETE
+
+
+def is_list(param: Param) -> bool:
+    """Return whether a field holds several values."""
+    return param.key in _LISTS
+
+
+def is_single(param: Param) -> bool:
+    """Return whether a field is known to hold one value only."""
+    found = fields.find_field_info(param.info, param.code)
+    return not is_list(param) and found is not None and found.kind not in _TEXTS

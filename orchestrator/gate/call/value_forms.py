@@ -1,0 +1,141 @@
+"""Reads single values in the forms that the portal accepts: days, times, numbers, ids, colours and the like. Pure.
+
+The gate uses them for two things: to refuse a value that means nothing before a card, and to find out that two calls write the same.
+"""
+
+import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Final, NamedTuple
+from zoneinfo import available_timezones
+
+from orchestrator.gate.call import fields
+
+_OFFSET: Final = r"(Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
+_ISO: Final = re.compile(
+    rf"([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})(?:[T ]([0-9]{{2}}):([0-9]{{2}})(?::([0-9]{{2}})(?:\.[0-9]{{1,6}})?)?)?{_OFFSET}", re.ASCII
+)
+_CLOCK: Final = r"(?: ([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?(?: ?[ap]m)?)?"
+_RUSSIAN: Final = re.compile(rf"([0-9]{{1,2}})\.([0-9]{{1,2}})\.([0-9]{{4}}){_CLOCK}", re.ASCII)
+_AMERICAN: Final = re.compile(rf"([0-9]{{1,2}})/([0-9]{{1,2}})/([0-9]{{4}}){_CLOCK}", re.ASCII | re.IGNORECASE)
+PLAIN_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]+)?", re.ASCII)
+COMMA_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(?:[.,][0-9]+)?", re.ASCII)
+"""A number in a custom field, where the portal also reads a comma."""
+MONEY: Final = re.compile(r"-?[0-9]{1,15}(?:[.,][0-9]+)?(?:\|[A-Z]{3})?", re.ASCII)
+"""A sum in a custom field, perhaps with its currency: 1500.50|RUB."""
+_ID: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
+_EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+|[^@]*<[^\s@<>]+@[^\s@<>]+>")
+_DIGIT: Final = re.compile(r"[0-9]", re.ASCII)
+_SHORTEST_PHONE: Final = 2
+_COLOR: Final = re.compile(r"#?(?:[0-9A-F]{3}|[0-9A-F]{6})", re.ASCII | re.IGNORECASE)
+_CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
+_NOTHING: Final = re.compile(r"null|none|undefined|nan|\[object object\]|\{\{[^{}]*\}\}|\$\{[^{}]*\}|<[a-z_ ]{1,40}>", re.IGNORECASE)
+"""What a program writes where it has no value."""
+_YES: Final = frozenset({"Y", "1", "true", "True"})
+_NO: Final = frozenset({"N", "0", "false", "False"})
+
+
+class PortalTime(NamedTuple):
+    """A day as the portal reads it, with its time of day if one is given; `is_zoned` says whether the value names its UTC offset."""
+
+    moment: datetime
+    has_clock: bool
+    is_zoned: bool
+
+
+def parse_time(value: object) -> PortalTime | None:
+    """Return the day or time that a value means, in ISO form or in the form of a Russian or English portal; None for other values.
+
+    The moment has the offset that the value names, and UTC if it names none. Where an English portal could read two days, the month is
+    taken to be written first.
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    if found := _ISO.fullmatch(text):
+        return _build_iso_time(text, found)
+    if found := _RUSSIAN.fullmatch(text):
+        return _build_time((found[3], found[2], found[1]), found.group(4, 5, 6), text)
+    if found := _AMERICAN.fullmatch(text):  # an English portal writes the month first, a British one the day
+        clock = found.group(4, 5, 6)
+        return _build_time((found[3], found[1], found[2]), clock, text) or _build_time((found[3], found[2], found[1]), clock, text)
+    return None
+
+
+def _build_iso_time(text: str, found: re.Match[str]) -> PortalTime | None:
+    plain = _build_time((found[1], found[2], found[3]), found.group(4, 5, 6), "")
+    if plain is None or not plain.has_clock or found[7] is None:
+        return plain
+    return PortalTime(datetime.fromisoformat(text), has_clock=True, is_zoned=True)
+
+
+def _build_time(day: tuple[str, str, str], clock: tuple[str | None, ...], text: str) -> PortalTime | None:
+    hour, minute, second = (int(part or 0) for part in clock)
+    half = text[-2:].lower()
+    if half in {"am", "pm"} and 1 <= hour <= 12:  # noqa: PLR2004 - hours on a dial
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    try:
+        year, month, number = (int(part) for part in day)
+        moment = datetime(year, month, number, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        return None
+    return PortalTime(moment, has_clock=clock[0] is not None, is_zoned=False)
+
+
+def parse_day(value: object) -> date | None:
+    """Return the day that a value means to the portal, as it is written there; None for values that mean no day."""
+    found = parse_time(value)
+    return found.moment.date() if found is not None else None
+
+
+def parse_amount(value: object) -> Decimal | None:
+    """Return a number of any size; None for a value that is none."""
+    found = fields.parse_number(value)
+    return Decimal(str(value)) if found is None and isinstance(value, int | float) and not isinstance(value, bool) else found
+
+
+def parse_flag(value: object) -> bool | None:
+    """Return True for Y, 1 and true, False for N, 0 and false, None for anything else."""
+    text = str(value)
+    return True if text in _YES else False if text in _NO else None
+
+
+def is_number(value: object, form: re.Pattern[str] = PLAIN_NUMBER) -> bool:
+    """Return whether a value is a JSON number, or a text of the form `form`."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int | float) or (isinstance(value, str) and form.fullmatch(value.strip()) is not None)
+
+
+def is_id(value: object) -> bool:
+    """Return whether a value is the number of a record, or 0, by which a link is taken off."""
+    return not isinstance(value, bool) and isinstance(value, str | int) and _ID.fullmatch(str(value).strip()) is not None
+
+
+def is_email(value: str) -> bool:
+    """Return whether a text is an e-mail address, alone or behind a name: Иван <ivan@example.ru>."""
+    return _EMAIL.fullmatch(value) is not None
+
+
+def is_phone(value: str) -> bool:
+    """Return whether a text contains enough digits for a phone number."""
+    return len(_DIGIT.findall(value)) >= _SHORTEST_PHONE
+
+
+def is_color(value: object) -> bool:
+    """Return whether a value is a colour in hexadecimal form, with or without #."""
+    return isinstance(value, str) and _COLOR.fullmatch(value.strip()) is not None
+
+
+def is_zone(value: object) -> bool:
+    """Return whether a value is the name of a time zone, such as Europe/Moscow; True if this machine knows no time zones."""
+    known = available_timezones()
+    return isinstance(value, str) and (not known or value.strip() in known)
+
+
+def is_currency(value: object) -> bool:
+    """Return whether a value has the form of a currency code, such as RUB."""
+    return isinstance(value, str) and _CURRENCY.fullmatch(value.strip()) is not None
+
+
+def is_empty_word(value: object) -> bool:
+    """Return whether a text is what a program writes where it has no value, such as "null" or "{{title}}"."""
+    return isinstance(value, str) and _NOTHING.fullmatch(value.strip()) is not None

@@ -1,0 +1,68 @@
+"""A written value with what its check needs, and the refusals that a check of one value may return. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.param_kinds import Param
+from orchestrator.gate.call.reasons import format_english, refuse
+from orchestrator.gate.decide.value_kinds import WrittenValue, build_param
+from orchestrator.language.text import Locale
+
+SHOWN: Final = 60
+_MOST_NAMES: Final = 12
+_MOST_VALUES: Final = 40
+_CODE: Final = re.compile(r"[A-Z0-9_:.-]+", re.ASCII)
+"""A code of the portal, such as C1:NEW, which says nothing to a person."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A written field with everything its check needs; `title` is the field's name for people."""
+
+    call: Call
+    value: WrittenValue
+    facts: Facts
+    title: str
+    locale: Locale
+    in_row: bool = False
+    """Whether the field belongs to a product row."""
+
+    @property
+    def param(self) -> Param:
+        """The field's description, by which its words and the kind of its values are found."""
+        return build_param(self.call, self.value.name)
+
+    def refuse(self, code: str, item: object, **args: object) -> Refuse:
+        """Return the refusal of one single value, `item`, for the reason `code`."""
+        shown = escape_text(format_plainly(item), locale=self.locale, limit=SHOWN)
+        return refuse(code, field=self.title, param=self.value.name, value=shown, **args)
+
+    def refuse_unlisted(self, code: str, item: object, known: Mapping[str, str]) -> Refuse:
+        """Return the refusal of a value that is not among `known` (value → name): the person reads the names, the model both.
+
+        A word that the list has a code for is refused for a reason of its own, since the person would not see what is wrong with it.
+        """
+        told = [escape_text(name, locale=self.locale, limit=SHOWN) for name in dict.fromkeys(known.values())]
+        rest = len(told) - _MOST_NAMES
+        listed = (", ".join(told[:_MOST_NAMES]) + (f" … +{rest}" if rest > 0 else "")) or "none"
+        pairs = ", ".join(f"{value} «{name}»" if value != name else value for value, name in list(known.items())[:_MOST_VALUES])
+        is_name = (
+            code == "gate-value-choice"
+            and isinstance(item, str)
+            and item.strip().casefold() in {name.casefold() for name in known.values()}
+        )
+        found = self.refuse("gate-value-word" if is_name else code, item, known="").reason
+        shown = "none" if _CODE.fullmatch(str(item)) else found.args["value"]
+        reason = found.model_copy(update={"args": {**found.args, "value": shown, "known": listed}})
+        full = found.model_copy(update={"args": {**found.args, "known": pairs or "a value"}})
+        return Refuse(reason=reason, detail=format_english(full))
+
+
+def format_plainly(value: object) -> str:
+    """Return a value as short text for a sentence: the elements of a list or mapping separated by commas."""
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    return ", ".join(map(format_plainly, items)) if items is not None else "" if value is None else str(value)
