@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final
 
-from orchestrator.language.foreign_words import COLONS, COPIED, LIST_MARK, WORD, Line, compile_words
+from orchestrator.language.foreign_words import COLONS, COPIED, GREETING, LIST_MARK, WORD, Line, compile_words
 from orchestrator.language.text import fold
 
 _BEFORE_HOUR: Final = rf"(?:{COPIED.join_patterns('before_hour')})?"
 _HOUR: Final = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?"
-_DAY: Final = (
-    r"(?:[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4}|[0-9]{1,2} [^\W\d]{3,9}\.? [0-9]{2,4}(?: г\.?)?|[^\W\d]{3,9} [0-9]{1,2}, [0-9]{4}),?\s+"
-    rf"{_BEFORE_HOUR}{_HOUR}"
+_YEAR_WORD: Final = rf"(?:{COPIED.join_patterns('year_words')})?"
+_DATE: Final = (
+    rf"(?:[0-9]{{1,4}}[./-][0-9]{{1,2}}[./-][0-9]{{2,4}}|[0-9]{{1,2}} [^\W\d]{{3,9}}\.? [0-9]{{2,4}}{_YEAR_WORD}"
+    r"|[^\W\d]{3,9} [0-9]{1,2}, [0-9]{4})"
 )
+_DAY: Final = rf"{_DATE},?\s+{_BEFORE_HOUR}{_HOUR}"
 _CHAT_HEAD: Final = re.compile(
     rf"\s*\[?{_HOUR}\]?\s+[^\W\d]\w*(?: \w+)?[{COLONS}]|[^\[\n]{{1,40}}[\[(]{_HOUR}[\])]|"
     rf"\s*(?:\[{_DAY}\]|{_DAY}\s?[-–—]).{{1,80}}|.{{1,80}}\[{_DAY}\][{COLONS}]?\s*$|"
@@ -31,6 +33,12 @@ _SENT_FIRST: Final = re.compile(rf"\s*(?P<bracket>\[)?{_HOUR}\]?\s+(?P<name>{_NA
 _DAY_ALONE: Final = rf"(?:{COPIED.join_patterns('sent_days')}|[0-9]{{1,2}} [^\W\d]{{3,9}}\.?|[0-9]{{1,2}}\.[0-9]{{1,2}}\.?)"
 _WHEN: Final = re.compile(rf"(?:{_DAY}|(?:{_DAY_ALONE},?\s+{_BEFORE_HOUR})?{_HOUR}|{COPIED.join_patterns('ago')})(?: \([^()]{{1,30}}\))?")
 _CAPTION: Final = re.compile(rf"\s*(?:[\[(<](?P<name>[^\[\]()<>\n]{{1,40}})[\])>]\s+\w|(?P<before>{_NAMES})\s?>\s)")
+_GIVEN: Final = rf"(?:{COPIED.join_patterns('given_names')})(?: \w+)?"
+_SENT_INLINE: Final = re.compile(
+    rf"(?<!\w)(?:{_HOUR}\W{{1,3}}{_GIVEN}?|{_GIVEN}\W{{1,3}}{_HOUR})\W{{1,3}}(?=\w{{2,}}(?:{COPIED.join_patterns('polite_endings')}))"
+)
+"""A sender, an hour and a polite order on one line: «20.11 10:05 Пётр Клиентов закройте …»."""
+_SOURCE_WORDS: Final = re.compile(rf"(?:{COPIED.join_patterns('speakers')})\s|(?:{COPIED.join_patterns('source_starts')}) \w+")
 _ADDRESS: Final = r"(?:\+?[0-9][0-9 ()-]{8,18}[0-9]|@\w{3,32}|[\w.+-]+@[\w-]+\.[\w.-]+)"
 _NICKNAME: Final = re.compile(r"\s*@?(?=[a-z0-9.]*_)[a-z][a-z0-9._]{2,31}\s*")
 _ADDRESS_LABEL: Final = re.compile(rf"\s*{_ADDRESS}\s?[{COLONS}]\s*\w")
@@ -68,6 +76,8 @@ def find_chat(lines: Sequence[Line]) -> int | None:
             or _ADDRESS_LABEL.match(line.folded)
             or _STRONG_SPEAKER.match(line.folded)
         ):
+            return line.start
+        if _SENT_INLINE.search(line.folded):
             return line.start
         caption = _CAPTION.match(line.spoken)
         if caption is not None and _names_speaker(caption["name"] or caption["before"]):
@@ -114,7 +124,7 @@ def _is_sender_line(line: str) -> bool:
 
 
 def _names_speaker(words: str) -> bool:
-    return is_name(words) or re.match(rf"(?:{COPIED.join_patterns('speakers')})\s", fold(words)) is not None
+    return is_name(words) or _SOURCE_WORDS.match(fold(words)) is not None
 
 
 def _is_sender_above(line: Line, below: Line) -> bool:
@@ -131,5 +141,9 @@ def _find_dialogue(spoken: Sequence[Line]) -> int | None:
     if len(turns) < _FEW_TURNS:
         return None
     said = [LIST_MARK.sub("", line.folded).strip() for line in turns]
-    talks = any(one.endswith("?") or _TALK.fullmatch(re.sub(r"[,.!] ?", " ", one)) for one in said) or _TALK.match(said[0])
+    talks = (
+        any(one.endswith("?") or _TALK.fullmatch(re.sub(r"[,.!] ?", " ", one)) for one in said)
+        or _TALK.match(said[0])
+        or GREETING.match(said[0])
+    )
     return turns[0].start if talks and WORD.search(said[0]) else None

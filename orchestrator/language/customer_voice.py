@@ -17,7 +17,7 @@ _OF_FIRM: Final = compile_words("of_firm", source=COPIED)
 _FORMAL_REQUEST: Final = re.compile(rf"(?:^|[.!?…]\s+)\W*(?:{COPIED.join_patterns('formal_requests')})(?!\w)")
 _REMARK: Final = re.compile(rf"\W*(?:{COPIED.join_patterns('remarks')})\W*")
 _REMARK_AT_END: Final = re.compile(
-    rf"\s(?:[–—-]|\((?=\w\)))\s?(?:{COPIED.join_patterns('remarks')}|\(?[сc]\)\s.{{1,40}})\W*$|[(]?©.{{1,40}}$|\([сc]\)\s.{{1,40}}$"
+    rf"\s[–—-]\s?(?:{COPIED.join_patterns('remarks')})\W*$|(?:{COPIED.join_patterns('author_signs')}).{{1,40}}$"
 )
 
 

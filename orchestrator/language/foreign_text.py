@@ -8,8 +8,9 @@ after a colon count as the person's own words.
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from orchestrator.language.customer_voice import find_asked_about
+from orchestrator.language.customer_voice import find_asked_about, find_customer
 from orchestrator.language.foreign_words import LEAD_END, REPORTING_OR_LETTERS, WORD, Line, Span, compile_words
+from orchestrator.language.lead_lines import find_headed
 from orchestrator.language.pasted_blocks import find_fences, find_instructions_in_marks, find_set_apart
 from orchestrator.language.pasted_letters import find_letter
 from orchestrator.language.pasted_quotations import find_quotations
@@ -31,14 +32,13 @@ def split_foreign_text(text: str) -> SplitText:
     """Divide a message into the person's own words and the text of others. Both keep their words in the original order."""
     folded = "".join("\n" if char == "\n" else fold(char) for char in text)
     lines = list(_list_lines(folded, text))
-    spans = [*find_fences(folded), *find_set_apart(lines), *find_instructions_in_marks(folded)]
-    tail = find_letter(lines)
-    if tail is not None:
-        spans.append(Span(tail, len(text)))
-    asked_about = find_asked_about(lines) if not spans else None  # where the text of others is marked, the rest is the person's own
+    spans = [*find_fences(folded), *find_set_apart(lines), *find_instructions_in_marks(folded), *find_quotations(folded)]
+    around = list(_list_lines(_blank_out(folded, _merge(spans)), text))
+    starts = (find_letter(lines), find_customer(around), find_headed(around))
+    spans.extend(Span(start, len(text)) for start in starts if start is not None)
+    asked_about = find_asked_about(around) if not spans else None  # where the text of others is marked, the rest is the person's own
     if asked_about is not None:
         spans.append(asked_about)
-    spans.extend(find_quotations(folded))
     spans.extend(find_reported_words(folded, _merge(spans)))
     merged = _merge(spans)
     if not merged:
@@ -68,6 +68,13 @@ def _list_lines(folded: str, text: str) -> Iterator[Line]:
         end = start + len(line)
         yield Line(start, end, line, text[start:end])
         start = end + 1
+
+
+def _blank_out(folded: str, spans: Sequence[Span]) -> str:
+    """Return the text with spaces in place of `spans`, so that offsets stay valid; line breaks stay too."""
+    for start, end in spans:
+        folded = folded[:start] + "".join("\n" if char == "\n" else " " for char in folded[start:end]) + folded[end:]
+    return folded
 
 
 def _merge(spans: Sequence[Span]) -> list[Span]:

@@ -43,7 +43,9 @@ LEAD_END: Final = re.compile(rf"[{COLONS}]+[\s*_)👇⬇️↓]*$|\s[–—-]+>?
 SENTENCE_BREAK: Final = re.compile(r"[.!?…]\s+\S")
 CLAUSE_END: Final = re.compile(rf"[.!?…;\n](?=\s)|,(?! (?:{WORDS.join_patterns('going_on')})\b)")
 WORD: Final = re.compile(r"\w")
-POLITE: Final = re.compile(rf"(?<!\w)(?!(?:{COPIED.join_patterns('not_polite')})(?!\w))\w{{2,}}[йиь]те(?:сь)?(?!\w)")
+POLITE: Final = re.compile(
+    rf"(?<!\w)(?!(?:{COPIED.join_patterns('not_polite')})(?!\w))\w{{2,}}(?:{COPIED.join_patterns('polite_endings')})(?!\w)"
+)
 """An order in the form for several people or a stranger; most people say «ты» to the bot."""
 LIST_MARK: Final = re.compile(r"^\s*(?:[0-9]{1,2}[.)]|[-–—*•])\s+")
 STARTS_ACT: Final = compile_words("acts", "commands")

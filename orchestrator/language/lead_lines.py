@@ -22,6 +22,8 @@ from orchestrator.language.foreign_words import (
     RECORDS,
     REPORTING_OR_LETTERS,
     SENTENCE_BREAK,
+    STARTS_ACT,
+    WORDS,
     Line,
     is_instruction,
 )
@@ -32,6 +34,9 @@ _LEAD_LINE: Final = re.compile(COPIED.join_patterns("lead_lines"))
 _ATTRIBUTION: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}|\w@\w")
 """A mail program wrote the line above the letter («On Mon, 23 Nov 2026 at 10:00, P wrote:»), not the person."""
 _SENTENCE_END: Final = re.compile(r"[.!?…;\n](?=\s|$|[»”\"])")
+_OPENING: Final = re.compile(
+    rf"\A\W*(?:(?:{WORDS.join_patterns('greetings')}|{COPIED.join_patterns('politeness')}|{COPIED.join_patterns('openings')}|{COPIED.join_patterns('thanks')})(?!\w)\W*)+"
+)
 
 
 def find_led_in(lines: Sequence[Line]) -> int | None:
@@ -46,12 +51,25 @@ def find_led_in(lines: Sequence[Line]) -> int | None:
 
 
 def find_headed(lines: Sequence[Line]) -> int | None:
-    """Return the offset of a polite order below a first line that names neither an order nor a record, such as a title or a nickname."""
+    """Return the offset of a polite order («закройте …») below or behind words that name neither an order nor a record; None without one.
+
+    Such words are a title, a nickname, a question or a remark; most people say «ты» to the bot, or begin with the order.
+    """
     spoken = [line for line in lines if not line.is_blank]
-    if len(spoken) < 2 or _says_own(spoken[0].folded):  # noqa: PLR2004 - a heading and a line below it
+    if not spoken:
         return None
+    whole = "\n".join(line.folded for line in lines)
+    polite = next((found for found in STARTS_ACT.finditer(whole) if POLITE.match(found[0])), None)
+    if polite is None or not is_instruction(whole):
+        return None
+    before = _OPENING.sub("", whole[: polite.start()]).strip(" \n,.!:–—-*_")
+    return polite.start() if len(before.split()) > 1 and not _says_own(before) else _find_below_title(spoken)
+
+
+def _find_below_title(spoken: Sequence[Line]) -> int | None:
+    """Return the offset of the second line if a polite order stands there and the first line names neither an order nor a record."""
     below = "\n".join(line.folded for line in spoken[1:])
-    return spoken[1].start if POLITE.search(below) and is_instruction(below) else None
+    return spoken[1].start if POLITE.search(below) and is_instruction(below) and not _says_own(spoken[0].folded) else None
 
 
 def is_lead_in(line: str) -> bool:

@@ -46,6 +46,7 @@ _DASHED_NAME: Final = re.compile(rf"\s*[-–—]{{1,2}}\s*(?P<name>{_NAMES})[\s.
 _CONTACT: Final = re.compile(
     rf"\s*(?:(?:{COPIED.join_patterns('contact_lines')})(?!\w)|https?://|www\.)|\s*\+?[0-9][0-9 ()-]{{8,18}}[0-9]\s*$|.*\w@\w|\s*$"
 )
+_POSITION: Final = re.compile(rf"\s*(?:{COPIED.join_patterns('contact_lines')})(?: \w+){{0,3}}\s*")
 _CREATING: Final = compile_words("creating", source=COPIED)
 
 
@@ -117,9 +118,12 @@ def _is_addressee(name: str) -> bool:
 
 def _has_sign_off(spoken: Sequence[Line]) -> bool:
     """Return whether a line below the first is a letter's ending, or the last line ends so («…, с уважением, Пётр»)."""
-    if any(_SIGN_OFF.match(line.folded) for line in spoken[1:]):
+    below = spoken if len(spoken) > 1 else []
+    if any(_SIGN_OFF.match(line.folded) for line in below) or (len(below) > 1 and _is_card(spoken[0].spoken)):
         return True
     if len(spoken) > 1 and (signed := _DASHED_NAME.fullmatch(spoken[-1].spoken)) and is_name(signed["name"]):
+        return True
+    if any(POLITE.search(line.folded) for line in spoken[:-1]) and " " in spoken[-1].spoken.strip() and is_name(spoken[-1].spoken):
         return True
     for line in spoken[1:]:
         closing = _CLOSING.fullmatch(line.folded)
@@ -133,6 +137,12 @@ def _has_sign_off(spoken: Sequence[Line]) -> bool:
         return True
     thanks = _THANKS_INLINE.search(last.folded)
     return thanks is not None and _is_signer(last.spoken[thanks.start("name") : thanks.end("name")])
+
+
+def _is_card(line: str) -> bool:
+    """Return whether the line is a name and a position, as a program writes them above a text: «John Brown, CEO»."""
+    name, _, position = line.partition(",")
+    return is_name(name.strip(), least=2) and _POSITION.fullmatch(fold(position)) is not None
 
 
 def _is_signer(name: str) -> bool:

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchestrator.language.copied_text import find_chat
-from orchestrator.language.customer_voice import find_customer
 from orchestrator.language.foreign_words import COLONS, COPIED, WORDS, Line, compile_line_start
-from orchestrator.language.lead_lines import find_headed, find_led_in
+from orchestrator.language.lead_lines import find_led_in
 from orchestrator.language.letter_signs import find_greeting, find_signed
 from orchestrator.language.pasted_blocks import find_heading
 
@@ -22,7 +21,7 @@ _DOCUMENT: Final = re.compile(rf"\s*(?:{COPIED.join_patterns('document_starts')}
 
 def find_letter(lines: Sequence[Line]) -> int | None:
     """Return where a letter begins that goes on to the end of the message; None if there is none."""
-    ways = (_find_head, find_chat, find_heading, find_greeting, find_signed, find_customer, find_led_in, find_headed)
+    ways = (_find_head, find_chat, find_heading, find_greeting, find_signed, find_led_in)
     found = [start for way in ways if (start := way(lines)) is not None]
     return min(found, default=None)
 

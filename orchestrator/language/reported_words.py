@@ -33,13 +33,13 @@ MAX_ADDRESS_WORDS: Final = 2
 """So many words before a colon may name what an order is about («Северный ветер: закрой сделку», «Срочно: …»)."""
 _SOURCES: Final = re.compile(rf"(?<!\w)(?:{WORDS.join_patterns('sources')})(?:\s+\w+)?\W*$")
 _REPORTING_AT_END: Final = re.compile(rf"(?<!\w)(?:{WORDS.join_patterns('reporting')})\W*$")
-_ANNOUNCEMENT: Final = re.compile(rf"(?:^|[.!?\n])\s*(?:{WORDS.join_patterns('announcements')})[^.!?\n]{{0,40}}[.!?]+(?=\s)")
+_ANNOUNCEMENT: Final = re.compile(rf"(?:^|[.!?\n]) {{0,20}}(?:{WORDS.join_patterns('announcements')})[^.!?\n]{{0,40}}[.!?]+(?=\s)")
 _NOTES: Final = compile_words("notes")
 _ANSWERED: Final = re.compile(rf"(?<!\w)(?:{WORDS.join_patterns('answered')})\W*$")
 _REPORTED_ACT: Final = re.compile(
     rf"(?<!\w)(?:{WORDS.join_patterns('reporting')}|{COPIED.join_patterns('retold_in')})(?:\s+(?:{WORDS.join_patterns('retelling')}))?\s+"
 )
-_ANNOUNCING_SOURCE: Final = re.compile(rf"(?:^|\n)\W*(?:{COPIED.join_patterns('announcing_sources')})\s*[.!]+(?=\s)")
+_ANNOUNCING_SOURCE: Final = re.compile(rf"(?:^|\n)[^\w\n]{{0,20}}(?:{COPIED.join_patterns('announcing_sources')})\s*[.!]+(?=\s)")
 _RULE_BREAKING: Final = compile_words("rule_breaking", source=COPIED)
 _TEXT_LABEL: Final = re.compile(rf"(?:{COPIED.join_patterns('text_labels')})\W*")
 _WEAK_LABEL: Final = re.compile(rf"(?:{COPIED.join_patterns('weak_labels')})\W*")
@@ -48,6 +48,7 @@ _ASKED_ABOUT: Final = re.compile(r"[^.!?\n]{1,120}\?\s+(?=\w)")
 _TEXT_ORDER: Final = compile_words("text_orders", source=COPIED)
 _TEXT_THING: Final = compile_words("text_things", source=COPIED)
 _WRITTEN_ANSWER: Final = compile_words("written_answers", source=COPIED)
+_GIVEN_NAME: Final = re.compile(rf"(?:{COPIED.join_patterns('given_names')})(?: \w+)?")
 _SENTENCE_END: Final = re.compile(r"[.!?…\n](?=\s|$)")
 _INLINE_COLON: Final = re.compile(rf"(?<![0-9])[{COLONS}](?!//)|[{COLONS}](?![0-9/])|→|(?<=\S) [–—-]+>?(?=\s)")
 
@@ -88,6 +89,8 @@ def _is_led_letter(clause: str, rest: str) -> bool:
         return True
     if RECORDS.search(clause) or not is_instruction(rest):
         return False
+    if _GIVEN_NAME.fullmatch(clause.strip(" *_")):
+        return True
     if POLITE.match(rest):
         return not _POLITENESS.fullmatch(clause.strip())
     first = _SENTENCE_END.split(rest, maxsplit=1)[0]
@@ -111,4 +114,4 @@ def _orders_text(clause: str) -> bool:
     """Return whether the clause orders to work on a text («исправь ошибки», «сократи»), which then follows; not on a record."""
     if RECORDS.search(clause) or NUMBERED_RECORD.search(clause):
         return False
-    return bool(_TEXT_ORDER.search(clause) or (_TEXT_THING.search(clause) and ORDERS.search(clause)))
+    return _TEXT_ORDER.search(clause) is not None or _TEXT_THING.search(clause) is not None

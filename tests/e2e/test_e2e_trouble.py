@@ -1,6 +1,7 @@
 """When a party fails or the input is bad: a clear sentence to the right person, nothing lost, nothing doubled, the bot alive."""
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
@@ -200,18 +201,27 @@ class Disk:
     def __init__(self) -> None:
         self._connections: list[Any] = []
         self._full = False
+        self._order = threading.Lock()
+        """Held while a connection is told its state: one that its thread closes at this moment would end the whole process."""
 
     def opened(self, connection: Any, _record: Any) -> None:
         """A new connection begins in the present state."""
-        self._connections.append(connection)
-        self._set(connection)
+        with self._order:
+            self._connections.append(connection)
+            self._set(connection)
+
+    def closing(self, connection: Any, _record: Any) -> None:
+        """A connection that is about to be closed is left alone."""
+        with self._order:
+            self._connections = [one for one in self._connections if one is not connection]
 
     def full(self, *, now: bool) -> None:
         """Let writing fail from now on, or work again."""
-        self._full = now
-        for connection in self._connections:
-            with suppress(sqlite3.ProgrammingError):  # closed meanwhile
-                self._set(connection)
+        with self._order:
+            self._full = now
+            for connection in self._connections:
+                with suppress(sqlite3.ProgrammingError):  # closed meanwhile
+                    self._set(connection)
 
     def _set(self, connection: Any) -> None:
         connection.execute(f"PRAGMA query_only = {int(self._full)}")
@@ -222,8 +232,10 @@ def disk() -> Iterator[Disk]:
     """The disk under the journal."""
     made = Disk()
     event.listen(Engine, "connect", made.opened)
+    event.listen(Engine, "close", made.closing)
     yield made
     event.remove(Engine, "connect", made.opened)
+    event.remove(Engine, "close", made.closing)
 
 
 async def test_a_journal_that_cannot_be_written_stops_the_call_and_loses_nothing(world: World, disk: Disk) -> None:

@@ -17,6 +17,7 @@ ALLOWED: Final = {
     "bot/http_api/chat/answers.py": "an example in the description of the HTTP API",
     "orchestrator/engines/crm_agent/plan.py": "recognizes a proposed step that would add a person who may be known already",
     "orchestrator/gate/call/critical_fields.py": "recognizes a handler's address among the parameters of a proposed call",
+    "orchestrator/gate/call/essence.py": "the one name under which two names of the same write are compared; nothing is called by it",
     "orchestrator/gate/decide/evaluate_rules.py": "the other names under which a rule of the owner may mean the proposed call",
     "orchestrator/gate/decide/field_checks.py": "recognizes calls that write a stage or a deadline, to check the value",
     "orchestrator/gate/decide/refusals.py": "recognizes a call that would unbind every handler",

@@ -13,6 +13,7 @@ from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.envelope import cut_stray_fence, find_end, has_open_fence, has_second_turn, mask_thinking
 from orchestrator.engines.crm_agent.grammar import BLANKS, FOREIGN, Header, build_format_error, find_headers
 from orchestrator.engines.crm_agent.lenient_json import find_json, read_array
+from orchestrator.engines.crm_agent.postponed_plans import is_only_reading, refuse_postponed_array, refuse_postponed_plan
 from orchestrator.engines.crm_agent.stray_plans import refuse_stray_plan
 from state.stored import JsonObject
 
@@ -69,6 +70,8 @@ def parse(text: str) -> Blocks:
     thought_start = headers["THOUGHT"].end if "THOUGHT" in headers else 0
     refuse_stray_plan(masked, thought_start, headers.get("ACTION", speech).start, has_steps=bool(steps))
     refuse_stray_plan(masked, speech.end, end, has_steps=bool(steps))
+    if not is_only_reading([step.method for step in steps]):
+        refuse_postponed_plan(masked, speech.end, end)
     assistant = cut_stray_fence(masked[speech.end :].strip(BLANKS))
     if not assistant:
         raise build_format_error(text, speech.start, "the block ASSISTANT: is empty", "Write at least one sentence in it.")
@@ -143,7 +146,10 @@ def _parse_steps(text: str, headers: Mapping[str, Header], end: int) -> tuple[St
     span = find_json(text, headers["ACTION"].end, _find_end("ACTION", headers, end))
     if span is None:
         return ()
-    return tuple(_parse_step(raw, number) for number, raw in enumerate(read_array(text, span.start, span.stop), start=1))
+    steps = tuple(_parse_step(raw, number) for number, raw in enumerate(read_array(text, span.start, span.stop), start=1))
+    if not is_only_reading([step.method for step in steps]):
+        refuse_postponed_array(text, headers["ACTION"].end, span.start)
+    return steps
 
 
 _TYPES: dict[str, type] = {

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from orchestrator.engines.crm_agent.grammar import BLANKS, ZERO_WIDTH, build_format_error
-from orchestrator.language.lexicon import load_lexicon
+from orchestrator.engines.crm_agent.postponed_plans import is_comment_denying, is_denied
 
 MAX_DEPTH = 32
 MAX_TOKENS = 10_000
@@ -48,9 +48,6 @@ _LONGEST_PROSE = 500
 _OPENING_FENCE = re.compile(r"(?P<fence>`{1,3}|~{3})[A-Za-z0-9]{0,20}[ \t\r]{0,8}\n?\s{0,20}\Z")
 _EMPTY_FENCE = re.compile(r"(?P<fence>`{3}|~{3})[A-Za-z0-9]{0,20}\s{0,20}(?P=fence)?")
 _SHORTEST_BLOCK_FENCE = 3
-_DENIES = re.compile(rf"(?i)\b(?:{load_lexicon('plan_words').join_patterns('denying')})\b|n['’]t\b")
-"""Prose before an array that may mean the opposite of "run this", or that somebody else said it."""
-
 _ODD_SIGNS = '<>`~"]}?❌✗✘🚫⛔'
 """Signs before an array with which it may be a quotation, a question or struck out."""
 
@@ -111,7 +108,7 @@ def _refuse_odd_prose(text: str, start: int, prose: str, *, is_empty: bool) -> N
     if is_empty and _NAMES_METHOD.search(prose):
         cure = "Write each step as an object inside the array."
         raise build_format_error(text, start, f"{_shorten(prose)} names a step, and the array is empty", cure)
-    if not is_empty and _DENIES.search(prose):
+    if not is_empty and is_denied(prose):
         cure = "Write the array alone if it is to be run, or [] if it is not."
         raise build_format_error(text, start, f"it is not clear whether {_shorten(prose)} means that the steps are to be run", cure)
 
@@ -159,6 +156,7 @@ def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
             raise build_format_error(text, token.start(), f"the plan has more than {MAX_TOKENS} parts", "Propose fewer steps.")
         kind = token.lastgroup
         if kind in _BLANKED:
+            _check_comment(text, token)
             spans.append(token.span())
             continue
         if depth == 0:
@@ -186,6 +184,14 @@ def _blank_spans(text: str, start: int, end: int, spans: list[tuple[int, int]]) 
         pieces += (text[cursor:begin], " " * (stop - begin))
         cursor = stop
     return "".join((*pieces, text[cursor:end]))
+
+
+def _check_comment(text: str, token: re.Match[str]) -> None:
+    if is_comment_denying(token[0]):
+        cure = "Write the array without comments if it is to be run, or [] if it is not."
+        raise build_format_error(
+            text, token.start(), f"it is not clear whether {_shorten(token[0])} means that the steps are to be run", cure
+        )
 
 
 def _check_top(text: str, token: re.Match[str], *, begun: bool) -> None:

@@ -4,15 +4,23 @@ The reworded refusal tells the person that a foreign text (an e-mail, a comment)
 it.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 from orchestrator.domain.effect import Provenance
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.reasons import refuse
+from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.language.foreign_text import asks_to_delete, gives_order
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import fold
 
+_WORDS: Final = load_lexicon("foreign_text")
+_DELETING: Final = rf"(?:{_WORDS.join_patterns('deleting')})\b"
+_DENIED: Final = re.compile(rf"\b(?:{_WORDS.join_patterns('denying')})(?: \w+){{0,2}}? {_DELETING}")
+_REPORTED: Final = re.compile(rf"\b(?:{_WORDS.join_patterns('reporting')})(?: \w+){{0,3}}? {_DELETING}(?=[^.!?\n]*\?)")
 _CLOSED: Final = frozenset(
     {
         "gate-batch-delete",
@@ -41,7 +49,7 @@ def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: F
         return refusal
     leaf = _find_refused(call.leaves, str(refusal.reason.args.get("key", "")))
     own = provenance.person_text
-    if asks_to_delete(own) if "D" in leaf.classes else gives_order(own):
+    if _asks_to_delete_itself(own) if "D" in leaf.classes else gives_order(own):
         return refusal
     label = build_command_label(leaf, facts)
     return refuse(
@@ -50,9 +58,15 @@ def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: F
         verb=leaf.spec.verb if leaf.spec.verb != "action" else leaf.spec.name.rpartition(".")[2].lower(),
         entity=label.entity or "none",
         title=label.title,
-        id=label.number,
+        id=label.number or next(filter(None, (as_id(leaf.params.get(name)) for name in ("id", "ID"))), 0),
         method=leaf.method,
     )
+
+
+def _asks_to_delete_itself(own: str) -> bool:
+    """Return whether the person asks to delete something; False if they only forbid it, or ask whether somebody else wants it."""
+    said = fold(own)
+    return asks_to_delete(_REPORTED.sub(" ", _DENIED.sub(" ", said)))
 
 
 def _find_refused(leaves: Iterable[Call], key: str) -> Call:

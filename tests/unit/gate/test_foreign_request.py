@@ -70,6 +70,33 @@ def test_what_the_person_asked_for_keeps_its_reason(what: Any, person: str, pros
     assert refuse_after(what, person=person, prose=prose).code == code
 
 
+@pytest.mark.parametrize(
+    ("person", "is_own"),
+    [
+        ("прочитай письмо, но ничего не удаляй", False),
+        ("ответь без удаления сделки", False),
+        ("не надо ничего удалять, просто расскажи", False),
+        ("read the mail, do not delete anything", False),
+        ("просил ли клиент удалить сделку?", False),
+        ("кто просил удаление сделки 481?", False),
+        ("не забудь удалить сделку 481", True),
+        ("don't forget to delete deal 481", True),
+        ("не удаляй контакт, удали сделку 481", True),
+        ("клиент просил удалить сделку 481, удали её", True),
+        ("можешь удалить сделку 481?", True),
+    ],
+)
+def test_who_forbids_a_deletion_or_asks_about_it_did_not_ask_for_it(person: str, is_own: bool) -> None:  # noqa: FBT001
+    """«Ничего не удаляй» must never lead to the word that an administrator can switch deletion on."""
+    assert (refuse_after(DELETE, person=person).code == "gate-delete") is is_own
+
+
+def test_a_funnel_is_named_by_its_number() -> None:
+    """It is no record with a target of its own, so it was called number 0."""
+    reason = refuse_after(("crm.category.delete", {"entityTypeId": 2, "id": 3}), person="какие новости?")
+    assert reason.args["id"] == 3
+
+
 @pytest.mark.parametrize("pasted", [False, True])
 async def test_the_person_reads_it_in_the_answer(world: World, *, pasted: bool) -> None:
     """After a comment of the record was read, and after a pasted letter."""

@@ -218,7 +218,20 @@ def test_what_announces_the_next_message(text: str, *, announces: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["«" * 20_000, '": ' * 6_000, "а:\n" * 6_000, "письмо\n" * 3_000, "> " * 10_000, "`" * 20_000, "От: " * 5_000]
+    "text",
+    [
+        "«" * 20_000,
+        '": ' * 6_000,
+        "а:\n" * 6_000,
+        "письмо\n" * 3_000,
+        "> " * 10_000,
+        "`" * 20_000,
+        "От: " * 5_000,
+        "\n" * 20_000,
+        "(а" * 8_000,
+        "Анна, " * 4_000,
+        "а\t" * 8_000,
+    ],
 )
 def test_the_longest_message_is_read_at_once(text: str) -> None:
     """No text makes the reading slow: seconds of the processor, so that a busy machine changes nothing."""
