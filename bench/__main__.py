@@ -16,6 +16,7 @@ from bench.idle import idle_benches
 from bench.journal import journal_benches
 from bench.people import people_benches
 from bench.postgres import postgres_benches
+from bench.runs import run_benches
 from bench.turn import turn_benches
 
 BENCHES = {
@@ -25,6 +26,7 @@ BENCHES = {
     "people": people_benches,
     "postgres": postgres_benches,
     "bulk": bulk_benches,
+    "runs": run_benches,
     "http": http_benches,
     "idle": idle_benches,
 }

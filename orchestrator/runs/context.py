@@ -267,7 +267,10 @@ class Context(RunContext):
             await session.buffer(event, actor=self.run.owner, outbox=outbox, timers=timers)
             if at_once:
                 await self._flush_together()
-        self.known.add(type(event).__name__, event.__dict__)
+        if isinstance(event, NodeDone):
+            self.known.done[event.node] = event
+        else:
+            self.known.add(type(event).__name__, event.__dict__)
 
     async def _flush_together(self) -> None:
         """Make durable what was buffered so far. Nodes that ask for it at the same time share one transaction."""

@@ -128,8 +128,19 @@ class Session:
         new inputs. Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error, nothing that this call was given is stored, and
         the buffered steps stay buffered; only after an EffectConflict, those buffered steps that have no conflict themselves are stored.
         """
-        named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
-        whole = replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new, blobs=blobs)
+        whole = Commit(
+            stream=self.stream,
+            epoch=self._lease.epoch,
+            actor=actor,
+            now=self.now,
+            events=events,
+            effects=effects,
+            outbox=outbox,
+            timers=timers,
+            inbox_done=inbox_done,
+            inbox_new=inbox_new,
+            blobs=blobs,
+        )
         step = prepare_step(whole, self.key, self._state)
         async with self._order:
             self._raise_dropped_conflict()
@@ -148,8 +159,17 @@ class Session:
         A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). If it
         raises EffectConflict, the events are neither applied nor stored.
         """
-        named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
-        step = prepare_step(replace(named, outbox=outbox, timers=timers), self.key, self._state)
+        whole = Commit(
+            stream=self.stream,
+            epoch=self._lease.epoch,
+            actor=actor,
+            now=self.now,
+            events=events,
+            effects=effects,
+            outbox=outbox,
+            timers=timers,
+        )
+        step = prepare_step(whole, self.key, self._state)
         async with self._order:
             await self._check_effects(step)
             self._fold(step)
