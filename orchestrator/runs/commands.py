@@ -37,15 +37,14 @@ async def list_runs(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 def _describe_run(row: RunRow) -> Notice:
-    args = {"definition": row.definition, "status": row.status, "at": row.started_at, "id": row.run_id[-6:]}
+    args = {"definition": row.definition, "status": row.status, "id": row.run_id[-6:]}
     return Notice(code="run-line", args=args)
 
 
 def _build_button(row: RunRow) -> Action:
-    order = "retry" if row.status == "failed" else "cancel"
-    return Action(
-        words=(BUTTON, row.run_id, order), label=Notice(code=f"run-{order}-one", args={"definition": row.definition, "id": row.run_id[-6:]})
-    )
+    is_failed = row.status == "failed"
+    label = Notice(code="run-retry-one" if is_failed else "run-cancel-one", args={"definition": row.definition, "id": row.run_id[-6:]})
+    return Action(words=(BUTTON, row.run_id, "retry" if is_failed else "cancel"), label=label)
 
 
 async def cancel_run(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -58,8 +57,8 @@ async def cancel_run(row: InboxRow, session: Session, tools: Tools) -> None:
     mine = [one for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
     fits = [one for one in mine if not wanted or one.run_id.startswith(wanted) or one.run_id.endswith(wanted)]
     if len(fits) != 1:
-        code = "run-cancel-which" if fits else "run-cancel-none"
-        reply = Reply(notices=(Notice(code=code), *map(_describe_run, fits[:LISTED])), actions=tuple(map(_build_button, fits[:LISTED])))
+        asked = Notice(code="run-cancel-which" if fits else "run-cancel-none")
+        reply = Reply(notices=(asked, *map(_describe_run, fits[:LISTED])), actions=tuple(map(_build_button, fits[:LISTED])))
         told = [outbox.build_reply_row(session.key, reply, session.now)]
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
