@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 
 from bot.access.access import Access
+from bot.features import SHIPPED_ENGINES
 from bot.http_api.approvals.confirmations import build_confirmations_router
 from bot.http_api.approvals.freeze import build_freeze_router
 from bot.http_api.audit.audit_trail import build_audit_router
@@ -20,6 +21,7 @@ from bot.http_api.server.authentication import Authenticator, parse_networks
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Tokens, read_tokens
 from bot.settings import Settings
+from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
@@ -60,7 +62,10 @@ class Api:
         await self.mailbox.run()
 
 
-def build_read_routers(orchestrator: Orchestrator, clock: Clock) -> Sequence[APIRouter]:
-    """Return the routers of /confirmations, /sessions and /audit, which read the database; /confirmations also submits decisions."""
+def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
+    """Return the routers of /confirmations, /sessions, /audit and /runs, which read the database.
+
+    /confirmations also submits decisions, and /runs submits what callers order and answer. `engines` are those whose runs may be started.
+    """
     desk = EndpointContext(orchestrator, clock)
     return [build_confirmations_router(desk), build_session_events_router(desk), build_audit_router(desk)]

@@ -24,6 +24,7 @@ from state.events.conversation import TurnFinished
 from state.events.talking import AnswerGiven
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Store
+from state.journal.streams import to_stream
 from state.stored import JsonObject
 
 State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget", "working"]
@@ -112,7 +113,7 @@ def read_befores(store: Store, session: str) -> BeforeImages:
 
     Raises StoreError.
     """
-    state, _ = load_state(store, f"session:{session}")
+    state, _ = load_state(store, to_stream(session))
     return {key: entry.before or {} for key, entry in state.cards.items()}
 
 
