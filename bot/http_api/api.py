@@ -12,7 +12,7 @@ from bot.features import SHIPPED_ENGINES
 from bot.http_api.approvals.confirmations import build_confirmations_router
 from bot.http_api.approvals.freeze import build_freeze_router
 from bot.http_api.audit.audit_trail import build_audit_router
-from bot.http_api.audit.session_events import build_session_events_router
+from bot.http_api.audit.session_events import StreamReader, build_session_events_router
 from bot.http_api.chat.mailbox import InputBatcher, Mailbox
 from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.chat.responses import ChatContext
@@ -68,4 +68,5 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
     /confirmations also submits decisions, and /runs submits what callers order and answer. `engines` are those whose runs may be started.
     """
     desk = EndpointContext(orchestrator, clock)
-    return [build_confirmations_router(desk), build_session_events_router(desk), build_audit_router(desk)]
+    reading = StreamReader(desk)
+    return [build_confirmations_router(desk), build_session_events_router(desk, reading), build_audit_router(desk)]
