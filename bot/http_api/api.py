@@ -17,6 +17,7 @@ from bot.http_api.chat.mailbox import InputBatcher, Mailbox
 from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.chat.responses import ChatContext
 from bot.http_api.chat.router import build_chat_router
+from bot.http_api.runs.router import build_runs_router
 from bot.http_api.server.authentication import Authenticator, parse_networks
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Tokens, read_tokens
@@ -38,8 +39,11 @@ class Api:
         proxies = parse_networks(settings.http_trusted_proxies)
         self.identity = Authenticator(self.tokens, per_minute=settings.http_rate_limit, proxies=proxies)
 
-    def build_routers(self, orchestrator: Orchestrator) -> Sequence[APIRouter]:
-        """Return the routers of all endpoints of the API; they pass requests to the given orchestrator (S004-67)."""
+    def build_routers(self, orchestrator: Orchestrator, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
+        """Return the routers of all endpoints of the API; they pass requests to the given orchestrator (S004-67).
+
+        `engines` are those whose runs (executions of scenarios, flows or workflows) may be started.
+        """
         settings = self._settings
         chat = ChatContext(
             orchestrator=orchestrator,
@@ -55,7 +59,7 @@ class Api:
             intake=InputBatcher(orchestrator.receive),
         )
         switch = orchestrator.tools.gate.deps.switch
-        return [build_chat_router(chat), *build_read_routers(orchestrator, self._clock), build_freeze_router(switch, self._clock)]
+        return [build_chat_router(chat), *build_read_routers(orchestrator, self._clock, engines), build_freeze_router(switch, self._clock)]
 
     async def run(self) -> None:
         """Watch the database for answers and wake the requests that wait for them, until cancelled."""
@@ -69,4 +73,9 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
     """
     desk = EndpointContext(orchestrator, clock)
     reading = StreamReader(desk)
-    return [build_confirmations_router(desk), build_session_events_router(desk, reading), build_audit_router(desk)]
+    return [
+        build_confirmations_router(desk),
+        build_session_events_router(desk, reading),
+        build_audit_router(desk),
+        build_runs_router(desk, reading, engines),
+    ]
