@@ -85,8 +85,10 @@ class StreamReader:
         """
         seq = parse_place(asked.after)
         head, _ = await self._desk.store.read_head(stream.name)  # also for a caller without rights, so that timing reveals nothing
-        if not head:
+        if not head or not self._is_readable(client, stream):
             raise stream.missing
+        if seq > head:
+            raise _build_invalid_cursor()
         return await self.wait_for_page(client, stream, seq, limit=asked.limit, wait=asked.wait)
 
     async def wait_for_page(self, client: Client, stream: ReadableStream, seq: int, *, limit: int, wait: float) -> EventPage:
@@ -112,6 +114,10 @@ class StreamReader:
             return await self._desk.wait_until(some, within) or last
         finally:
             self._waiting -= 1
+
+    def _is_readable(self, client: Client, stream: ReadableStream) -> bool:
+        present = self._refresh(client)
+        return present is not None and stream.is_readable(present)
 
     def _refresh(self, client: Client) -> Client | None:
         """Return the client with the rights that it has now, None without access; rights may be revoked while a request waits."""
@@ -174,5 +180,9 @@ def _read_stored(store: Store, stream: str, after: int) -> list[StoredEvent]:
 
 def _parse_seq(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise ApiError(400, "invalid_cursor", "The cursor is none of this list.")
+        raise _build_invalid_cursor()
     return int(text)
+
+
+def _build_invalid_cursor() -> ApiError:
+    return ApiError(400, "invalid_cursor", "The cursor is none of this list.")

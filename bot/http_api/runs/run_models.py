@@ -23,7 +23,9 @@ ArgName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=
 class RunBody(BaseModel):
     """The body of a request to start a run."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"engine": "steps", "definition": "welcome", "args": {"deal": 481}}]}
+    )
     engine: Name = Field(description="The engine that executes it.", examples=["steps"])
     definition: Name = Field(description="The key of the definition to execute.", examples=["welcome"])
     args: dict[ArgName, JsonValue] = Field(
@@ -43,7 +45,7 @@ class RunBody(BaseModel):
 class AnswerBody(BaseModel):
     """The body of an answer to the question of a run: a button by its number, or text."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"option": 0}]})
     option: int | None = Field(None, ge=0, le=999, description="The number of the button, counted from 0.", examples=[0])
     text: str | None = Field(
         None, min_length=1, max_length=LONGEST_ANSWER, description="The answer in words, where the question takes them."

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.http_api.audit.session_events import format_place
 from orchestrator.domain.actor import Actor
 from orchestrator.runtime import worker
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
@@ -202,6 +203,7 @@ async def test_events_come_as_a_stream_until_the_end_of_the_run(tmp_path: Path) 
         assert found[-1][2] == {"status": "done"}
         paged = (await api.get(f"/runs/{run_id}/events")).json()["events"]
         assert [data for _, _, data in found[:-1]] == paged
+        assert error_of(await api.get(f"/runs/{run_id}/events", after=format_place(1000))) == (400, "invalid_cursor")
         rest = _parse(await api.http.get(f"/runs/{run_id}/events", headers={**headers, "Last-Event-ID": found[1][1]}))
         assert rest == found[2:]
 
