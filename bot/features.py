@@ -26,8 +26,13 @@ from orchestrator.features.undo import feature as undo
 from orchestrator.gate.call.permissions import Staff as LeadStaff
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.language.work_calendar import load_workdays
+from orchestrator.runs import feature as runs
+from orchestrator.runs.registry import Engines
 from orchestrator.runtime.feature import Feature, merge_features
 from state.journal.async_store import AsyncStore
+
+SHIPPED_ENGINES = Engines()
+"""The engines of runs (scenarios, flows, workflows) that the program is shipped with."""
 
 
 class Members(People, Staff, LeadStaff, Protocol):
@@ -44,6 +49,7 @@ class Ports(NamedTuple):
     switch: FreezeSwitch
     members: Members | None = None
     ear: VoiceInput | None = None
+    engines: Engines = SHIPPED_ENGINES
 
 
 def build_features(ports: Ports, data: Path) -> Feature:
@@ -66,4 +72,5 @@ def build_features(ports: Ports, data: Path) -> Feature:
         freezing.build_feature(ports.switch, members),
         portal_events.build_feature(ports.watcher),
         *([people.build_feature(registry)] if registry else []),
+        *([runs.build_feature(ports.engines)] if ports.engines.runs else []),
     )

@@ -27,6 +27,12 @@ class RunWait(Stored):
     """When the wait ends by itself, as an ISO time; "" for never."""
     answers: list[str] = field(default_factory=list)
     """The people who may answer, by key ("tg:1007"); only for questions."""
+    since: str = ""
+    """When the wait began, as an ISO time."""
+    options: int = 0
+    """How many buttons the question has."""
+    takes: list[str] = field(default_factory=list)
+    """What may be sent as the answer beside pressing a button: "text", "contact", "photo", "document"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 
 from bot.access.access import Access
+from bot.features import SHIPPED_ENGINES
 from bot.http_api.approvals.confirmations import build_confirmations_router
 from bot.http_api.approvals.freeze import build_freeze_router
 from bot.http_api.audit.audit_trail import build_audit_router
-from bot.http_api.audit.session_events import build_session_events_router
+from bot.http_api.audit.session_events import StreamReader, build_session_events_router
 from bot.http_api.chat.mailbox import InputBatcher, Mailbox
 from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.chat.responses import ChatContext
 from bot.http_api.chat.router import build_chat_router
+from bot.http_api.runs.router import build_runs_router
 from bot.http_api.server.authentication import Authenticator, parse_networks
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Tokens, read_tokens
 from bot.settings import Settings
+from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
@@ -36,8 +39,11 @@ class Api:
         proxies = parse_networks(settings.http_trusted_proxies)
         self.identity = Authenticator(self.tokens, per_minute=settings.http_rate_limit, proxies=proxies)
 
-    def build_routers(self, orchestrator: Orchestrator) -> Sequence[APIRouter]:
-        """Return the routers of all endpoints of the API; they pass requests to the given orchestrator (S004-67)."""
+    def build_routers(self, orchestrator: Orchestrator, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
+        """Return the routers of all endpoints of the API; they pass requests to the given orchestrator (S004-67).
+
+        `engines` are those whose runs (executions of scenarios, flows or workflows) may be started.
+        """
         settings = self._settings
         chat = ChatContext(
             orchestrator=orchestrator,
@@ -53,14 +59,23 @@ class Api:
             intake=InputBatcher(orchestrator.receive),
         )
         switch = orchestrator.tools.gate.deps.switch
-        return [build_chat_router(chat), *build_read_routers(orchestrator, self._clock), build_freeze_router(switch, self._clock)]
+        return [build_chat_router(chat), *build_read_routers(orchestrator, self._clock, engines), build_freeze_router(switch, self._clock)]
 
     async def run(self) -> None:
         """Watch the database for answers and wake the requests that wait for them, until cancelled."""
         await self.mailbox.run()
 
 
-def build_read_routers(orchestrator: Orchestrator, clock: Clock) -> Sequence[APIRouter]:
-    """Return the routers of /confirmations, /sessions and /audit, which read the database; /confirmations also submits decisions."""
+def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
+    """Return the routers of /confirmations, /sessions, /audit and /runs, which read the database.
+
+    /confirmations also submits decisions, and /runs submits what callers order and answer. `engines` are those whose runs may be started.
+    """
     desk = EndpointContext(orchestrator, clock)
-    return [build_confirmations_router(desk), build_session_events_router(desk), build_audit_router(desk)]
+    reading = StreamReader(desk)
+    return [
+        build_confirmations_router(desk),
+        build_session_events_router(desk, reading),
+        build_audit_router(desk),
+        build_runs_router(desk, reading, engines),
+    ]

@@ -11,6 +11,10 @@ CHAT_CHANNELS: Final = frozenset({"tg"})
 """Messenger channels: people press buttons there, and several people may read one chat."""
 TALK_CHANNELS: Final = frozenset({"tg", "http", "cli"})
 """Channels in which people talk; other sessions are internal to the program, and no caller may read them."""
+RUN_CHANNEL: Final = "run"
+"""The first part of the session keys of runs (executions of scenarios, flows and workflows): "run:<id>"."""
+CARD_CHANNELS: Final = TALK_CHANNELS | {RUN_CHANNEL}
+"""Channels whose sessions hold cards that people decide about: conversations, and runs, whose cards are shown in a conversation."""
 CHANNEL_WORDS: Final[Mapping[str, str]] = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
 """How each channel is named in the sentences of reports."""
 KEY_EXAMPLES: Final = 'a key such as "employee:7", "tg:1007" or "http:site"'

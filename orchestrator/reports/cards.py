@@ -1,5 +1,7 @@
 """Reads confirmation cards of many sessions, as a page or as one card by its id. Changes nothing.
 
+A run (an execution of a scenario, flow or workflow) is a session of its own, "run:<id>", and its cards are found like all others.
+
 One request for a page reads at most `SESSIONS` sessions. If there are more, the page is short, and the next page continues after the last
 session that was read.
 
@@ -14,17 +16,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from orchestrator.domain.address import TALK_CHANNELS
+from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL
 from orchestrator.gate.approve import confirmations
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
 from state.events.fold import list_open_confirmations
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
-from state.journal.store import (
-    Store,
-    Timer,
-)
+from state.journal.run_index import MOST, RunFilter
+from state.journal.run_index import PREFIX as RUN
+from state.journal.store import Store, Timer
+from state.journal.streams import to_lease_key, to_stream
+from state.run_state import RunState
 from state.session_state import SessionState
 
 SESSIONS: Final = 100
@@ -45,6 +48,8 @@ class FoundCard:
     """The sequence number of the last event in the session's stream when the card was read."""
     entries: Mapping[str, Card]
     """All cards of the session by id."""
+    run: RunState | None = None
+    """The run (execution of a scenario, flow or workflow) that proposed the call; None for the card of a conversation."""
 
     @property
     def place(self) -> CardPosition:
@@ -83,16 +88,25 @@ async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, st
 
 async def load_cards(store: AsyncStore, session: str) -> list[FoundCard]:
     """Return the cards of one session, oldest request first. Raises StoreError."""
-    state, seq = await store.read(load_state, f"session:{session}")
+    state, seq = await store.read(load_state, to_stream(session))
     entries = state.cards
-    cards = [FoundCard(session=session, entry=entry, seq=seq, entries=entries) for entry in entries.values() if entry.requested_at]
+    shown = [entry for entry in entries.values() if entry.requested_at]
+    cards = [FoundCard(session=session, entry=entry, seq=seq, entries=entries, run=state.run) for entry in shown]
     return sorted(cards, key=lambda card: card.place)
 
 
 async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
     """Return the sessions that may hold cards in `state` and that the viewer may read."""
     names = await (store.read(_list_waiting_sessions) if state == "requested" else store.read(_list_all_sessions))
-    return [name for name in names if viewer.is_own(name) or (viewer.is_lead and name.partition(":")[0] in TALK_CHANNELS)]
+    if viewer.is_lead:
+        return [name for name in names if viewer.is_own(name) or name.partition(":")[0] in CARD_CHANNELS]
+    runs = await store.list_runs(RunFilter(owner=viewer.actor.key, limit=MOST)) if _has_runs(names) else []
+    own = {f"{RUN}{one.run_id}" for one in runs}
+    return [name for name in names if viewer.is_own(name) or name in own]
+
+
+def _has_runs(names: Sequence[str]) -> bool:
+    return any(name.partition(":")[0] == RUN_CHANNEL for name in names)
 
 
 def list_card_timers(store: Store) -> list[Timer]:
@@ -108,13 +122,12 @@ def _list_waiting_sessions(store: Store) -> list[str]:
 
 
 def _list_all_sessions(store: Store) -> list[str]:
-    return sorted(stream.removeprefix("session:") for stream in store.list_streams() if stream.startswith("session:"))
+    return sorted(to_lease_key(stream) for stream in store.list_streams())
 
 
 PAGE: Final = 2000
 CARDS: Final = 200_000
 """The most cards whose session is kept in memory; the oldest are forgotten first."""
-_SESSION: Final = "session:"
 _CARD: Final = re.compile(r'"confirmation_id":"([^"]+)"')
 
 
@@ -142,7 +155,7 @@ class CardSessions:
             for stream, seq in await self._store.read(_list_heads):
                 while self._read.get(stream, 0) < seq:
                     found, last = await self._store.read(_find_requested_cards, stream, self._read.get(stream, 0))
-                    self._remember(found, stream.removeprefix(_SESSION))
+                    self._remember(found, to_lease_key(stream))
                     self._read[stream] = last or seq
 
     def _remember(self, found: Mapping[str, None], session: str) -> None:
@@ -159,7 +172,7 @@ def _find_waiting_session(store: Store, confirmation_id: str) -> str:
 
 
 def _list_heads(store: Store) -> list[tuple[str, int]]:
-    return [(stream, seq) for stream, seq, _ in store.list_heads() if stream.startswith(_SESSION)]
+    return [(stream, seq) for stream, seq, _ in store.list_heads()]
 
 
 def _find_requested_cards(store: Store, stream: str, after: int) -> tuple[dict[str, None], int]:
@@ -176,7 +189,7 @@ def _find_requested_cards(store: Store, stream: str, after: int) -> tuple[dict[s
 
 async def load_session_state(store: AsyncStore, session: str) -> SessionState:
     """Return the state of a session, computed from its events; an empty state if the session has no events."""
-    state, _ = await store.read(load_state, f"session:{session}")
+    state, _ = await store.read(load_state, to_stream(session))
     return state
 
 

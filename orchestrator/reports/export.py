@@ -77,6 +77,14 @@ NAMES: Final = {
     "StopAsked": ("Stop asked for", 2),
     "RequestDropped": ("Request dropped", 2),
     "AnswerGiven": ("Answer given", 1),
+    "RunStarted": ("Run started", 2),
+    "NodeDone": ("Node of a run done", 1),
+    "NodeFailed": ("Node of a run failed", 5),
+    "RunWaits": ("Run waits", 1),
+    "RunWoken": ("Run goes on", 1),
+    "RunFinished": ("Run ended", 2),
+    "InputAwaited": ("Run waits for words in a chat", 1),
+    "InputTaken": ("Run took the words of a chat", 1),
 }
 """The name and the severity (0 to 10) of each type of event; other types are exported under their own name with severity 3."""
 _SERIOUS: Final = {"D": 8, "M": 7, "C": 7, "N": 5}

@@ -10,7 +10,7 @@ from hmac import compare_digest
 from typing import Any, Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.address import TALK_CHANNELS
+from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL, TALK_CHANNELS
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, can_see_all, check_entitlement
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -34,11 +34,15 @@ class Viewer:
         return session.startswith(f"{self.actor.key}:")
 
     def may_see_card(self, session: str, entry: Entry) -> bool:
-        """Return whether the caller may know that the card exists."""
-        if self.is_own(session):
+        """Return whether the caller may know that the card exists.
+
+        The card of a run (an execution of a scenario, flow or workflow) belongs to the person with whose rights the run works.
+        """
+        channel = session.partition(":")[0]
+        if self.is_own(session) or (channel == RUN_CHANNEL and entry.requested_by == self.actor.key):
             return True
         by = entry.requested_by_user
-        return session.partition(":")[0] in TALK_CHANNELS and self._may_see(entry.before or {}, by)
+        return channel in CARD_CHANNELS and self._may_see(entry.before or {}, by)
 
     def may_see_call(self, session: str, *, before: Mapping[str, Any], by: str, user: int | None) -> bool:
         """Return whether the caller may see a call.
@@ -60,6 +64,19 @@ class Viewer:
             return False
         visible = find_visible_users(self._acting)
         return visible is None or self.find_user(session) in visible
+
+    def may_see_run(self, owner: str, *, with_words: bool = False) -> bool:
+        """Return whether the caller may know of a run that works with the rights of the person with the key `owner`.
+
+        The owner may, and a lead (head of sales) or administrator who may see that person's records. With `with_words` the question is
+        whether they may also read what the run asked, heard and made; of other people's runs only an administrator may.
+        """
+        if owner == self.actor.key:
+            return True
+        if not self.is_lead or (with_words and self.actor.role != "admin"):
+            return False
+        visible = find_visible_users(self._acting)
+        return visible is None or self.find_user(owner) in visible
 
     @property
     def is_lead(self) -> bool:

@@ -14,7 +14,7 @@ from orchestrator.engines.runs import RunResult
 from orchestrator.runs.context import TIMEOUT
 from orchestrator.runs.ending import finish_run
 from orchestrator.runs.memo import RETRY
-from orchestrator.runs.questions import build_closing_row, store_answer
+from orchestrator.runs.questions import build_closing_row, is_answer_fitting, store_answer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -40,8 +40,9 @@ async def take_answer(row: InboxRow, session: Session, tools: Tools) -> None:
         await session.commit(actor=actor.key, outbox=_build_refusal(row, session, Notice(code=code)), inbox_done=[row.id])
         return
     node, wait = found
-    if actor.key not in wait.answers:
-        told = build_click_toasts(row, session, Notice(code="choice-not-yours"))
+    if actor.key not in wait.answers or not is_answer_fitting(given, wait):
+        code = "choice-not-yours" if actor.key not in wait.answers else "choice-outdated"
+        told = build_click_toasts(row, session, Notice(code=code))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
     value, origins = store_answer(given)

@@ -18,6 +18,7 @@ from state.canonical import hash_text
 from state.clock import format_iso, generate_id
 from state.events.runs import RunWaits, RunWoken
 from state.journal.store import InboxRow
+from state.run_state import RunWait
 
 BUTTON: Final = "run"
 """The first word of the buttons of runs: ("run", run id, question id, number of the option)."""
@@ -41,7 +42,16 @@ def open_question(key: str, node: str, ask: Ask, *, owner: str, now: datetime) -
     question_id = hash_text(f"{key}/{node}")[:_ID_LENGTH]
     until = now + ask.timeout if ask.timeout is not None else None
     answers = list(ask.answers or (owner,))
-    event = RunWaits(node=node, on="input", waits_for=question_id, until=format_iso(until) if until is not None else "", answers=answers)
+    event = RunWaits(
+        node=node,
+        on="input",
+        waits_for=question_id,
+        until=format_iso(until) if until is not None else "",
+        answers=answers,
+        takes=sorted(ask.takes),
+        question=ask.text,
+        options=[one.label for one in ask.options],
+    )
     run_id = key.removeprefix("run:")
     buttons = tuple(
         Action(words=(BUTTON, run_id, question_id, str(number)), label=Notice(code="run-option", args={"label": one.label}))
@@ -80,6 +90,11 @@ def build_closing_row(key: str, home: str, question_id: str, *, now: datetime) -
 
 def _build_row(session: str, source: str, kind: str, body: Mapping[str, Any], now: datetime) -> InboxRow:
     return InboxRow(id=generate_id(), source=source, session=session, lane="express", kind=kind, actor=SYSTEM, body=body, received_at=now)
+
+
+def is_answer_fitting(given: RunAnswer, wait: RunWait) -> bool:
+    """Return whether the question that the node waits for offers this button, or takes an answer of this kind."""
+    return 0 <= given.option < wait.options if given.option is not None else given.answer_kind in wait.takes
 
 
 def store_answer(given: RunAnswer) -> tuple[dict[str, Any], Origins]:

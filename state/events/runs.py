@@ -83,6 +83,11 @@ class RunWaits(Event):
     until: str = ""
     answers: list[str] = Field(default_factory=list)
     by: str = ""
+    takes: list[str] = Field(default_factory=list)
+    """What may be sent as the answer to a question: "text", "contact", "photo", "document"."""
+    question: Personal[str] = ""
+    """The text of the question, and below it the texts of its buttons."""
+    options: Personal[list[str]] = Field(default_factory=list)
 
 
 class RunWoken(Event):
@@ -153,7 +158,15 @@ def _fold_wait(state: State, data: dict[str, Any], ts: str) -> None:
         state.run = run.with_values(status="paused", updated_at=ts)
         return
     kind: WaitKind = data["on"]
-    wait = RunWait.create(on=kind, waits_for=data.get("waits_for", ""), until=data.get("until", ""), answers=list(data.get("answers", ())))
+    wait = RunWait.create(
+        on=kind,
+        waits_for=data.get("waits_for", ""),
+        until=data.get("until", ""),
+        answers=list(data.get("answers", ())),
+        since=ts,
+        options=len(data.get("options", ())),
+        takes=list(data.get("takes", ())),
+    )
     waits = {**run.waits, data["node"]: wait}
     state.run = run.with_values(waits=waits, status="paused" if run.status == "paused" else "waiting", updated_at=ts)
 

@@ -41,6 +41,8 @@ class RunFilter:
     statuses: tuple[str, ...] = ()
     before: str = ""
     """Only runs that were last changed before this ISO time."""
+    after: tuple[str, str] = ("~", "")
+    """Only runs that come after this place (start, run id) in the list, which begins with the run that was started last."""
     limit: int = 100
 
 

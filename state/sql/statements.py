@@ -126,11 +126,16 @@ class Statements:
     def build_runs(self, names: tuple[str, ...], statuses: int) -> Statement:
         """Return the query for runs, by the columns `names` (the parameters at_<name>) and by the parameters at_0, at_1 … as statuses.
 
-        A run that changed at or after the time at_before is left out; "~" lets all times pass.
+        A run that changed at or after the time at_before is left out; "~" lets all times pass. So are the runs up to the place (at_started,
+        at_after) in the list.
         """
         key = names, statuses
         if key not in self._runs:
             found = select(*_list_columns(runs, RUN)).where(runs.c.updated_at < bindparam("at_before"))
+            started: ColumnElement[str] = bindparam("at_started")
+            run_id: ColumnElement[str] = bindparam("at_after")
+            is_older = runs.c.started_at < started
+            found = found.where(or_(is_older, and_(runs.c.started_at == started, runs.c.run_id < run_id)))
             found = found.where(*(runs.c[name] == bindparam(f"at_{name}") for name in names))
             if statuses:
                 places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(statuses)]

@@ -297,7 +297,8 @@ class SqlStore:
         by = {name: value for name in ("run_id", "engine", "home", "owner") if (value := getattr(wanted, name))}
         params: dict[str, Any] = {f"at_{name}": value for name, value in by.items()}
         params |= {f"at_{number}": status for number, status in enumerate(wanted.statuses)}
-        params |= {"at_before": wanted.before or "~", "at_most": min(wanted.limit, MOST)}
+        params |= {"at_before": wanted.before or "~", "at_started": wanted.after[0], "at_after": wanted.after[1]}
+        params |= {"at_most": min(wanted.limit, MOST)}
         return [RunRow(*row) for row in self._fetch_rows(self._statements.build_runs(tuple(by), len(wanted.statuses)), params)]
 
     def load_blob(self, digest: str) -> str | None:

@@ -15,9 +15,15 @@ from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
 from bot.monitoring.monitor import open_monitor
 from bot.process import _build_monitoring_routers
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.run_inputs import RunOrder
+from orchestrator.runs.feature import build_feature
+from orchestrator.runtime.feature import merge_features
+from state.canonical import hash_text
 from state.clock import SystemClock
 from tests.unit.bot.http_api.chat_kit import settings_of
-from tests.unit.spine_kit import Said, a_world, raise_sum, reply
+from tests.unit.runs.runs_kit import build_engines, start, steps
+from tests.unit.spine_kit import Said, World, a_world, raise_sum, reply
 
 SECRETS = {name: f"{name}-0123456789abcdef" for name in ("site", "head", "chief", "bare")}
 LISTED = ",".join(
@@ -31,6 +37,54 @@ class Served:
 
     address: str
     description: dict[str, Any]
+
+
+DOCUMENTS = {
+    ("steps", "welcome"): steps({"say": "Здравствуйте"}),
+    ("steps", "plan"): steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}),
+    ("steps", "broken"): steps({"child": "nowhere"}),
+    ("steps", "long"): steps(*({"say": f"Шаг {number}"} for number in range(15))),  # more events than the cursor of the examples stands for
+}
+RUNS = {
+    "/runs/{run_id}": "plan",
+    "/runs/{run_id}/events": "long",
+    "/runs/{run_id}/answers/{question}": "plan",
+    "/runs/{run_id}/pause": "plan",
+    "/runs/{run_id}/resume": "plan",
+    "/runs/{run_id}/retry": "broken",
+    "/runs/{run_id}/cancel": "plan",
+}
+"""By address: the definition of the run that its example names."""
+
+
+def _run_of(path: str) -> str:
+    return f"0190aaaa-0000-7000-8000-{list(RUNS).index(path):012d}"
+
+
+async def _start_runs(world: World) -> None:
+    """A run for each address, in the state that its operation is for."""
+    site = Actor(key="http:site", name="site", sees="all", may_approve=True)
+    rows = [start(name, actor=site, home="http:site:42", key=f"run:{_run_of(path)}") for path, name in RUNS.items()]
+    await world.orchestrator.receive(rows)
+    await world.idle()
+    body = RunOrder(order="pause").to_json()
+    paused = replace(rows[0], id="pause", source="pause", session=f"run:{_run_of('/runs/{run_id}/resume')}", lane="express")
+    await world.orchestrator.receive([replace(paused, kind=RunOrder.KIND, body=body)])
+    await world.idle()
+
+
+def _name_runs(description: dict[str, Any]) -> dict[str, Any]:
+    """The description, whose examples name those runs and the question that one of them asks."""
+    for path in RUNS:
+        question = hash_text(f"run:{_run_of(path)}/s0")[:8]
+        for operation in description["paths"][path].values():
+            for one in operation["parameters"]:
+                known = {"run_id": _run_of(path), "question": question}
+                if one["name"] in known:
+                    one["example"] = known[one["name"]]
+                    one["schema"].pop("examples", None)
+                    one.pop("examples", None)
+    return description
 
 
 class Talker:
@@ -58,16 +112,20 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         api = Api(settings, world.store, Access([]), world.clock)
         world.model.stream_chat = Talker().stream_chat  # type: ignore[method-assign]
         world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
+        engines = build_engines(DOCUMENTS)
+        world.orchestrator.tools = replace(world.tools, features=merge_features(world.tools.features, build_feature(engines)))
         app = build_app(
             *_build_monitoring_routers(settings, world.orchestrator, None, monitor),
-            *api.build_routers(world.orchestrator),
+            *api.build_routers(world.orchestrator, engines),
             identity=api.identity,
         )
         with closing(bind_socket("127.0.0.1", 0)) as listener:
             tasks = [asyncio.ensure_future(work) for work in (api.run(), serve(app, listener))]
             async with world.working():
+                await _start_runs(world)
                 try:
-                    yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}", json.loads(json.dumps(app.openapi())))
+                    description = _name_runs(json.loads(json.dumps(app.openapi())))
+                    yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}", description)
                 finally:
                     for task in tasks:
                         task.cancel()

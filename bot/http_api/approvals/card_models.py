@@ -18,6 +18,9 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer, calculate_fingerprint
 from state.card import Card
+from state.journal.run_index import PREFIX as RUN
+from state.journal.run_index import RunRow
+from state.run_state import RunState
 
 _EXAMPLES: Final = load_lexicon("api_examples")
 State = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown"]
@@ -70,11 +73,21 @@ class Decided(ApiModel):
     reason: str = ""
 
 
+class RunName(ApiModel):
+    """The run (execution of a scenario, flow or workflow) that something belongs to: its id for /runs/{id}, and what it executes."""
+
+    id: str = Field(examples=["0190aaaa-0000-7000-8000-000000000001"])
+    engine: str = Field(examples=["steps"])
+    definition: str = Field(description="The key of the definition.", examples=["welcome"])
+    home: str = Field(description="The session in which its messages are shown.", examples=["http:site:42"])
+
+
 class Confirmation(ApiModel):
     """One exact call to Bitrix24 that a person must approve before it is made, with the decision if there is one."""
 
     id: str = Field(examples=["5f0c2a9b1e"])
-    session: str = Field(examples=["http:site:42"])
+    session: str = Field(description="Where it was asked for; run:{id} for one of a run.", examples=["http:site:42"])
+    run: RunName | None = Field(None, description="The run that asks; null for what was asked for in a conversation.")
     state: State
     method: str = Field(examples=["crm.deal.update"])
     title: str = Field(description="What the call does, in words.", examples=[_EXAMPLES.read_text("card_title")])
@@ -110,6 +123,7 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
     return Confirmation(
         id=entry.confirmation_id,
         session=card.session,
+        run=to_run_name(card.session.removeprefix(RUN), card.run) if card.run is not None else None,
         state=entry.status,
         method=entry.method,
         title=join_words(render_heading(preview, entry.method, tr)),
@@ -131,6 +145,11 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
         may_deny=is_open and viewer.find_objection(entry, approve=False) is None,
         why_not=tr.translate_notice(objection) if objection is not None else "",
     )
+
+
+def to_run_name(run_id: str, run: RunState | RunRow) -> RunName:
+    """Return the API's name of the run with this id."""
+    return RunName(id=run_id, engine=run.engine, definition=run.definition, home=run.home)
 
 
 def join_words(text: Spans) -> str:

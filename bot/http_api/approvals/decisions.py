@@ -4,7 +4,7 @@ The decision is stored as an inbox row, like one from Telegram, and the gate acc
 again gets the outcome of the first; nothing is done twice.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from bot.http_api.approvals.card_models import Confirmation, to_confirmation
@@ -20,6 +20,7 @@ from orchestrator.runtime.decisions import OVER_HTTP
 from state.canonical import to_storable_text
 from state.clock import generate_id, parse_iso
 from state.journal.store import InboxRow
+from state.journal.streams import to_stream
 
 WITHIN: Final = 30.0
 """Seconds that a request waits for the outcome; after that the answer says that the decision is still being processed."""
@@ -190,7 +191,7 @@ class _DecisionFlow:
     async def _find_refusal(self, row_id: str) -> str:
         """Return the code with which the gate refused the decision of this inbox row; "" if the journal has no refusal of it."""
         after = self._card.seq
-        while page := await self._desk.store.read_events(f"session:{self._card.session}", after):
+        while page := await self._desk.store.read_events(to_stream(self._card.session), after):
             for event in page:
                 if event.type == "DecisionRefused" and event.data["turn_id"] == row_id:
                     return str(event.data["code"])
@@ -199,7 +200,7 @@ class _DecisionFlow:
 
 
 def _list_cards(card: FoundCard) -> list[FoundCard]:
-    return [FoundCard(session=card.session, entry=entry, seq=card.seq, entries=card.entries) for entry in card.entries.values()]
+    return [replace(card, entry=entry) for entry in card.entries.values()]
 
 
 def _is_successor(one: FoundCard, card: FoundCard) -> bool:

@@ -1,13 +1,13 @@
 """The endpoint `GET /audit`: who asked for which call, who decided, what was sent, and the outcome. It only reads the journal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from bot.http_api.approvals.card_models import ApiModel, Moment, Person, format_via
+from bot.http_api.approvals.card_models import ApiModel, Moment, Person, RunName, format_via, to_run_name
 from bot.http_api.server.authentication import ClientOf
 from bot.http_api.server.endpoint_context import CursorText, EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors
@@ -18,6 +18,8 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.why.story import Change, Decision
 from orchestrator.reports.why.touched_records import parse_record
+from state.journal.run_index import PREFIX as RUN
+from state.journal.run_index import RunFilter
 from state.stored import JsonObject
 
 _EXAMPLES: Final = load_lexicon("api_examples")
@@ -94,7 +96,8 @@ class AuditRecord(ApiModel):
 
     id: str = Field(description="The effect: the same in the journal and in the logs.")
     at: Moment
-    session: str = Field(examples=["tg:1007"])
+    session: str = Field(description="Where it was asked for; run:{id} for a call of a run.", examples=["tg:1007"])
+    run: RunName | None = Field(None, description="The run that asked for it; null for a call of a conversation.")
     method: str = Field(examples=["crm.deal.update"])
     call_class: str = Field(description="R read, W write, D destructive, C configuration, M money, N outward message.", examples=["W"])
     records: Sequence[str] = Field(examples=[["deal:481"]])
@@ -129,7 +132,8 @@ def build_audit_router(desk: EndpointContext) -> APIRouter:
         after = _validate_event_id(place[0]) if place else ""
         voice = _build_voice(desk, client)
         found = await auditor.load_page(desk.build_viewer(client), _build_filter(asked, desk), voice, after=after, limit=asked.limit)
-        records = [_to_record(call, voice) for call in found.calls]
+        runs = await _load_run_names(found.calls, desk)
+        records = [_to_record(call, voice, runs) for call in found.calls]
         return Audit(records=records, next=encode_cursor(_KIND, found.after) if found.after else None)
 
     return router
@@ -165,12 +169,20 @@ def _build_voice(desk: EndpointContext, client: Client) -> Narrator:
     return Narrator(lambda code, args: tr.translate(code, **args), name_of)
 
 
-def _to_record(call: AuditedCall, voice: Narrator) -> AuditRecord:
+async def _load_run_names(calls: Sequence[AuditedCall], desk: EndpointContext) -> dict[str, RunName]:
+    """Return, by session key, the names of the runs (executions of scenarios, flows or workflows) that proposed these calls."""
+    keys = {call.story.session for call in calls if call.story.session.startswith(RUN)}
+    found = [await desk.store.list_runs(RunFilter(run_id=key.removeprefix(RUN))) for key in sorted(keys)]
+    return {f"{RUN}{row.run_id}": to_run_name(row.run_id, row) for rows in found for row in rows}
+
+
+def _to_record(call: AuditedCall, voice: Narrator, runs: Mapping[str, RunName]) -> AuditRecord:
     story, run = call.story, call.story.run
     return AuditRecord(
         id=story.effect_id,
         at=call.asked_at,
         session=story.session,
+        run=runs.get(story.session),
         method=story.method,
         call_class=story.call_class,
         records=story.records,

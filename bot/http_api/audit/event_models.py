@@ -4,21 +4,20 @@ The API's form stays the same when the journal's changes. It leaves out the mode
 one-time codes of confirmations (nonces). Events of other types than those listed here are not shown. Pure: no input or output.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from pydantic import Field
 
 from bot.http_api.approvals.card_models import ApiModel, Change, Moment, Person, format_via, join_words, render_reasons, to_changes
-from bot.i18n.translate import Translator
+from bot.http_api.audit import run_events
+from bot.http_api.audit.event_values import Button, Convert, EventFields, EventReader, to_buttons
 from bot.rendering.headings import render_heading
 from bot.rendering.kinds import RENDERERS, render_message
 from bot.rendering.spans import to_plain_text
-from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
-from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outputs import Notice
+from orchestrator.domain.card_view import CardView, Preview
+from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.reading.journal_reader import bind_reader, to_session_name
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded, OutcomeReconciled
@@ -33,11 +32,25 @@ from state.events.confirmations import (
 from state.events.conversation import MessageReceived, NameAsked, StepRefused, TurnFinished
 from state.events.freezing import ConfirmationReopened
 from state.events.talking import AnswerGiven
+from state.journal.run_index import PREFIX as RUN
 from state.journal.store import StoredEvent
 
 _EXAMPLES: Final = load_lexicon("api_examples")
-Type = Literal["message", "reply", "question", "confirmation", "decision", "decision_refused", "call", "step_refused"]
-Present = Callable[[Actor], Actor | None]
+Type = Literal[
+    "message",
+    "reply",
+    "question",
+    "confirmation",
+    "decision",
+    "decision_refused",
+    "call",
+    "step_refused",
+    "run_started",
+    "run_node",
+    "run_waits",
+    "run_woken",
+    "run_finished",
+]
 _CALLS: Final = {"CallSucceeded": "executed", "CallRefused": "refused", "CallOutcomeUnknown": "unknown"}
 _SETTLED: Final = {"done": "executed", "not_done": "refused", "unclear": "unknown"}
 _CARDS: Final = frozenset({"card", "toast"})
@@ -57,7 +70,7 @@ class AskedCard(ApiModel):
 
 
 class SessionEvent(ApiModel):
-    """One thing that happened in a conversation; fields that do not apply to its type are empty."""
+    """One thing that happened in a conversation or a run; fields that do not apply to its type are empty."""
 
     type: Type
     at: Moment
@@ -65,29 +78,20 @@ class SessionEvent(ApiModel):
     by: Person | None = None
     text: str = Field("", description="What was said, or a sentence about it.", examples=[_EXAMPLES.read_text("result")])
     options: Sequence[str] = Field((), description="The answers of a question.")
+    actions: Sequence[Button] = Field((), description="The buttons under a message of a run.")
+    run: str = Field("", description="The run that asks for a confirmation in this session: GET /runs/{id}.")
+    node: str = Field("", description="Of an event of a run: the named piece of work that it is about; empty for the whole run.")
+    question: str = Field("", description="Of a run that waits for an answer: POST /runs/{id}/answers/{question}.", examples=["7f3a90c2"])
     confirmation_id: str = ""
     confirmation: AskedCard | None = None
-    state: str = Field("", description="Of a decision or a call: what it made of the confirmation.", examples=["executed"])
+    state: str = Field(
+        "", description="Of a decision or a call: what it made of the confirmation. Of a run: where it stands now.", examples=["executed"]
+    )
     via: str = Field("", examples=["button"])
     method: str = ""
     record: str = Field("", description="The record that a call made.", examples=["deal:512"])
     code: str = Field("", description="Why something was refused, as a word for programs.")
     erased: bool = Field(False, description="Its words were erased on somebody's wish.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class EventReader:
-    """The caller's language and the lookup of people's names, which the conversion of events needs."""
-
-    tr: Translator
-    refresh_actor: Present
-
-    def find_person(self, key: str, name: str = "") -> Person | None:
-        """Return the person with that key, None for an empty key; a given `name` replaces the person's present name."""
-        if not key:
-            return None
-        known = self.refresh_actor(Actor(key=key, name=""))
-        return Person(id=key, name=name or (known.name if known else ""))
 
 
 def to_session_event(event: StoredEvent, eyes: EventReader) -> SessionEvent | None:
@@ -100,8 +104,6 @@ def to_session_event(event: StoredEvent, eyes: EventReader) -> SessionEvent | No
     return SessionEvent.model_validate({**common, **found})
 
 
-EventFields = Mapping[str, object] | None
-Convert = Callable[[EventReader, StoredEvent], EventFields]
 Call = CallSucceeded | CallRefused | CallOutcomeUnknown
 
 
@@ -119,11 +121,35 @@ def _to_finished(_eyes: EventReader, said: TurnFinished, event: StoredEvent) -> 
 
 
 def _to_reply(eyes: EventReader, said: AnswerGiven, event: StoredEvent) -> EventFields:
+    if said.kind == "card" and said.body:
+        return _to_passed_card(eyes, CardView.from_body(said.body))
     if said.kind in _CARDS or said.kind not in RENDERERS:
         return None
     text = to_plain_text(render_message(said.kind, said.body, eyes.tr)) if said.body else ""
     options = [str(choice["label"]) for choice in said.body.get("choices") or ()]
-    return {"type": "reply", "text": text, "options": options, "turn": said.cause} if text or event.erased else None
+    actions = to_buttons(Reply.model_validate(said.body).actions, eyes.tr) if said.kind == "reply" and said.body else ()
+    return {"type": "reply", "text": text, "options": options, "actions": actions, "turn": said.cause} if text or event.erased else None
+
+
+def _to_passed_card(eyes: EventReader, view: CardView) -> EventFields:
+    """Return the fields of a "confirmation" event for a card that a run shows in this session; None for the session's own cards.
+
+    The session's own cards are told by the events about their decisions, which for a run's card are in the stream of the run.
+    """
+    if not view.home.startswith(RUN):
+        return None
+    card, tr = view.card, eyes.tr
+    asked = AskedCard(
+        method=card.method,
+        title=join_words(render_heading(view.preview, card.method, tr)),
+        rows=to_changes(view.preview),
+        commands=[join_words(render_heading(item, item.method, tr)) for item in view.preview.items],
+        reasons=render_reasons(view.reasons, tr),
+        taps=card.taps,
+        expires_at=card.expires_at,
+    )
+    told = {"type": "confirmation", "confirmation_id": card.confirmation_id, "confirmation": asked, "state": card.status}
+    return {**told, "run": view.home.removeprefix(RUN), "by": eyes.find_person(card.requested_by, card.requested_by_name)}
 
 
 def _to_question(eyes: EventReader, said: NameAsked, _event: StoredEvent) -> EventFields:
@@ -212,4 +238,5 @@ _CONVERTERS: Final[Mapping[str, Convert]] = {
     **bind_reader(CallOutcomeUnknown, _to_call),
     **bind_reader(OutcomeReconciled, _to_settled),
     **bind_reader(StepRefused, _to_refused_step),
+    **run_events.CONVERTERS,
 }

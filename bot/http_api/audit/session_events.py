@@ -1,13 +1,14 @@
-"""The endpoint `GET /sessions/{id}/events`: the events of a conversation after a cursor, with long polling. It only reads."""
+"""Reads the events of a conversation or a run after a cursor, with long polling, and serves `GET /sessions/{id}/events`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.http_api.audit.event_models import EventReader, SessionEvent, to_session_event
+from bot.http_api.audit.event_models import SessionEvent, to_session_event
+from bot.http_api.audit.event_values import EventReader
 from bot.http_api.server.authentication import ClientOf
 from bot.http_api.server.endpoint_context import SESSION, CursorText, EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors
@@ -43,80 +44,104 @@ class SessionEvents(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _EventPage:
-    events: Sequence[SessionEvent]
+class EventPage:
+    """One page of a stream's events: each with its sequence number, and the number of the last stored event that was read."""
+
+    events: Sequence[tuple[int, SessionEvent]]
     seq: int
     more: bool
 
+    def to_answer(self) -> SessionEvents:
+        """Return the page as the API answers it."""
+        return SessionEvents(events=[event for _, event in self.events], next=format_place(self.seq), more=self.more)
 
-class _SessionReader:
-    """Reads the events of conversations for callers, and limits how many requests wait at once."""
+
+@dataclass(frozen=True, kw_only=True)
+class ReadableStream:
+    """A stream that a caller wants to read, as far as the caller may: the events of a conversation or of a run."""
+
+    name: str
+    missing: ApiError
+    """The error that is raised if there is no such stream, or if the caller may not read it."""
+    is_readable: Callable[[Client], bool]
+    """Whether the client, given with its present rights, may read the stream; asked again before each page."""
+    shows_words: Callable[[Client], bool] = lambda _client: True
+    """Whether the client may also read what people wrote and what the run made."""
+
+
+class StreamReader:
+    """Reads the events of streams for callers, and limits how many requests wait at once."""
 
     def __init__(self, desk: EndpointContext) -> None:
+        """Create the reader; nobody waits yet."""
         self._desk = desk
         self._waiting = 0
 
-    async def read_events(self, client: Client, session: str, asked: EventsQuery) -> _EventPage:
+    async def read_events(self, client: Client, stream: ReadableStream, asked: EventsQuery) -> EventPage:
         """Return the next page of events after the cursor; if there are none, wait for some as long as the query allows.
 
-        The page is empty if nothing happened in that time. Raises ApiError 404 if the session does not exist or the caller may not read it,
-        and 400 for an invalid cursor.
+        The page is empty if nothing happened in that time. Raises `stream.missing` if the stream does not exist or the caller may not read
+        it, and ApiError 400 for an invalid cursor.
         """
-        place = parse_cursor(asked.after, _KIND, 1)
-        seq = _parse_seq(place[0]) if place else 0
-        if not await self._is_readable(client, session):
-            raise _build_not_found()
-        eyes = EventReader(tr=build_translator(client), refresh_actor=self._desk.build_viewer(client).deps.present)
-        last = _EventPage(events=(), seq=seq, more=False)
+        seq = parse_place(asked.after)
+        head, _ = await self._desk.store.read_head(stream.name)  # also for a caller without rights, so that timing reveals nothing
+        if not head or not self._is_readable(client, stream):
+            raise stream.missing
+        if seq > head:
+            raise _build_invalid_cursor()
+        return await self.wait_for_page(client, stream, seq, limit=asked.limit, wait=asked.wait)
 
-        async def some() -> _EventPage | None:
+    async def wait_for_page(self, client: Client, stream: ReadableStream, seq: int, *, limit: int, wait: float) -> EventPage:
+        """Return the next page after the sequence number `seq`; if there are no events, wait up to `wait` seconds for some."""
+        last = EventPage(events=(), seq=seq, more=False)
+
+        async def some() -> EventPage | None:
             nonlocal last
-            if not self._may_read(client, session):
-                raise _build_not_found()
-            last = await self._read_page(session, last.seq, asked.limit, eyes)
+            present = self._refresh(client)
+            if present is None or not stream.is_readable(present):
+                raise stream.missing
+            eyes = EventReader(
+                tr=build_translator(client),
+                refresh_actor=self._desk.build_viewer(client).deps.present,
+                shows_words=stream.shows_words(present),
+            )
+            last = await self._read_page(stream.name, last.seq, limit, eyes)
             return last if last.events or last.more else None
 
-        wait = asked.wait if self._waiting < MAX_WAITING else 0
+        within = wait if self._waiting < MAX_WAITING else 0
         self._waiting += 1
         try:
-            return await self._desk.wait_until(some, wait) or last
+            return await self._desk.wait_until(some, within) or last
         finally:
             self._waiting -= 1
 
-    async def _is_readable(self, client: Client, session: str) -> bool:
-        """Return whether the session exists and the caller may read it.
+    def _is_readable(self, client: Client, stream: ReadableStream) -> bool:
+        present = self._refresh(client)
+        return present is not None and stream.is_readable(present)
 
-        The session is looked up even if the caller may not read it, so that timing does not reveal whether it exists.
-        """
-        if SESSION.fullmatch(session) is None:
-            return False
-        seq, _ = await self._desk.store.read_head(f"session:{session}")
-        return self._may_read(client, session) and seq > 0
-
-    def _may_read(self, client: Client, session: str) -> bool:
-        """Return whether the caller may read the session now; rights may be revoked while the request waits."""
+    def _refresh(self, client: Client) -> Client | None:
+        """Return the client with the rights that it has now, None without access; rights may be revoked while a request waits."""
         actor = self._desk.orchestrator.tools.refresh_actor(client.actor)
-        return actor is not None and self._desk.build_viewer(replace(client, actor=actor)).may_see_session(session)
+        return replace(client, actor=actor) if actor is not None else None
 
-    async def _read_page(self, session: str, seq: int, limit: int, eyes: EventReader) -> _EventPage:
-        found: list[SessionEvent] = []
+    async def _read_page(self, stream: str, seq: int, limit: int, eyes: EventReader) -> EventPage:
+        found: list[tuple[int, SessionEvent]] = []
         end = seq + _MAX_SCANNED
-        while page := await self._desk.store.read(_read_stored, f"session:{session}", seq):
+        while page := await self._desk.store.read(_read_stored, stream, seq):
             for event in page:
                 one = to_session_event(event, eyes)
                 if one is not None and len(found) == limit:
-                    return _EventPage(events=found, seq=seq, more=True)
-                found.extend([one] if one is not None else [])
+                    return EventPage(events=found, seq=seq, more=True)
+                found.extend([(event.seq, one)] if one is not None else [])
                 seq = event.seq
             if seq >= end:
-                return _EventPage(events=found, seq=seq, more=True)
-        return _EventPage(events=found, seq=seq, more=False)
+                return EventPage(events=found, seq=seq, more=True)
+        return EventPage(events=found, seq=seq, more=False)
 
 
-def build_session_events_router(desk: EndpointContext) -> APIRouter:
+def build_session_events_router(desk: EndpointContext, reading: StreamReader) -> APIRouter:
     """Return the router with the endpoint `GET /sessions/{id}/events` (S004-58)."""
     router = APIRouter(prefix="/sessions", tags=["sessions"])
-    reading = _SessionReader(desk)
 
     @router.get("/{session_id}/events", summary="What happened in a session", responses=describe_errors(400, 401, 404, 429, 500, 503))
     async def events(
@@ -124,14 +149,29 @@ def build_session_events_router(desk: EndpointContext) -> APIRouter:
         session_id: Annotated[str, Path(description="A session.", examples=["http:site:42"])],
         asked: Annotated[EventsQuery, Query()],
     ) -> SessionEvents:
-        found = await reading.read_events(client, session_id, asked)
-        return SessionEvents(events=found.events, next=encode_cursor(_KIND, str(found.seq)), more=found.more)
+        missing = ApiError(404, "session_not_found", "There is no such session.")
+        if SESSION.fullmatch(session_id) is None:
+            parse_place(asked.after)
+            raise missing
+        wanted = ReadableStream(
+            name=f"session:{session_id}",
+            missing=missing,
+            is_readable=lambda present: desk.build_viewer(present).may_see_session(session_id),
+        )
+        return (await reading.read_events(client, wanted, asked)).to_answer()
 
     return router
 
 
-def _build_not_found() -> ApiError:
-    return ApiError(404, "session_not_found", "There is no such session.")
+def format_place(seq: int) -> str:
+    """Return the cursor after the event with this sequence number."""
+    return encode_cursor(_KIND, str(seq))
+
+
+def parse_place(cursor: str | None) -> int:
+    """Return the sequence number that a cursor stands for, 0 without one; raises ApiError 400 for an invalid cursor."""
+    place = parse_cursor(cursor, _KIND, 1)
+    return _parse_seq(place[0]) if place else 0
 
 
 def _read_stored(store: Store, stream: str, after: int) -> list[StoredEvent]:
@@ -140,5 +180,9 @@ def _read_stored(store: Store, stream: str, after: int) -> list[StoredEvent]:
 
 def _parse_seq(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise ApiError(400, "invalid_cursor", "The cursor is none of this list.")
+        raise _build_invalid_cursor()
     return int(text)
+
+
+def _build_invalid_cursor() -> ApiError:
+    return ApiError(400, "invalid_cursor", "The cursor is none of this list.")

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.http_api.approvals.card_models import Confirmation, to_confirmation
+from bot.http_api.audit.event_values import Button, to_buttons
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
@@ -24,6 +25,7 @@ from state.events.conversation import TurnFinished
 from state.events.talking import AnswerGiven
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Store
+from state.journal.streams import to_stream
 from state.stored import JsonObject
 
 State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget", "working"]
@@ -63,6 +65,7 @@ class ChatAnswer(BaseModel):
     waiting: Sequence[Confirmation] = Field((), description="Calls that wait for a decision: POST /confirmations/{id}.")
     done: Sequence[Done] = ()
     choices: Sequence[Choice] = ()
+    actions: Sequence[Button] = Field((), description="Buttons that are offered; send the `token` of one as the next message.")
     notices: Sequence[str] = Field((), description="What else there is to say; it stands in `assistant` too.")
 
 
@@ -112,7 +115,7 @@ def read_befores(store: Store, session: str) -> BeforeImages:
 
     Raises StoreError.
     """
-    state, _ = load_state(store, f"session:{session}")
+    state, _ = load_state(store, to_stream(session))
     return {key: entry.before or {} for key, entry in state.cards.items()}
 
 
@@ -152,6 +155,7 @@ def build_answer(
         waiting=[to_confirmation(FoundCard(session=row.session, entry=card, seq=0, entries=entries), viewer, tr) for card in cards],
         done=[_to_done(call, urls, names.get(call.effect_id)) for call in _select_changes(happened)],
         choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
+        actions=[button for reply in replies for button in to_buttons(reply.actions, tr)],
         notices=[tr.translate_notice(notice) for reply in replies for notice in reply.notices],
     )
 

@@ -48,7 +48,7 @@ class ChatBody(BaseModel):
         Field(
             min_length=1,
             max_length=LONGEST_MESSAGE,
-            description="A request in words, a command such as /pending, or the `token` of a choice that was offered.",
+            description="A request in words, a command such as /pending, or the `token` of a choice or button that was offered.",
         ),
     ]
     quoted: Annotated[

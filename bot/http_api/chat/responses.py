@@ -23,7 +23,7 @@ from bot.http_api.chat.answers import (
 )
 from bot.http_api.chat.mailbox import InputBatcher, Mailbox, Ticket
 from bot.http_api.chat.request_body import BodyReader, Overrides
-from bot.http_api.server.endpoint_context import build_translator
+from bot.http_api.server.endpoint_context import build_translator, store_once
 from bot.http_api.server.errors import MEANINGS, ApiError
 from bot.http_api.server.tokens import Client
 from bot.rendering.markdown import render_markdown
@@ -65,20 +65,8 @@ class ChatContext:
 
 
 async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
-    """Store the inbox row and return it. If the request repeats an earlier one (same Idempotency-Key), return the earlier row.
-
-    Raises ApiError 422 if the earlier request with this key was different, 409 if it was erased, 503 if it cannot be found, and StoreError.
-    """
-    if await chat.intake.take(row):
-        return row
-    known = await chat.orchestrator.tools.store.find_inbox(row.source)
-    if known is None:
-        raise ApiError(503, "unavailable", MEANINGS[503], headers={"Retry-After": "5"})
-    if "request" not in known.body:
-        raise ApiError(409, "answer_gone", "The request of this Idempotency-Key was erased.")
-    if known.body["request"] != row.body["request"]:
-        raise ApiError(422, "idempotency_mismatch", "This Idempotency-Key was used before with another request.")
-    return known
+    """Store the inbox row and return it, or the earlier row with the same Idempotency-Key; raises the errors of `store_once`."""
+    return await store_once(row, chat.intake.take, chat.orchestrator.tools.store)
 
 
 async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:

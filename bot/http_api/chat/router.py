@@ -18,7 +18,7 @@ from bot.http_api.server.authentication import ClientOf, resolve_client
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import ChoiceMade, Command, Input, TextMessage
+from orchestrator.domain.inputs import ChoiceMade, Command, FeatureClick, Input, TextMessage
 from state.canonical import dumps, hash_text
 from state.clock import Clock, generate_id
 from state.journal.store import InboxRow
@@ -27,6 +27,7 @@ from state.trace import HEADER, get_trace_id
 PATH: Final = "/chat"
 LONGEST_KEY: Final = 255
 _CHOICE: Final = re.compile(r"[0-9a-f-]{8,64}:[0-9]{1,3}", re.ASCII)
+_BUTTON: Final = re.compile(r"run:[0-9a-f-]{36}:(?:[0-9a-f]{8}:[0-9]{1,3}|pause|resume|retry|cancel)", re.ASCII)
 _COMMAND: Final = re.compile(r"/(?P<name>[a-z_]{1,32})(?:\s+(?P<args>.*))?", re.DOTALL | re.ASCII)
 
 
@@ -111,7 +112,7 @@ def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None
         id=row_id,
         source=f"{client.actor.key}:key:{hash_text(key)}" if key is not None else f"{client.actor.key}:{row_id}",
         session=f"{client.actor.key}:{asked.conversation}",
-        lane="express" if isinstance(said, Command) and said.name != "new" else "turn",
+        lane="express" if isinstance(said, FeatureClick) or (isinstance(said, Command) and said.name != "new") else "turn",
         kind=said.KIND,
         actor=actor.model_dump(mode="json"),
         body={**said.to_json(), "request": request},
@@ -120,13 +121,15 @@ def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None
 
 
 def _parse_message(asked: ChatRequest) -> Input:
-    """Return the message as a command ("/pending"), as the choice of an offered record, or as a text message.
+    """Return the message as a command ("/pending"), as the choice of an offered record or button, or as a text message.
 
     A text over HTTP is always complete, so it is never merged with others as the fragments of a long Telegram message are.
     """
     text = asked.message
     if command := _COMMAND.fullmatch(text):
         return Command(name=command["name"], args=(command["args"] or "").strip()[:200])
+    if _BUTTON.fullmatch(text):
+        return FeatureClick(words=tuple(text.split(":")))
     if _CHOICE.fullmatch(text):
         question, _, option = text.rpartition(":")
         return ChoiceMade(answers=question, option=int(option), origin="choice")
@@ -138,7 +141,7 @@ def _parse_customer_message(asked: ChatRequest) -> Input:
 
     Quoted text is never treated as an instruction.
     """
-    if _CHOICE.fullmatch(asked.message):
+    if _CHOICE.fullmatch(asked.message) or _BUTTON.fullmatch(asked.message):
         return _parse_message(asked)
     return TextMessage(text="", quoted=f"{asked.message}\n\n{asked.quoted}".strip(), origin="typed", pieces=1)
 

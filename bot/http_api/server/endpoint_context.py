@@ -13,7 +13,7 @@ from typing import Annotated, Final, TypeVar
 import orjson
 from pydantic import Field
 
-from bot.http_api.server.errors import ApiError
+from bot.http_api.server.errors import MEANINGS, ApiError
 from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
 from orchestrator.features.history.record_index import RecordIndex
@@ -22,6 +22,7 @@ from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, read_boottime
 from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow
 
 T = TypeVar("T")
 CARD: Final = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
@@ -84,6 +85,24 @@ class EndpointContext:
             for listeners in places:
                 listeners.remove(told.set)
         return found
+
+
+async def store_once(row: InboxRow, take: Callable[[InboxRow], Awaitable[bool]], store: AsyncStore) -> InboxRow:
+    """Store the inbox row with `take` and return it. If it repeats an earlier request (same `source`), return the earlier row.
+
+    `take` returns whether the row is new, and the field `request` of a row's body is the hash of its request. Raises ApiError 422 if the
+    earlier request with this key was different, 409 if it was erased, 503 if it cannot be found, and StoreError.
+    """
+    if await take(row):
+        return row
+    known = await store.find_inbox(row.source)
+    if known is None:
+        raise ApiError(503, "unavailable", MEANINGS[503], headers={"Retry-After": "5"})
+    if "request" not in known.body:
+        raise ApiError(409, "answer_gone", "The request of this Idempotency-Key was erased.")
+    if known.body["request"] != row.body["request"]:
+        raise ApiError(422, "idempotency_mismatch", "This Idempotency-Key was used before with another request.")
+    return known
 
 
 def build_translator(client: Client) -> Translator:

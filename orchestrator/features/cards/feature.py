@@ -23,7 +23,11 @@ def build_feature(catalogue: Catalogue, reference: Reference, store: AsyncStore,
     """
     editing = CardEditor(catalogue, reference)
     return Feature(
-        inbox={ANSWER: editing.receive_answer, open_cards.REFRESH: open_cards.refresh_open_cards},
+        inbox={
+            ANSWER: editing.receive_answer,
+            open_cards.REFRESH: open_cards.refresh_open_cards,
+            open_cards.SHOW_AGAIN: open_cards.show_again,
+        },
         commands={"pending": partial(open_cards.show_pending, find_elsewhere=find_elsewhere)},
         buttons={"edit": editing.begin, "field": editing.select_field, "pick": editing.pick, "noedit": editing.cancel, "again": ask_again},
         periodic_tasks=(CardRefresher(store).run,),

@@ -17,7 +17,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Receive, Tools
-from orchestrator.runtime.input_filter import build_system_row, wake_workers
+from orchestrator.runtime.input_filter import build_cross_session_row, build_system_row, wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.card import Card
@@ -25,12 +25,17 @@ from state.clock import format_iso, parse_iso
 from state.events.cards import build_question_key
 from state.events.fold import list_open_confirmations
 from state.journal.async_store import AsyncStore
+from state.journal.journal import load_state
+from state.journal.run_index import PREFIX as RUN
+from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, OutboxRow
 
 log = logging.getLogger(__name__)
 
 REFRESH: Final = "refresh_cards"
 """The kind of the input that makes a session show its open cards again."""
+SHOW_AGAIN: Final = "show_cards_again"
+"""The kind of the input that makes a run show its open cards again in its chat."""
 LOST_AFTER: Final = timedelta(seconds=150)
 """How long Telegram keeps a button click for a bot that does not fetch it; messages are kept for a day."""
 _ALIVE: Final = "cards:alive"
@@ -47,36 +52,53 @@ It returns their number, and the inputs that ask those sessions to show them.
 
 
 async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_elsewhere: FindElsewhere) -> None:
-    """Handle /pending: show the cards that are open in this session.
+    """Handle /pending: show the cards that are open in this session, and those of the runs that are shown in it.
 
-    If the person is a lead (head of sales), the sessions of other people also show the cards that wait for this lead. Raises StoreError.
+    A run is an execution of a scenario, flow or workflow; it shows its cards itself. If the person is a lead (head of sales), the sessions
+    of other people also show the cards that wait for this lead. Raises StoreError.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     count, wanted = await find_elsewhere(row, actor, session, tools)
-    rows = await build_pending_rows(session, tools.store, of_others=count)
+    runs = await _count_run_cards(session, tools.store)
+    wanted = [*wanted, *(build_cross_session_row(SHOW_AGAIN, row, key, {}, session) for key in runs)]
+    rows = await build_pending_rows(session, tools.store, of_others=count, of_runs=sum(runs.values()))
     await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
     if wanted:
         wake_workers(tools.store)
 
 
-async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:
+async def _count_run_cards(session: Session, store: AsyncStore) -> dict[str, int]:
+    """Return run key → number of open cards, for each run that is shown in this session's chat and has open cards."""
+    waiting = await store.list_runs(RunFilter(home=session.key, statuses=("waiting", "paused"), limit=MAX_LINKS))
+    keys = [f"{RUN}{one.run_id}" for one in reversed(waiting)]
+    counts = {key: len(list_open_confirmations((await store.read(load_state, key))[0])) for key in keys}
+    return {key: count for key, count in counts.items() if count}
+
+
+async def show_again(row: InboxRow, session: Session, _tools: Tools) -> None:
+    """Show the open cards of a run at the end of its chat, because somebody there asked for them with /pending. Raises StoreError."""
+    shown = [build_fresh_card_row(session.key, entry, session.now) for entry in list_open_confirmations(session.state)]
+    await session.commit(actor=row.actor_key, outbox=shown, inbox_done=[row.id])
+
+
+async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0, of_runs: int = 0) -> list[OutboxRow]:
     """Return the messages that answer /pending.
 
     In a group they contain links to the open cards; in a private chat they show the cards again at the end of the chat. `of_others` is the
     number of cards in other sessions that wait for the person; the last message mentions it, and those sessions show their cards
-    themselves.
+    themselves. So do the runs of this chat; `of_runs` is the number of their cards.
     """
     entries = list_open_confirmations(session.state)
-    told = outbox.build_reply_row(session.key, build_reply(Notice(code="pending", args={"count": len(entries)})), session.now)
+    told = outbox.build_reply_row(session.key, build_reply(Notice(code="pending", args={"count": len(entries) + of_runs})), session.now)
     also = (
         [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-pending", args={"count": of_others})), session.now)]
         if of_others
         else []
     )
     if not entries:
-        return also or [told]
+        return [told, *also] if of_runs else also or [told]
     if not Address.parse(session.key).is_group:
         return [told, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries), *also]
     refs = {entry.confirmation_id: await store.find_sent_ref(session.key, f"card:{entry.confirmation_id}") for entry in entries}
@@ -130,10 +152,18 @@ class CardRefresher:
         await self._store.set_value(_ALIVE, format_iso(now))
 
     async def _find_waiting_sessions(self, now: datetime) -> list[str]:
-        """Return the keys of the messenger sessions with open cards, found by the cards' expiry timers."""
+        """Return the keys of the sessions with open cards that are shown in a messenger, found by the cards' expiry timers."""
         timers = await self._store.list_due_timers(now + _LONGEST, _MOST)
         waiting = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
-        return sorted(session for session in waiting if Address.parse(session).is_messenger)
+        homes = {key: await self._find_home(key) for key in waiting}
+        return sorted(key for key, home in homes.items() if Address.parse(home).is_messenger)
+
+    async def _find_home(self, key: str) -> str:
+        """Return the session in whose chat the cards of the session `key` are shown: the home of a run, otherwise the session itself."""
+        if not key.startswith(RUN):
+            return key
+        found = await self._store.list_runs(RunFilter(run_id=key.removeprefix(RUN)))
+        return found[0].home if found else ""
 
 
 EDIT = "edit"

@@ -28,6 +28,7 @@ from state.events.confirmations import CardOpened
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, OutboxRow
+from state.journal.streams import to_stream
 
 SHOW_TO_LEAD: Final = "show_to_lead"
 """The kind of the input that asks a session to show its cards that wait for the sender of the input."""
@@ -57,7 +58,7 @@ async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, 
 
 
 async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence[Card]:
-    state, _ = await tools.store.read(load_state, f"session:{home}")
+    state, _ = await tools.store.read(load_state, to_stream(home))
     return [entry for entry in list_open_confirmations(state) if assignment.is_asked(entry, actor, tools)]
 
 

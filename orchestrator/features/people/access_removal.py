@@ -25,7 +25,9 @@ from orchestrator.runtime.session import Session
 from state.clock import generate_id
 from state.events.fold import list_open_confirmations
 from state.events.people import PersonDismissed, PersonReturned, build_invitation_key
+from state.journal.run_index import PREFIX as RUN
 from state.journal.store import EffectConflict, InboxRow, Store, Timer
+from state.journal.streams import to_lease_key
 
 log = logging.getLogger(__name__)
 
@@ -141,13 +143,13 @@ async def _build_closing_rows(person: str, why: str, session: Session, tools: To
 
 
 def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
-    """Return the keys of the sessions in which a card of this person is open."""
+    """Return the keys of the sessions in which a card of this person is open, runs (executions of scenarios or flows) among them."""
     found = set()
     for stream in store.list_streams():
-        if Address.parse(stream.removeprefix("session:")).is_messenger and any(
-            row.call.get("requested_by") == person for row in store.list_effects(stream, "requested")
-        ):
-            found.add(stream.removeprefix("session:"))
+        key = to_lease_key(stream)
+        has_cards = key.startswith(RUN) or Address.parse(key).is_messenger
+        if has_cards and any(row.call.get("requested_by") == person for row in store.list_effects(stream, "requested")):
+            found.add(key)
     return found
 
 

@@ -9,7 +9,7 @@ from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.engines.base import PlanStep
-from orchestrator.reports.reading import feature_sentences
+from orchestrator.reports.reading import feature_sentences, run_sentences
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
 from orchestrator.reports.reading.journal_reader import bind_reader, describe_gap, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
@@ -324,4 +324,5 @@ _DESCRIPTIONS: Final = {
     **feature_sentences.FREEZING_DESCRIPTIONS,
     **feature_sentences.LEADS_DESCRIPTIONS,
     **feature_sentences.PEOPLE_DESCRIPTIONS,
+    **run_sentences.DESCRIPTIONS,
 }

@@ -17,7 +17,11 @@ from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.errors import explain_errors
 from bot.http_api.server.tokens import Client, Tokens, read_tokens
 from orchestrator.domain.actor import Actor
+from orchestrator.runs.feature import build_feature
+from orchestrator.runs.registry import Engines
+from orchestrator.runtime.feature import merge_features
 from state.sql.store import SqlStore
+from tests.unit.runs.runs_kit import build_engines
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply
 
 SECRETS = {name: f"{name}-0123456789abcdef" for name in ("site", "other", "head", "chief", "bare")}
@@ -47,6 +51,10 @@ class Api:
 
     async def get(self, path: str, caller: str = "site", **query: Any) -> httpx.Response:
         return await self.http.get(path, params=query, headers=_headers(caller))
+
+    async def post(self, path: str, body: Any = None, caller: str = "site", *, key: str = "") -> httpx.Response:
+        headers = _headers(caller) | ({"Idempotency-Key": key} if key else {})
+        return await self.http.post(path, json=body, headers=headers)
 
     async def decide(self, card: Mapping[str, Any], decision: str = "approve", caller: str = "site", **more: Any) -> httpx.Response:
         body = {"decision": decision, "fingerprint": card["fingerprint"], **more}
@@ -83,18 +91,24 @@ def _headers(token: str) -> dict[str, str]:
     return {"X-API-Key": SECRETS.get(token, token)}
 
 
-def an_app(world: World, tokens: Tokens) -> FastAPI:
+def an_app(world: World, tokens: Tokens, engines: Engines) -> FastAPI:
     app = FastAPI()
     explain_errors(app)
     app.state.identity = Authenticator(tokens)
-    for router in build_read_routers(world.orchestrator, world.clock):
+    for router in build_read_routers(world.orchestrator, world.clock, engines):
         app.include_router(router)
     return app
 
 
 @asynccontextmanager
-async def an_api(folder: Path, *, policy: Mapping[str, Any] | None = None, store: SqlStore | None = None) -> AsyncIterator[Api]:
-    """The product at work."""
+async def an_api(
+    folder: Path,
+    *,
+    policy: Mapping[str, Any] | None = None,
+    store: SqlStore | None = None,
+    documents: Mapping[tuple[str, str], Any] | None = None,
+) -> AsyncIterator[Api]:
+    """The product at work; with `documents`, (engine, key) → definition, it has the example engines of runs."""
     listed = read_tokens(SecretStr(LISTED), "full")
     by_name = {client.name: client for client in listed}
     by_name["bare"] = next(client for client in listed if client.name.startswith("token-"))
@@ -108,7 +122,11 @@ async def an_api(folder: Path, *, policy: Mapping[str, Any] | None = None, store
         gate = world.gate
         gate._deps = replace(gate._deps, present=present)
         world.orchestrator.tools = replace(world.tools, refresh_actor=present)
-        transport = httpx.ASGITransport(app=an_app(world, tokens))
+        engines = build_engines(documents) if documents is not None else Engines()
+        if documents is not None:
+            features = merge_features(world.tools.features, build_feature(engines))
+            world.orchestrator.tools = replace(world.tools, features=features)
+        transport = httpx.ASGITransport(app=an_app(world, tokens, engines))
         async with world.working(), httpx.AsyncClient(transport=transport, base_url="http://bot") as http:
             yield Api(world, http, by_name, grants)
 

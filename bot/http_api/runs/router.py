@@ -1,0 +1,162 @@
+"""Endpoints of `/runs`: list and show runs, start one, read its events, control it, and answer its questions.
+
+A run is one execution of a scenario, flow or workflow. A token sees its own runs; those of leads and administrators see more (`Viewer`).
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from bot.http_api.audit.session_events import EventsQuery, ReadableStream, SessionEvents, StreamReader, format_place, parse_place
+from bot.http_api.chat.responses import BEAT_EVERY, HEARTBEAT, MEDIA_TYPE, STREAM_WITHIN, format_event
+from bot.http_api.runs.run_inputs import RunInputs
+from bot.http_api.runs.run_models import QUESTION, RUN_ID, AnswerBody, Order, Run, RunAccepted, RunBody, RunQuery, Runs
+from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found
+from bot.http_api.server.authentication import ClientOf, Guarded
+from bot.http_api.server.endpoint_context import CursorText, EndpointContext
+from bot.http_api.server.errors import ApiError, describe_errors
+from bot.http_api.server.tokens import Client
+from orchestrator.runs.registry import Engines
+from state.clock import read_boottime
+from state.journal.store import StoreError
+
+_LONGEST_KEY: Final = 255
+_PAGE: Final = 100
+_RunId = Annotated[str, Path(max_length=64, description="A run.", examples=[RUN_ID])]
+_Question = Annotated[str, Path(max_length=64, description="A question of the run, as its `waits` name it.", examples=[QUESTION])]
+_Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=_LONGEST_KEY,
+        pattern="^[!-~]+$",
+        description="The same key with the same body gives the same run and never starts a second one.",
+    ),
+]
+_ORDERS: Final[dict[Order, str]] = {
+    "pause": "Stop a run until it is resumed; what was sent already is completed",
+    "resume": "Let a paused run go on",
+    "retry": "Run the failed nodes of a failed run again",
+    "cancel": "End a run and withdraw its open confirmations and questions",
+}
+_CHANGED: Final = (400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)
+
+
+def build_runs_router(desk: EndpointContext, streams: StreamReader, engines: Engines) -> APIRouter:
+    """Return the router with the endpoints of `/runs`; `engines` are those whose runs may be started."""
+    router = APIRouter(prefix="/runs", tags=["runs"], route_class=Guarded)
+    reader = RunReader(desk)
+    inputs = RunInputs(desk, reader, engines)
+    _add_lists(router, reader, inputs)
+    _add_events(router, reader, streams, desk)
+    for order, summary in _ORDERS.items():
+        _add_order(router, order, summary, reader, inputs)
+
+    @router.post("/{run_id}/answers/{question}", summary="Answer a question of a run", responses=_describe_changes())
+    async def answer(client: ClientOf, run_id: _RunId, question: _Question, body: AnswerBody, response: Response) -> Run:
+        run, worked = await inputs.answer(client, await reader.find_run(client, run_id), question, body)
+        response.status_code = 200 if worked else 202
+        return run
+
+    return router
+
+
+def _add_lists(router: APIRouter, reader: RunReader, inputs: RunInputs) -> None:
+    @router.post("", status_code=202, summary="Start a run", responses=describe_errors(*_CHANGED, 422))
+    async def start(client: ClientOf, body: RunBody, response: Response, key: _Key = None) -> RunAccepted:
+        accepted = await inputs.start_run(client, body, key)
+        response.headers["Location"] = f"/runs/{accepted.id}"
+        return accepted
+
+    @router.get("", summary="Runs, the newest first", responses=describe_errors(400, 401, 429, 500, 503))
+    async def list_them(client: ClientOf, asked: Annotated[RunQuery, Query()]) -> Runs:
+        return await reader.list_runs(client, asked)
+
+    @router.get(
+        "/{run_id}", summary="One run: where it stands and what it waits for", responses=describe_errors(400, 401, 404, 429, 500, 503)
+    )
+    async def show(client: ClientOf, run_id: _RunId) -> Run:
+        return await reader.describe_run(client, await reader.find_run(client, run_id))
+
+
+def _add_order(router: APIRouter, order: Order, summary: str, reader: RunReader, inputs: RunInputs) -> None:
+    @router.post(f"/{{run_id}}/{order}", name=order, summary=summary, responses=_describe_changes())
+    async def ordered(client: ClientOf, run_id: _RunId, response: Response) -> Run:
+        run, worked = await inputs.order(client, await reader.find_run(client, run_id), order)
+        response.status_code = 200 if worked else 202
+        return run
+
+
+def _describe_changes() -> dict[int | str, dict[str, object]]:
+    return {202: {"model": Run, "description": "Stored, and not through yet."}, **describe_errors(*_CHANGED)}
+
+
+def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, desk: EndpointContext) -> None:
+    @router.get(
+        "/{run_id}/events",
+        summary="What happened in a run",
+        response_model=SessionEvents,
+        responses={
+            200: {
+                "model": SessionEvents,
+                "description": "One page; as `text/event-stream` each event as it comes, with its cursor as id, until the run has ended.",
+                "content": {MEDIA_TYPE: {}},
+            },
+            **describe_errors(400, 401, 404, 429, 500, 503),
+        },
+    )
+    async def events(
+        client: ClientOf,
+        request: Request,
+        run_id: _RunId,
+        asked: Annotated[EventsQuery, Query()],
+        last: Annotated[CursorText | None, Header(alias="Last-Event-ID", description="Where a stream goes on; as `after`.")] = None,
+    ) -> object:
+        found = await reader.find_run(client, run_id)
+        stream = _build_stream(found, desk)
+        if MEDIA_TYPE not in request.headers.get("accept", "").lower():
+            return (await streams.read_events(client, stream, asked)).to_answer()
+        seq = parse_place(asked.after or last)
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(_stream_events(client, found, stream, seq, reader, streams), media_type=MEDIA_TYPE, headers=headers)
+
+
+def _build_stream(found: FoundRun, desk: EndpointContext) -> ReadableStream:
+    owner = found.run.owner
+    return ReadableStream(
+        name=found.key,
+        missing=build_not_found(),
+        is_readable=lambda client: desk.build_viewer(client).may_see_run(owner),
+        shows_words=lambda client: desk.build_viewer(client).may_see_run(owner, with_words=True),
+    )
+
+
+async def _stream_events(
+    client: Client, found: FoundRun, stream: ReadableStream, seq: int, reader: RunReader, streams: StreamReader
+) -> AsyncIterator[bytes]:
+    """Yield the events of a run after the sequence number `seq` as server-sent events, and "end" once the run is over.
+
+    The id of each event is its cursor. If the caller may not read the run any more, or nothing can be read, an "error" event ends it.
+    """
+    until = read_boottime() + STREAM_WITHIN
+    try:
+        while read_boottime() < until:
+            page = await streams.wait_for_page(client, stream, seq, limit=_PAGE, wait=BEAT_EVERY)
+            for at, event in page.events:
+                yield format_event(event.type, format_place(at), event.model_dump(mode="json"))
+            seq = page.seq
+            if not page.events and not page.more:
+                now = await reader.find_run(client, found.run_id)
+                if now.run.is_over and now.seq <= seq:
+                    yield format_event("end", format_place(seq), {"status": now.run.status})
+                    return
+                yield HEARTBEAT
+    except ApiError as error:
+        yield format_event("error", format_place(seq), {"code": error.code, "message": error.message})
+    except StoreError:
+        yield format_event(
+            "error", format_place(seq), {"code": "unavailable", "message": "Nothing can be read now: come again with the id."}
+        )

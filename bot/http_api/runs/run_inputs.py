@@ -1,0 +1,182 @@
+"""Submits what a caller of the API wants of runs: the start of one, an order, or an answer to a question.
+
+Each is stored as an inbox row, as from Telegram or the terminal, and the run's own code accepts or refuses it. These functions only check
+first what can be told at once, and read the outcome from the run's events.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from bot.http_api.runs.run_models import AnswerBody, Order, Run, RunAccepted, RunBody
+from bot.http_api.runs.run_reader import FoundRun, RunReader
+from bot.http_api.server.endpoint_context import EndpointContext, store_once
+from bot.http_api.server.errors import ApiError
+from bot.http_api.server.tokens import Client
+from orchestrator.domain.inputs import Input
+from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunStart
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.runs.inputs import may_control
+from orchestrator.runs.memo import RETRY, format_args
+from orchestrator.runs.questions import is_answer_fitting
+from orchestrator.runs.registry import Engines
+from state.canonical import dumps, hash_text, to_storable, to_storable_text
+from state.clock import generate_id
+from state.events.runs import WHOLE, RunFinished, RunWaits, RunWoken
+from state.journal.run_index import PREFIX
+from state.journal.store import InboxRow, Lane, StoredEvent
+from state.journal.streams import to_stream
+
+WITHIN: Final = 30.0
+"""Seconds that a request waits until its order or answer is worked; after that the answer is 202."""
+OWN_SESSION: Final = "runs"
+"""The conversation of a token in which its runs are shown if the caller names no other."""
+_FITTING: Final = {
+    "pause": frozenset({"running", "waiting"}),
+    "resume": frozenset({"paused"}),
+    "retry": frozenset({"failed"}),
+    "cancel": frozenset({"running", "waiting", "paused"}),
+}
+_PERSON: Final[Origins] = frozenset({"person"})
+_CUSTOMER: Final[Origins] = frozenset({"prose"})
+
+
+class RunInputs:
+    """Submits starts, orders and answers; one instance per app. All methods raise ApiError and StoreError."""
+
+    def __init__(self, desk: EndpointContext, reader: RunReader, engines: Engines) -> None:
+        """Keep the services of the endpoints, and the engines whose runs may be started."""
+        self._desk, self._reader, self._engines = desk, reader, engines
+
+    async def start_run(self, client: Client, body: RunBody, key: str | None) -> RunAccepted:
+        """Store the order to start a run; a repeated request with the same Idempotency-Key `key` gives the run of the first."""
+        await self._check_start(client, body)
+        home = body.home or f"{client.actor.key}:{OWN_SESSION}"
+        await self._check_home(client, home)
+        origins = _CUSTOMER if client.customers else _PERSON
+        args = {name: Value(to_storable(value), origins) for name, value in body.args.items()}
+        order = RunStart(engine=body.engine, definition=body.definition, home=home, args=format_args(args))
+        fresh = generate_id()
+        source = f"{client.actor.key}:run:{hash_text(key)}" if key is not None else f"start:{PREFIX}{fresh}"
+        asked = order.to_json()
+        row = self._build_row(client, f"{PREFIX}{fresh}", order, source=source, lane="turn", request=hash_text(dumps(asked)))
+        known = await store_once(row, self._take, self._desk.store)
+        return RunAccepted(id=known.session.removeprefix(PREFIX), home=home)
+
+    async def _check_start(self, client: Client, body: RunBody) -> None:
+        registered = self._engines.runs.get(body.engine)
+        definition = await self._engines.definitions.find(body.engine, body.definition) if registered is not None else None
+        if registered is None or definition is None:
+            raise ApiError(404, "definition_not_found", "There is no such definition of this engine.")
+        if client.actor.role not in registered.roles:
+            raise ApiError(403, "not_allowed", "The role of this token may not start runs of this engine.")
+
+    async def _check_home(self, client: Client, home: str) -> None:
+        """Raise ApiError 403 unless the run may be shown in the session `home`.
+
+        That is one of the token's own sessions or, for the token of an administrator, a conversation that it may read.
+        """
+        viewer = self._desk.build_viewer(client)
+        if viewer.is_own(home) and len(home) > len(client.actor.key) + 1:
+            return
+        seq, _ = await self._desk.store.read_head(to_stream(home))
+        if not (viewer.may_see_session(home) and seq):
+            raise ApiError(403, "not_your_session", "home must be one of the token's own sessions.")
+
+    async def order(self, client: Client, found: FoundRun, order: Order) -> tuple[Run, bool]:
+        """Submit an order to a run. Return the run as it is then, and whether the order was already worked."""
+        if not may_control(client.actor, found.run):
+            raise ApiError(403, "not_your_run", "Only the owner of a run, leads and administrators may do this.")
+        if found.run.status not in _FITTING[order]:
+            raise _build_late(order, found.run.status)
+        row = self._build_row(client, found.key, RunOrder(order=order))
+        worked = await self._submit(row)
+        now = await self._reader.find_run(client, found.run_id)
+        if worked and not await self._has_happened(found, lambda event: _is_outcome(event, order)):
+            raise _build_late(order, now.run.status)
+        return await self._reader.describe_run(client, now), worked
+
+    async def answer(self, client: Client, found: FoundRun, question: str, body: AnswerBody) -> tuple[Run, bool]:
+        """Submit an answer to a question of a run. Return the run as it is then, and whether the answer was already worked."""
+        if (body.option is None) == (body.text is None or not body.text.strip()):
+            raise ApiError(400, "invalid_request", "An answer has either option or text.")
+        waiting = ((node, wait) for node, wait in found.run.waits.items() if wait.on == "input" and wait.waits_for == question)
+        node, wait = next(waiting, ("", None))
+        if wait is None:
+            raise ApiError(409, "question_closed", "The run does not wait for an answer to this question.")
+        if client.actor.key not in wait.answers:
+            raise ApiError(403, "not_your_question", "The run asked somebody else.")
+        if found.run.status == "paused":
+            raise ApiError(409, "run_paused", "The run is paused: resume it first.")
+        text = to_storable_text(body.text or "").strip()
+        said = {"quoted": text} if client.customers else {"text": text}
+        given = RunAnswer(question_id=question, option=body.option, **said)
+        if not is_answer_fitting(given, wait):
+            raise ApiError(400, "answer_unfit", "The question has no such button, or takes no text.")
+        worked = await self._submit(self._build_row(client, found.key, given))
+        if worked and not await self._has_happened(found, lambda event: _is_answer(event, node, client.actor.key)):
+            raise ApiError(409, "question_closed", "Somebody else was first, or the run went on without an answer.")
+        return await self._reader.describe_run(client, await self._reader.find_run(client, found.run_id)), worked
+
+    async def _take(self, row: InboxRow) -> bool:
+        [is_new] = await self._desk.orchestrator.receive([row])
+        return is_new
+
+    async def _submit(self, row: InboxRow) -> bool:
+        """Store the inbox row and wait until it is worked; return False if that takes more than `WITHIN` seconds."""
+        await self._desk.orchestrator.receive([row])
+
+        async def worked() -> bool | None:
+            stored = await self._desk.store.find_inbox(row.source)
+            return True if stored is None or stored.status != "new" else None
+
+        return bool(await self._desk.wait_until(worked, WITHIN))
+
+    async def _has_happened(self, found: FoundRun, fits: Callable[[StoredEvent], bool]) -> bool:
+        """Return whether the run has an event that `fits` among those that are newer than its state in `found`."""
+        after = found.seq
+        while page := await self._desk.store.read_events(found.key, after=after):
+            if any(fits(event) for event in page):
+                return True
+            after = page[-1].seq
+        return False
+
+    def _build_row(
+        self, client: Client, run: str, given: Input, *, source: str = "", lane: Lane = "express", request: str = ""
+    ) -> InboxRow:
+        row_id = generate_id()
+        return InboxRow(
+            id=row_id,
+            source=source or f"{client.actor.key}:{given.KIND}:{row_id}",
+            session=run,
+            lane=lane,
+            kind=given.KIND,
+            actor=client.actor.model_dump(mode="json"),
+            body={**given.to_json(), **({"request": request} if request else {})},
+            received_at=self._desk.clock.now(),
+        )
+
+
+def _is_outcome(event: StoredEvent, order: Order) -> bool:
+    """Return whether the event says that the order was carried out."""
+    match order, event.type:
+        case "pause", "RunWaits":
+            return RunWaits.from_data(event.data).node == WHOLE
+        case (("resume" | "retry"), "RunWoken"):
+            woken = RunWoken.from_data(event.data)
+            return woken.node == WHOLE and (woken.by == RETRY) == (order == "retry")
+        case "cancel", "RunFinished":
+            return RunFinished.from_data(event.data).status == "cancelled"
+        case _:
+            return False
+
+
+def _is_answer(event: StoredEvent, node: str, by: str) -> bool:
+    if event.type != RunWoken.__name__:
+        return False
+    woken = RunWoken.from_data(event.data)
+    return (woken.node, woken.by) == (node, by)
+
+
+def _build_late(order: Order, status: str) -> ApiError:
+    wanted = " or ".join(sorted(_FITTING[order]))
+    return ApiError(409, "order_late", f"The run is {status}; {order} is for a run that is {wanted}.")

@@ -1,0 +1,130 @@
+"""A run as the API presents it. A run is one execution of a scenario, flow or workflow. Pure: no input or output."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from bot.http_api.approvals.card_models import ApiModel, Moment, Person
+from bot.http_api.server.endpoint_context import LONGEST_SESSION, SESSION, CursorText
+
+RUN_ID: Final = "0190aaaa-0000-7000-8000-000000000001"
+"""The id of a run in examples."""
+QUESTION: Final = "7f3a90c2"
+"""The id of a question in examples."""
+MOST_ARGS: Final = 50
+LONGEST_ANSWER: Final = 4000
+Status = Literal["running", "waiting", "paused", "done", "failed", "cancelled"]
+Order = Literal["pause", "resume", "retry", "cancel"]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:/-]+$")]
+ArgName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class RunBody(BaseModel):
+    """The body of a request to start a run."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"engine": "steps", "definition": "welcome", "args": {"deal": 481}}]}
+    )
+    engine: Name = Field(description="The engine that executes it.", examples=["steps"])
+    definition: Name = Field(description="The key of the definition to execute.", examples=["welcome"])
+    args: dict[ArgName, JsonValue] = Field(
+        default_factory=dict, max_length=MOST_ARGS, description="The values with which it starts, by name.", examples=[{"deal": 481}]
+    )
+    home: Annotated[
+        str | None,
+        Field(
+            pattern=f"^{SESSION.pattern}$",
+            max_length=LONGEST_SESSION,
+            description="The session in which its messages are shown: one of the token's own, by default http:{token}:runs.",
+            examples=["http:site:42"],
+        ),
+    ] = None
+
+
+class AnswerBody(BaseModel):
+    """The body of an answer to the question of a run: a button by its number, or text."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"option": 0}]})
+    option: int | None = Field(None, ge=0, le=999, description="The number of the button, counted from 0.", examples=[0])
+    text: str | None = Field(
+        None, min_length=1, max_length=LONGEST_ANSWER, description="The answer in words, where the question takes them."
+    )
+
+
+class RunQuery(BaseModel):
+    """The query of the list of runs: filters, cursor and page size."""
+
+    model_config = ConfigDict(extra="forbid")
+    status: Status | None = Field(None, description="Only in this status.")
+    engine: Name | None = Field(None, description="Only of this engine.", examples=["steps"])
+    cursor: CursorText | None = None
+    limit: int = Field(20, ge=1, le=100)
+
+
+class RunAccepted(ApiModel):
+    """The answer to a request to start a run: it is stored, and the run begins soon."""
+
+    id: str = Field(description="For /runs/{id}.", examples=[RUN_ID])
+    home: str = Field(description="Where its messages come: GET /sessions/{home}/events.", examples=["http:site:runs"])
+    status: Literal["accepted"] = "accepted"
+
+
+class RunLine(ApiModel):
+    """One run as the list shows it."""
+
+    id: str = Field(examples=[RUN_ID])
+    engine: str = Field(examples=["steps"])
+    definition: str = Field(examples=["welcome"])
+    version: int = Field(description="The version of the definition that it executes to its end.", examples=[1])
+    status: Status
+    owner: Person = Field(description="The person or token with whose rights it works.")
+    home: str = Field(description="The session in which its messages are shown.", examples=["http:site:42"])
+    parent: str = Field("", description="The run that started it and waits for its end.")
+    started_at: Moment
+    updated_at: Moment = Field(description="When its status changed last.")
+
+
+class Runs(BaseModel):
+    """One page of runs, the one that was started last first."""
+
+    runs: Sequence[RunLine]
+    next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")
+
+
+class Wait(ApiModel):
+    """One thing that a run waits for."""
+
+    node: str = Field(description="The named piece of work that waits.", examples=["ask_budget"])
+    waits_for: Literal["input", "effect", "timer", "run"] = Field(
+        description="An answer of a person, the decision about a call, a moment, or the end of another run."
+    )
+    since: str = Field("", examples=["2026-11-22T14:05:00.000000Z"])
+    until: str = Field("", description="When it goes on by itself.")
+    question: str = Field("", description="Of an answer: POST /runs/{id}/answers/{question}.", examples=[QUESTION])
+    text: str = Field("", description="The question; empty where the token may not read what a run says.")
+    options: Sequence[str] = Field((), description="Its buttons, numbered from 0.")
+    takes: Sequence[str] = Field((), description="What may be sent beside a button: text, contact, photo, document.")
+    answers: Sequence[Person] = Field((), description="Who may answer.")
+    confirmation_id: str = Field("", description="Of a decision: POST /confirmations/{id}.")
+    run: str = Field("", description="The other run.")
+
+
+class RunError(ApiModel):
+    """The error with which the run or one of its nodes failed last."""
+
+    code: str = Field(description="A word for programs.", examples=["degraded"])
+    node: str = ""
+    at: Moment
+    detail: str = Field("", description="What happened, for operations staff; empty where the token may not read it.")
+
+
+class Run(RunLine):
+    """One run as it is now."""
+
+    mode: str = Field(description="The safety mode in which it began; it never works in a less safe one.", examples=["full"])
+    nodes_done: int
+    waits: Sequence[Wait] = ()
+    last_error: RunError | None = None
+    result: JsonValue = Field(None, description="What it gave at its end; null where the token may not read it.")
+    may_control: bool = Field(description="Whether this token may pause, resume, retry and cancel it.")

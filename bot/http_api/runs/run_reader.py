@@ -1,0 +1,161 @@
+"""Reads runs for callers of the API, as far as each caller may see them. A run is one execution of a scenario, flow or workflow."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bot.http_api.approvals.card_models import Person
+from bot.http_api.audit.run_events import format_value
+from bot.http_api.runs.run_models import Run, RunError, RunLine, RunQuery, Runs, Wait
+from bot.http_api.server.endpoint_context import EndpointContext, encode_cursor, parse_cursor
+from bot.http_api.server.errors import ApiError
+from bot.http_api.server.tokens import Client
+from orchestrator.domain.actor import Actor
+from orchestrator.reports.viewer import Viewer
+from orchestrator.runs.inputs import may_control
+from state.events.runs import NodeFailed, RunFinished, RunWaits
+from state.journal.journal import load_state
+from state.journal.run_index import PREFIX, RunFilter, RunRow
+from state.journal.store import StoredEvent
+from state.run_state import RunState, RunWait
+from state.session_state import SessionState
+
+_KIND: Final = "r"
+_PARTS: Final = 2
+_SCANNED: Final = 1000
+"""How many runs one request of the list looks at; if there are more, the page is short and has a next one."""
+_TAIL: Final = 500
+"""How many of a run's last events are searched for its last error, its result and its open questions."""
+_ID: Final = re.compile(r"[0-9a-f-]{8,64}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundRun:
+    """A run that the caller may see: its state, its cards, and the number of the last event that the state includes."""
+
+    run_id: str
+    run: RunState
+    state: SessionState
+    seq: int
+
+    @property
+    def key(self) -> str:
+        """The session key of the run, which is also the name of its stream."""
+        return f"{PREFIX}{self.run_id}"
+
+
+class RunReader:
+    """Finds runs and describes them. There is one instance per app; all methods raise StoreError."""
+
+    def __init__(self, desk: EndpointContext) -> None:
+        """Keep the services of the endpoints."""
+        self._desk = desk
+
+    async def find_run(self, client: Client, run_id: str) -> FoundRun:
+        """Return the run; raises ApiError 404 if it does not exist or the caller may not see it."""
+        state, seq = await self._desk.store.read(load_state, f"{PREFIX}{run_id if _ID.fullmatch(run_id) else '-'}")
+        if state.run is None or not self._desk.build_viewer(client).may_see_run(state.run.owner):
+            raise build_not_found()
+        return FoundRun(run_id=run_id, run=state.run, state=state, seq=seq)
+
+    async def list_runs(self, client: Client, asked: RunQuery) -> Runs:
+        """Return a page of the runs that the caller may see; raises ApiError 400 for an invalid cursor."""
+        place = parse_cursor(asked.cursor, _KIND, _PARTS)
+        viewer = self._desk.build_viewer(client)
+        wanted = RunFilter(
+            engine=asked.engine or "",
+            owner="" if viewer.is_lead else client.actor.key,
+            statuses=(asked.status,) if asked.status else (),
+            after=(place[0], place[1]) if place else ("~", ""),
+            limit=_SCANNED if viewer.is_lead else asked.limit + 1,
+        )
+        rows = await self._desk.store.list_runs(wanted)
+        seen = [row for row in rows if viewer.may_see_run(row.owner)]
+        if len(seen) > asked.limit:
+            seen = seen[: asked.limit]
+            last: RunRow | None = seen[-1]
+        else:
+            last = rows[-1] if len(rows) == wanted.limit else None
+        lines = [_to_line(row.run_id, row, viewer) for row in seen]
+        return Runs(runs=lines, next=encode_cursor(_KIND, last.started_at, last.run_id) if last else None)
+
+    async def describe_run(self, client: Client, found: FoundRun) -> Run:
+        """Return the run as the API shows it to this caller."""
+        run, viewer = found.run, self._desk.build_viewer(client)
+        shows_words = viewer.may_see_run(run.owner, with_words=True)
+        tail = await self._desk.store.read_events(found.key, after=max(0, found.seq - _TAIL), limit=_TAIL)
+        end = next((RunFinished.from_data(one.data) for one in reversed(tail) if one.type == "RunFinished"), None) if run.is_over else None
+        return Run(
+            **_to_line(found.run_id, run, viewer).model_dump(),
+            mode=run.mode,
+            nodes_done=run.done,
+            waits=[_to_wait(node, wait, tail, found, viewer, shows_words=shows_words) for node, wait in run.waits.items()],
+            last_error=_find_last_error(tail, run, shows_words=shows_words),
+            result=end.result if end is not None and shows_words else None,
+            may_control=may_control(client.actor, run),
+        )
+
+
+def build_not_found() -> ApiError:
+    """Return the 404 error, which is the same for a run that does not exist and for one that the caller may not see."""
+    return ApiError(404, "run_not_found", "There is no such run.")
+
+
+def _to_line(run_id: str, run: RunState | RunRow, viewer: Viewer) -> RunLine:
+    return RunLine(
+        id=run_id,
+        engine=run.engine,
+        definition=run.definition,
+        version=run.version,
+        status=run.status,
+        owner=_to_person(run.owner, viewer),
+        home=run.home,
+        parent=run.parent.removeprefix(PREFIX),
+        started_at=run.started_at,
+        updated_at=run.updated_at,
+    )
+
+
+def _to_person(key: str, viewer: Viewer) -> Person:
+    known = viewer.deps.present(Actor(key=key, name=""))
+    return Person(id=key, name=known.name if known is not None else "")
+
+
+def _to_wait(node: str, wait: RunWait, tail: Sequence[StoredEvent], found: FoundRun, viewer: Viewer, *, shows_words: bool) -> Wait:
+    told = Wait(node=node, waits_for=wait.on, since=wait.since, until=wait.until)
+    match wait.on:
+        case "input":
+            asked = _find_question(tail, wait.waits_for) if shows_words else None
+            who = [_to_person(key, viewer) for key in wait.answers]
+            shown = {"text": asked.question, "options": asked.options} if asked is not None else {}
+            return told.model_copy(update={"question": wait.waits_for, "takes": wait.takes, "answers": who, **shown})
+        case "effect":
+            cards = (card.confirmation_id for card in found.state.cards.values() if card.effect_id == wait.waits_for)
+            return told.model_copy(update={"confirmation_id": next(cards, "")})
+        case "run":
+            return told.model_copy(update={"run": wait.waits_for.removeprefix(PREFIX)})
+        case _:
+            return told
+
+
+def _find_question(tail: Sequence[StoredEvent], question_id: str) -> RunWaits | None:
+    asked = (RunWaits.from_data(one.data) for one in reversed(tail) if one.type == "RunWaits")
+    return next((one for one in asked if one.waits_for == question_id), None)
+
+
+def _find_last_error(tail: Sequence[StoredEvent], run: RunState, *, shows_words: bool) -> RunError | None:
+    """Return why the run failed or, while it works, which of its nodes failed last; None if nothing has failed."""
+    failed = next((one for one in reversed(tail) if one.type == "NodeFailed"), None)
+    node = NodeFailed.from_data(failed.data) if failed is not None else None
+    if run.status == "failed":
+        detail = node.detail if node is not None and node.code == run.code else ""
+        return RunError(
+            code=run.code,
+            node=node.node if node is not None and node.code == run.code else "",
+            at=run.updated_at,
+            detail=format_value(detail) if shows_words else "",
+        )
+    if failed is None or node is None:
+        return None
+    return RunError(code=node.code, node=node.node, at=failed.ts, detail=format_value(node.detail) if shows_words else "")

@@ -1,0 +1,75 @@
+"""Describes the events of runs as sentences for operators. A run is one execution of a scenario, flow or workflow."""
+
+from typing import Final
+
+from orchestrator.reports.reading.journal_reader import bind_reader, describe_gap, format_words, to_one_line
+from orchestrator.reports.reading.narrator import Narrator
+from state.events import runs
+from state.journal.store import StoredEvent
+
+_WAITS: Final = {"input": "an answer to question", "effect": "the decision about call", "timer": "", "run": "the end of"}
+_WORDS: Final = 120
+
+
+def _describe_start(voice: Narrator, said: runs.RunStarted, event: StoredEvent) -> str:
+    version = f" version {said.version}" if said.version else ""
+    parent = f", started by {said.parent}" if said.parent else ""
+    what = f"{to_one_line(said.definition)}{version} ({to_one_line(said.engine)}, mode {said.mode})"
+    return f"the run of {what} began for {voice.format_person(event.actor)}, shown in {to_one_line(said.home)}{parent}"
+
+
+def _describe_done(_voice: Narrator, said: runs.NodeDone, event: StoredEvent) -> str:
+    tokens = said.prompt_tokens + said.completion_tokens
+    asked = f", {to_one_line(said.model)} answered with {tokens} tokens in {said.seconds:.1f} s" if said.model else ""
+    gave = "a large value" if said.output_blob else format_words(event, said.output, limit=_WORDS)
+    again = f" (attempt {said.attempt})" if said.attempt > 1 else ""
+    return f"node {to_one_line(said.node)} is done{again}{asked}" + (f": {gave}" if gave else "")
+
+
+def _describe_failure(_voice: Narrator, said: runs.NodeFailed, event: StoredEvent) -> str:
+    why = format_words(event, said.detail) or to_one_line(said.code)
+    return f"node {to_one_line(said.node)} failed (attempt {said.attempt}): {why}"
+
+
+def _describe_wait(voice: Narrator, said: runs.RunWaits, event: StoredEvent) -> str:
+    if said.node == runs.WHOLE:
+        return f"{voice.format_person(said.by)} paused the run"
+    until = f" until {to_one_line(said.until)}" if said.until else ""
+    words = format_words(event, said.question, limit=_WORDS)
+    asked = f": {words}" if said.on == "input" and words else ""
+    what = f"{_WAITS.get(said.on, '')} {to_one_line(said.waits_for)}".strip()
+    return f"node {to_one_line(said.node)} waits{f' for {what}' if what else ''}{until}{asked}"
+
+
+def _describe_wake(voice: Narrator, said: runs.RunWoken, event: StoredEvent) -> str:
+    if said.node == runs.WHOLE:
+        return "the failed nodes are to run again" if said.by == "retry" else "the run goes on after its pause"
+    by = voice.format_person(said.by) if ":" in said.by else to_one_line(said.by)
+    came = describe_gap(event) if event.erased else to_one_line(said.value, limit=_WORDS) if said.value else ""
+    return f"node {to_one_line(said.node)} goes on: {by}" + (f", {came}" if came else "")
+
+
+def _describe_end(voice: Narrator, said: runs.RunFinished, _event: StoredEvent) -> str:
+    by = f" by {voice.format_person(said.by)}" if said.by else ""
+    return f"the run ended: {said.status}{by}" + (f" ({to_one_line(said.code)})" if said.code else "")
+
+
+def _describe_listening(_voice: Narrator, said: runs.InputAwaited, _event: StoredEvent) -> str:
+    takes = ", ".join(said.takes) or "a button"
+    return f"{to_one_line(said.run)} waits here for {takes} (question {to_one_line(said.question_id)})"
+
+
+def _describe_taking(_voice: Narrator, said: runs.InputTaken, _event: StoredEvent) -> str:
+    return f"question {to_one_line(said.question_id)} of a run is not open here any more"
+
+
+DESCRIPTIONS: Final = {
+    **bind_reader(runs.RunStarted, _describe_start),
+    **bind_reader(runs.NodeDone, _describe_done),
+    **bind_reader(runs.NodeFailed, _describe_failure),
+    **bind_reader(runs.RunWaits, _describe_wait),
+    **bind_reader(runs.RunWoken, _describe_wake),
+    **bind_reader(runs.RunFinished, _describe_end),
+    **bind_reader(runs.InputAwaited, _describe_listening),
+    **bind_reader(runs.InputTaken, _describe_taking),
+}
