@@ -65,8 +65,9 @@ def _convert_fields(written: JsonObject, spec: Method, entity: str, info: Entity
     found: dict[str, object] = {}
     contacts: list[list[str]] = []
     for name, value in written.items():
-        elements = _list_contacts(name, value) if entity.partition(":")[0] in _RECORDS else None
-        if name in MARKS:
+        is_record = entity.partition(":")[0] in _RECORDS
+        elements = _list_contacts(name, value) if is_record else None
+        if name in MARKS and is_record:  # the gate marks new records only; elsewhere the name is a field like any other
             continue
         if elements is not None:
             contacts += elements
