@@ -95,25 +95,8 @@ class Audit:
         `run` is the session key of the run; `engine` and `definition` say what it executes.
         """
         for node in nodes:
-            await self._write(
-                actor.key,
-                {
-                    "type": "node",
-                    "session": run,
-                    "run": run,
-                    "engine": engine,
-                    "definition": definition,
-                    "node": node.node,
-                    "what": node.what,
-                    "mode": mode,
-                    "requested_by": {"key": actor.key, "name": actor.name},
-                    "executed_actions": [node.call] if node.call is not None else [],
-                    "model_response": {"raw": node.text} if node.text else {},
-                    "tokens": dict(node.tokens),
-                    "model": node.model,
-                    "seconds": node.seconds,
-                },
-            )
+            record = build_node_record(node, actor=actor, run=run, definition=definition, engine=engine, mode=mode)
+            await self._write(actor.key, record)
 
     async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str) -> None:
         """Record a person's decision about a card.
@@ -166,6 +149,29 @@ class Audit:
             self._log.write(user, frozen)
         else:
             self._log.record(user, {**mask_value(orjson.loads(frozen)), "user": user})
+
+
+def build_node_record(node: PlayedNode, *, actor: Actor, run: str, definition: str, engine: str, mode: str) -> JsonObject:
+    """Return the audit record of one node of a run, without the fields that all records have.
+
+    `run` is the session key of the run; `engine` and `definition` say what it executes, `actor` with whose rights it works.
+    """
+    return {
+        "type": "node",
+        "session": run,
+        "run": run,
+        "engine": engine,
+        "definition": definition,
+        "node": node.node,
+        "what": node.what,
+        "mode": mode,
+        "requested_by": {"key": actor.key, "name": actor.name},
+        "executed_actions": [node.call] if node.call is not None else [],
+        "model_response": {"raw": node.text} if node.text else {},
+        "tokens": dict(node.tokens),
+        "model": node.model,
+        "seconds": node.seconds,
+    }
 
 
 def trim_state(agent: AgentState) -> JsonObject:

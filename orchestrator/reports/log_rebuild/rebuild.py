@@ -12,6 +12,7 @@ import orjson
 
 from bitrix.masking import mask_value
 from orchestrator.gate.execute.recovery import DETAIL
+from orchestrator.reports.log_rebuild.node_records import RunTrail, build_node_records
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_decision_record, build_iteration_records, build_trouble_record
 from orchestrator.reports.reading.journal_reader import parse_event, read_stream, to_session_name
 from orchestrator.runtime.audit import SCHEMA, trim_state
@@ -23,6 +24,7 @@ from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded, O
 from state.events.confirmations import ConfirmationApproved, ConfirmationDenied, ConfirmationSuperseded
 from state.events.conversation import MessageReceived, TurnFinished
 from state.events.freezing import ConfirmationReopened
+from state.events.runs import RunWoken
 from state.journal.store import Store, StoredEvent
 from state.session_state import SessionState
 
@@ -31,14 +33,16 @@ _NAMING_EVENTS = ("ConfirmationRequested", "ConfirmationApproved", "Confirmation
 
 
 def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
-    """Yield (key of the person, audit record) for every iteration and decision of a stream, in the order in which they were logged.
+    """Yield (key of the person, audit record) for every iteration, decision and node of a stream, in the order in which they were logged.
 
-    An iteration is one answer of the model with the calls it led to. `names` gives the names of people by their key.
+    An iteration is one answer of the model with the calls it led to, a node a named piece of the work of a run. `names` gives the names of
+    people by their key.
     """
     session, state = to_session_name(stream), fold.create_state()
     turn: Turn | None = None
     decided: dict[str, StoredEvent] = {}
     held: tuple[StoredEvent, StoredEvent] | None = None
+    trail = RunTrail(run=session)
     for event in read_stream(store, stream):
         said = parse_event(event)
         if (
@@ -57,6 +61,8 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
             for record in _build_turn_records(turn, said, state, store, names):
                 yield turn.actor, common | record
             turn = None
+        for owner, told in _build_node_records(said, trail, store):
+            yield owner, common | told
         decision = _find_decision(event, said, decided)
         if decision is not None and _is_left_by_stop(event, said):
             held = decision, event  # the next event holds the result of the look at the portal, if there is one
@@ -64,6 +70,14 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
             yield _build_decision(decision, event, state, store, names, session)
     if held is not None:
         yield _build_decision(*held, state, store, names, session)
+
+
+def _build_node_records(said: Event, trail: RunTrail, store: Store) -> Iterator[tuple[str, Record]]:
+    """Yield (key of the owner, audit record) for what an event tells of a node of a run; nothing in other streams."""
+    if isinstance(said, RunWoken):
+        trail.note_answer(said.node, said.value)
+    trail.take(said)
+    yield from build_node_records(said, trail, store)
 
 
 def _update_turn(event: StoredEvent, said: Event, turn: Turn | None, state: SessionState) -> Turn | None:
@@ -136,8 +150,6 @@ def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, st
     """Write the records of each person to a temporary file in `folder`; return the files by person. A journal may not fit into memory."""
     spools: dict[str, Path] = {}
     for stream in store.list_streams():
-        if not stream.startswith("session:"):
-            continue
         for person, record in rebuild_records(store, stream, names):
             if user and person != user:
                 continue

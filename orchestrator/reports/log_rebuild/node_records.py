@@ -1,0 +1,127 @@
+"""Builds the audit records of a run's nodes from the run's stream. A run is one execution of a scenario, flow or workflow.
+
+A node is a named piece of a run's work. Changes nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.reports.log_rebuild.records import Record
+from orchestrator.runtime.audit import PlayedNode, build_node_record
+from orchestrator.runtime.turn_context import build_call_record
+from state.canonical import loads
+from state.events.base import Event
+from state.events.calls import CallOutcomeUnknown, CallStarted
+from state.events.confirmations import ConfirmationRequested
+from state.events.runs import NodeDone, RunStarted, RunWaits
+from state.journal.store import Store
+from state.stored import JsonObject
+
+_SAID = "say/"
+_CLOSED = "/closed"
+"""The end of the name of a node that closes a question, after its answer has come."""
+
+
+@dataclass
+class RunTrail:
+    """What the events of a run have told so far: how it began, and the calls that its nodes proposed, by effect id."""
+
+    run: str
+    started: RunStarted | None = None
+    requested: dict[str, ConfirmationRequested] = field(default_factory=dict)
+    begun: dict[str, CallStarted] = field(default_factory=dict)
+    unknown: dict[str, CallOutcomeUnknown] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+    """The kind of the answer to each question that was answered, by node."""
+
+    def take(self, said: Event) -> None:
+        """Add what the event says."""
+        match said:
+            case RunStarted():
+                self.started = said
+            case ConfirmationRequested():
+                self.requested[said.effect_id] = said
+            case CallStarted():
+                self.begun[said.effect_id] = said
+            case CallOutcomeUnknown():
+                self.unknown[said.effect_id] = said
+            case _:
+                pass
+
+    def note_answer(self, node: str, value: object) -> None:
+        """Remember the kind of the answer with which a node was woken; a wake without an answer has none."""
+        if isinstance(value, Mapping) and "kind" in value:
+            self.answers[node] = str(value["kind"])
+
+
+def build_node_records(said: Event, trail: RunTrail, store: Store) -> Iterator[tuple[str, Record]]:
+    """Yield (key of the run's owner, audit record) for what the event `said` tells of a node; nothing for other events."""
+    node = _find_node(said, trail, store)
+    if node is None or trail.started is None:
+        return
+    started = trail.started
+    actor = Actor.model_construct(key=str(started.actor.get("key", "")), name=str(started.actor.get("name", "")))
+    record = build_node_record(node, actor=actor, run=trail.run, definition=started.definition, engine=started.engine, mode=started.mode)
+    yield actor.key, dict(record)
+
+
+def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
+    match said:
+        case RunWaits(on="effect"):
+            call = _build_waiting_call(said.waits_for, trail)
+            return PlayedNode(node=said.node, what="effect", call=call) if call else None
+        case NodeDone(node=node) if node.startswith(_SAID):
+            return PlayedNode(node=node, what="say")
+        case NodeDone(node=node) if node.endswith(_CLOSED):
+            asked = node.removesuffix(_CLOSED)
+            return PlayedNode(node=asked, what="input", text=trail.answers.get(asked, "timeout"))
+        case NodeDone(node=node) if node.endswith("/turn"):
+            return None
+        case NodeDone():
+            return _build_done(said, trail, store)
+        case _:
+            return None
+
+
+def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
+    text = store.load_blob(said.output_blob) if said.output_blob else None
+    output = loads(text) if text is not None else said.output
+    if said.model:
+        tokens = {"prompt": said.prompt_tokens, "completion": said.completion_tokens}
+        words = output if isinstance(output, str) else ""
+        return PlayedNode(node=said.node, what="model", model=said.model, tokens=tokens, seconds=said.seconds, text=words)
+    slot = f"{trail.run}/{said.node}" if said.attempt == 1 else f"{trail.run}/{said.node}/{said.attempt}"
+    if isinstance(output, Mapping) and output.get("effect_id") in _list_effect_ids(slot):
+        outcome = Outcome.model_validate(output)
+        effect = Effect(method=outcome.method, params=dict(outcome.call), slot=slot)
+        return PlayedNode(node=said.node, what="effect", call=build_call_record(effect, outcome))
+    return PlayedNode(node=said.node, what="memo")
+
+
+def _list_effect_ids(slot: str) -> list[str]:
+    """Return the ids that the effect (proposed call) of a slot may have: a card that replaced another one has an id of its own."""
+    found = [build_effect_id(slot)]
+    for _ in range(8):
+        found.append(build_effect_id(f"{found[-1]}/again"))
+    return found
+
+
+def _build_waiting_call(effect_id: str, trail: RunTrail) -> JsonObject | None:
+    """Return the call for whose card, or for whose unknown outcome, a node waits; None if the journal does not tell of it."""
+    lost = trail.unknown.get(effect_id)
+    if lost is not None:
+        begun = trail.begun.get(effect_id)
+        params = begun.params if begun is not None else {}
+        base = {"call_id": effect_id, "method": lost.method, "proposed": params, "status": "unknown", "params": params}
+        return base | {"class": lost.call_class, "reason": "", "detail": lost.detail}
+    asked = trail.requested.get(effect_id)
+    if asked is None:
+        return None
+    codes = [Notice.model_validate(reason).code for reason in asked.reasons]
+    base = {"call_id": effect_id, "method": asked.method, "proposed": asked.params, "status": "waiting"}
+    return base | {"confirmation_id": asked.confirmation_id, "reasons": codes}

@@ -1,0 +1,105 @@
+"""The audit log names run and node of everything that a run did, and the journal alone can tell it again."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from jsonschema import Draft202012Validator
+
+from orchestrator.domain.actor import Mode
+from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
+from orchestrator.runtime import worker
+from state.audit_log.interaction_log import list_users, read_records
+from tests.unit.runs.runs_kit import RUN, a_run_world, start, steps
+from tests.unit.spine_kit import World, message, press
+from tests.unit.spine_portal import lost
+
+pytestmark = pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "G1")
+
+SCHEMA = Path(__file__).parents[3] / "docs" / "audit-record.schema.json"
+PLAN = steps(
+    {"say": "Начинаю"},
+    {"model": "скажи что-нибудь"},
+    {"write": "crm.deal.get", "params": {"id": 481}},
+    {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}},
+    {"ask": "Как зовут клиента?"},
+)
+UNTOLD = {"chain", "rebuilt", "timestamp", "trace_id"}
+"""What a rebuilt record may have otherwise: its place and time, and the input that it goes back to."""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+async def work_through(world: World, *, answers: bool = True) -> None:
+    """The whole plan: a card is approved, and the question answered."""
+    world.model.will("привет")
+    await world.work(start("plan"))
+    for card in [row.body for row in world.outbox() if row.kind == "card"]:
+        await world.work(press(card, key=RUN))
+    if answers:
+        await world.work(message("Ольга"))
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [record for user in list_users(folder) for record in read_records(folder, user)]
+
+
+@pytest.mark.parametrize("mode", ["full", "shadow"])
+async def test_each_node_has_a_record_of_its_own(tmp_path: Path, mode: Mode) -> None:
+    """Every record fits the published schema and names the run; the nodes stand in the order in which they were done."""
+    async with a_run_world(tmp_path, {"plan": PLAN}, mode=mode) as world:
+        await work_through(world)
+        world.tools.audit.wait()
+    found = records(tmp_path / "logs")
+    validator = Draft202012Validator(orjson.loads(SCHEMA.read_bytes()))
+    assert [error.message for record in found for error in validator.iter_errors(record)] == []
+    nodes = [record for record in found if record["type"] == "node"]
+    assert {record["run"] for record in nodes} == {RUN}
+    told = [(one["node"], one["what"], [call["status"] for call in one["executed_actions"]]) for one in nodes]
+    write = [["waiting"], ["succeeded"]] if mode == "full" else [["planned"]]
+    assert told == [
+        ("say/s0", "say", []),
+        ("s1", "model", []),
+        ("s2", "effect", ["succeeded" if mode == "full" else "planned"]),
+        *(("s3", "effect", status) for status in write),
+        ("s4", "input", []),
+    ]
+    assert nodes[1]["model_response"] == {"raw": "привет"}
+
+
+@pytest.mark.parametrize("mode", ["full", "shadow"])
+async def test_the_records_of_nodes_come_back_from_the_journal(tmp_path: Path, mode: Mode) -> None:
+    """Field by field; only what the model or the author proposed is told as it was judged."""
+    async with a_run_world(tmp_path, {"plan": PLAN}, mode=mode) as world:
+        await work_through(world)
+        world.tools.audit.wait()
+        rebuild_logs(world.sql, tmp_path / "rebuilt")
+    before, after = ([one for one in records(tmp_path / name) if one["type"] == "node"] for name in ("logs", "rebuilt"))
+    for old, new in zip(before, after, strict=True):
+        for record in (old, new):
+            for call in record["executed_actions"]:
+                call.pop("proposed")
+        for key in (old.keys() | new.keys()) - UNTOLD:
+            assert new.get(key) == old.get(key), (old["node"], key)
+    validator = Draft202012Validator(orjson.loads(SCHEMA.read_bytes()))
+    assert [error.message for record in records(tmp_path / "rebuilt") for error in validator.iter_errors(record)] == []
+
+
+async def test_a_call_whose_answer_was_lost_is_recorded_as_unknown(tmp_path: Path) -> None:
+    """The node waits, and its record says that the call may have happened."""
+    plan = steps({"write": "tasks.task.add", "params": {"fields": {"TITLE": "Счёт", "RESPONSIBLE_ID": 7}}})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        world.portal.will("tasks.task.add", lost)
+        await world.work(start("plan"))
+        for card in [row.body for row in world.outbox() if row.kind == "card"]:
+            await world.work(press(card, key=RUN))
+        world.tools.audit.wait()
+        rebuild_logs(world.sql, tmp_path / "rebuilt")
+    for name in ("logs", "rebuilt"):
+        statuses = [call["status"] for one in records(tmp_path / name) if one["type"] == "node" for call in one["executed_actions"]]
+        assert "unknown" in statuses or "waiting" in statuses
