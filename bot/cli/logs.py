@@ -40,6 +40,9 @@ class LogRecord(View):
     turn_id: object = ""
     user_message: object = ""
     via: object = ""
+    run: object = ""
+    node: object = ""
+    what: object = ""
     errors: Sequence[object] = ()
     changed: object = None
     dropped: object = None
@@ -67,6 +70,8 @@ class LogRecord(View):
                 return f"rewritten: {self.changed} records changed, {self.dropped} removed"
             case "decision":
                 return f"{self.decider or self.decider_key}: {self.user_message} ({self.via})"
+            case "node":
+                return f"{self.run}, node {self.node}: {self.what}"
             case _:
                 return str(self.user_message)
 

@@ -12,10 +12,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
+from bot.monitoring.meters import MOST_ENGINES
 from orchestrator.runtime.metrics import OTHER
 from state.clock import Clock, format_iso, parse_iso, read_boottime
 from state.journal.async_store import ThreadWorker
-from state.sql.backlog import OPEN, Backlog, Waiting
+from state.sql.backlog import OPEN, OPEN_RUNS, Backlog, Waiting
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +95,7 @@ class Gauges:
         yield _build_gauge("sdelka_confirmations_waiting", "Cards that wait for a decision.", _count_effects(found, "requested"))
         oldest = self._measure_age(found.effects.get("requested", Waiting()))
         yield _build_gauge("sdelka_confirmation_oldest_seconds", "Age of the card that waits longest.", oldest)
+        yield _build_runs_gauge(found)
         yield from self._build_inbox_gauges(found)
         yield from self._build_outbox_gauges(found)
         yield _build_gauge("sdelka_timers", "Timers that are set.", found.timers)
@@ -156,6 +158,19 @@ def _select_waiting(found: Backlog, channel: str, status: str) -> list[Waiting]:
         for (name, standing), waiting in found.outbox.items()
         if standing == status and (name == channel or (channel == OTHER and name not in CHANNELS))
     ]
+
+
+def _build_runs_gauge(found: Backlog) -> GaugeMetricFamily:
+    """Return the gauge of runs that are not over; engines beyond the first `MOST_ENGINES` are counted together."""
+    runs = GaugeMetricFamily("sdelka_runs_open", "Runs that are not over, by engine and status.", labels=["engine", "status"])
+    named = sorted({engine for engine, _ in found.runs})[:MOST_ENGINES]
+    counts = {(engine, status): 0 for engine in named for status in OPEN_RUNS}
+    for (engine, status), count in found.runs.items():
+        key = (engine if engine in named else OTHER, status)
+        counts[key] = counts.get(key, 0) + count
+    for key, count in counts.items():
+        runs.add_metric(list(key), count)
+    return runs
 
 
 def _count_effects(found: Backlog, state: str) -> float:

@@ -13,9 +13,12 @@ from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram
 
 from orchestrator.runtime.metrics import OTHER
 
+MOST_ENGINES: Final = 20
+"""Maximum number of engines of runs that are counted under their own name."""
 MOST_MODELS: Final = 20
 """Maximum number of models that are counted under their own name, since a provider may return any name."""
 _MODEL: Final = re.compile(r"[A-Za-z][A-Za-z0-9._:/-]{0,62}[A-Za-z0-9]", re.ASCII)
+_ENGINE: Final = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)
 _VERBS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _MODEL_SECONDS: Final = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
 _WAITS: Final = (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60)
@@ -48,7 +51,7 @@ class Labels:
 
 
 class Meters:
-    """Counts turns (processed messages), model answers, portal calls and cards for the orchestrator, and HTTP requests.
+    """Counts turns (processed messages), model answers, portal calls, cards and runs for the orchestrator, and HTTP requests.
 
     Also records how long portal calls wait for the rate limiter, and how late the event loop is. It implements
     `orchestrator.runtime.metrics.Meter`.
@@ -62,7 +65,9 @@ class Meters:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # when a series began is of no use here, and doubles the page
         self.registry = made = CollectorRegistry()
         self.price = price
-        self._models = Labels(MOST_MODELS, _MODEL)
+        self._models, self._engines = Labels(MOST_MODELS, _MODEL), Labels(MOST_ENGINES, _ENGINE)
+        self._runs = Counter("sdelka_runs", "Runs, by engine and by what became of them.", ["engine", "became"], registry=made)
+        self._nodes = Counter("sdelka_run_nodes", "Nodes of runs, by engine and by what they did.", ["engine", "kind"], registry=made)
         self._turns = Counter("sdelka_turns", "Turns that ended, by how.", ["result"], registry=made)
         self._iterations = Counter("sdelka_iterations", "Times that the model was asked, by result.", ["result"], registry=made)
         self._calls = Counter("sdelka_calls", "Calls of the portal, by class and outcome.", ["class", "outcome"], registry=made)
@@ -117,6 +122,14 @@ class Meters:
     def count_confirmation(self, became: str) -> None:
         """Count a confirmation card that was requested, approved, denied, expired or superseded (replaced by a new one)."""
         self._cards.labels(became).inc()
+
+    def count_run(self, engine: str, became: str) -> None:
+        """Count a run (an execution of a scenario, flow or workflow) that was started, retried, or ended as done, failed or cancelled."""
+        self._runs.labels(self._engines.resolve(engine), became).inc()
+
+    def count_node(self, engine: str, kind: str) -> None:
+        """Count a node (named piece of work) of a run by what it did; "failed" for one that failed."""
+        self._nodes.labels(self._engines.resolve(engine), kind).inc()
 
     def observe_wait(self, seconds: float) -> None:
         """Record the seconds that a portal call waited for the rate limiter."""

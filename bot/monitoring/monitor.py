@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy.engine import make_url
@@ -15,7 +14,7 @@ from bot.monitoring.meters import Meters
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings
 from orchestrator.gate.call.budget import Budget
-from orchestrator.runtime.metrics import count_commit
+from orchestrator.runtime.metrics import CommitCounter
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
@@ -39,7 +38,7 @@ class Monitor:
         self.reachability = ReachabilityTracker(record_wait=self.meters.observe_wait)
         self._reader = BacklogReader(address)
         self.scrape = Scrape(self.meters.registry, Gauges(self._reader.read, clock))
-        store.watchers.append(partial(count_commit, meter=self.meters))
+        store.watchers.append(CommitCounter(self.meters).count)
 
     def track_cost(self, budget: Callable[[], Budget]) -> None:
         """From now on, count the cost of model answers too; `budget` returns the part of the present policy that has the models' prices.

@@ -93,7 +93,7 @@ class Context(RunContext):
         self.check_going_on(node)
         cleaned = self._tools.guard.clean_reply(reply, "", locale=self.actor.locale)
         row = outbox.build_reply_row(self._session.key, cleaned, self.now, key=f"{self._session.key}:{key}")
-        await self.store(NodeDone(node=node), outbox=[row])
+        await self.store(NodeDone(node=node, kind="say"), outbox=[row])
         self.records.append(PlayedNode(node=node, what="say"))
 
     async def show(self, text: str, *, node: str) -> None:
@@ -119,6 +119,7 @@ class Context(RunContext):
         await self.store(
             NodeDone(
                 node=node,
+                kind="model",
                 attempt=self.known.count_attempt(node),
                 output=answer.text,
                 origins=sorted(origins),
@@ -160,7 +161,14 @@ class Context(RunContext):
         self.records.append(PlayedNode(node=node, what="effect", call=build_call_record(wanted, result)))
         output = result.model_dump(mode="json", exclude={"preview"})
         await self.store(
-            NodeDone(node=node, attempt=attempt, output=output, origins=_name_origins(result), refused=result.status == "refused")
+            NodeDone(
+                node=node,
+                kind="effect",
+                attempt=attempt,
+                output=output,
+                origins=_name_origins(result),
+                refused=result.status == "refused",
+            )
         )
         return result
 
@@ -210,7 +218,7 @@ class Context(RunContext):
                 self.check_going_on(closing)
                 shown = self._tools.guard.clean_reply(close_question(ask, heard), "", locale=self.actor.locale)
                 told = outbox.build_reply_row(self._session.key, shown, self.now, key=f"{self._session.key}:{node}")
-                await self.store(NodeDone(node=closing), outbox=[told])
+                await self.store(NodeDone(node=closing, kind="input"), outbox=[told])
                 self.records.append(PlayedNode(node=node, what="input", text=heard.kind))
             return heard
         self.check_going_on(node)

@@ -64,7 +64,7 @@ async def _play(ctx: "Context", node: str, ended: str, engine: Engine, said: Val
     rows = [outbox.build_reply_row(ctx.session.key, reply, ctx.now, key=f"turn:{turn_id}")]
     rows += [outbox.build_card_row(ctx.session.key, ctx.session.state.cards[one], ctx.now) for one in cards]
     output: dict[str, Any] = {"text": reply.text, "reason": end.reason, "cards": cards}
-    await ctx.store(NodeDone(node=ended, output=output, origins=sorted(ORIGINS)), outbox=rows)
+    await ctx.store(NodeDone(node=ended, kind="turn", output=output, origins=sorted(ORIGINS)), outbox=rows)
 
 
 async def _find_fate(ctx: "Context", node: str, card: str, effect_id: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Counts the work of this process (turns, calls, cards) from the events that its sessions commit.
+"""Counts the work of this process (turns, calls, cards, runs) from the events that its sessions commit.
 
 It keeps no text of people and depends on no metrics library. Names that come from a model or a portal never become labels of metrics; only
 codes defined in this code base do.
@@ -17,6 +17,8 @@ from state.events.confirmations import (
     ConfirmationSuperseded,
 )
 from state.events.conversation import ModelAnswered, ModelFailed, StepRefused, TurnFinished
+from state.events.runs import NodeDone, NodeFailed, RunFinished, RunStarted, RunWoken
+from state.journal.run_index import PREFIX as RUN
 from state.journal.store import Commit
 
 OTHER: Final = "other"
@@ -56,6 +58,58 @@ class Meter(Protocol):
 
     def count_confirmation(self, became: str) -> None:
         """Count a card whose state `became` "requested", "approved", "denied", "expired" or "superseded"."""
+
+    def count_run(self, engine: str, became: str) -> None:
+        """Count a run (an execution of a scenario, flow or workflow) that became "started", "retried", "done", "failed" or "cancelled"."""
+
+    def count_node(self, engine: str, kind: str) -> None:
+        """Count a node (named piece of work) of a run by what it did, such as "model"; `kind` is "failed" for one that failed."""
+
+
+MOST_RUNS: Final = 10_000
+"""Of how many runs the engine is kept in memory."""
+
+
+class CommitCounter:
+    """Passes the commits of this process to a meter. It remembers the engine of each run, which most events of the run do not name."""
+
+    def __init__(self, meter: Meter) -> None:
+        """Count with this meter; no run is known yet."""
+        self._meter = meter
+        self._engines: dict[str, str] = {}
+
+    def count(self, commit: Commit) -> None:
+        """Count the events of a commit, together with those of buffered steps that are stored with it."""
+        count_commit(commit, self._meter)
+        for step in (*commit.earlier, commit):
+            if step.run is not None:
+                self._engines[step.stream] = step.run.engine
+                while len(self._engines) > MOST_RUNS:
+                    del self._engines[next(iter(self._engines))]
+            if step.stream.startswith(RUN):
+                for event in step.events:
+                    self._count_run_event(event, self._engines.get(step.stream, OTHER))
+
+    def _count_run_event(self, event: Event, engine: str) -> None:
+        match event:
+            case RunStarted():
+                self._meter.count_run(engine, "started")
+            case RunWoken(node="", by="retry"):
+                self._meter.count_run(engine, "retried")
+            case RunFinished():
+                self._meter.count_run(engine, event.status)
+            case NodeDone():
+                self._meter.count_node(engine, event.kind)
+                if event.kind == "model":
+                    self._meter.count_model_answer(
+                        model=event.model, seconds=event.seconds, prompt=event.prompt_tokens, completion=event.completion_tokens
+                    )
+            case NodeFailed():
+                self._meter.count_node(engine, "failed")
+                if event.code == "degraded":
+                    self._meter.count_model_failure()
+            case _:
+                pass
 
 
 def count_commit(commit: Commit, meter: Meter) -> None:

@@ -17,6 +17,8 @@ from state.session_state import Listener, SessionState
 
 State = SessionState
 
+NodeKind = Literal["say", "model", "memo", "effect", "input", "turn"]
+"""What a node did: sent a message, asked the model, read something, proposed a call, asked a person, or played a turn of an engine."""
 WHOLE: Final = ""
 """The node of the events that are about the whole run: a pause, its end, and the order to go on."""
 
@@ -47,6 +49,7 @@ class NodeDone(Event):
     """A node finished and gave a value. A turn (the handling of one message) uses the event too, for what it must not do again."""
 
     node: str
+    kind: NodeKind = "memo"
     attempt: int = 1
     output: Personal[Any] = None
     output_blob: Personal[str] = ""

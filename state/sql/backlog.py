@@ -13,7 +13,7 @@ from sqlalchemy.engine import make_url
 from state.journal.store import SWITCH
 from state.sql.database import translate_errors
 from state.sql.dialect import open_read_only
-from state.sql.tables import effects, inbox, outbox, timers, values
+from state.sql.tables import effects, inbox, outbox, runs, timers, values
 
 TIMEOUT_SECONDS: Final = 2.0
 """The time limit of one statement in seconds; a statement that takes longer is aborted, and the reading fails."""
@@ -22,6 +22,7 @@ _MOST: Final = 5000
 _STEPS: Final = 20_000
 """Steps of SQLite's virtual machine between two checks of the time limit: a fraction of a millisecond."""
 OPEN: Final = ("requested", "approved", "started", "unknown")
+OPEN_RUNS: Final = ("running", "waiting", "paused")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,8 @@ class Backlog:
     """Outbox rows by channel and status (new, failed)."""
     effects: Mapping[str, Waiting] = field(default_factory=dict)
     """Effects (proposed or executed calls) by status; `oldest` is set only for statuses that are not final."""
+    runs: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """How many runs (executions of scenarios, flows or workflows) are not over, by engine and status."""
     timers: int = 0
     timers_due: int = 0
     database_bytes: int = 0
@@ -73,6 +76,7 @@ class BacklogReader:
                 inbox=_count_inbox(connection),
                 outbox=_count_outbox(connection),
                 effects=open_effects,
+                runs=_count_runs(connection),
                 timers=int(connection.execute(select(func.count()).select_from(timers)).scalar_one()),
                 timers_due=int(connection.execute(due).scalar_one()),
                 database_bytes=_measure_size(connection, self._url),
@@ -105,6 +109,11 @@ def _count_outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
         outbox.c.channel, outbox.c.status
     )
     return {(channel, status): Waiting(count=count, oldest=oldest) for channel, status, count, oldest in connection.execute(found)}
+
+
+def _count_runs(connection: Connection) -> dict[tuple[str, str], int]:
+    found = select(runs.c.engine, runs.c.status, func.count()).where(runs.c.status.in_(OPEN_RUNS)).group_by(runs.c.engine, runs.c.status)
+    return {(engine, status): count for engine, status, count in connection.execute(found)}
 
 
 def _count_effects(connection: Connection) -> dict[str, Waiting]:

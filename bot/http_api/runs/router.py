@@ -12,12 +12,13 @@ from fastapi.responses import StreamingResponse
 from bot.http_api.audit.session_events import EventsQuery, ReadableStream, SessionEvents, StreamReader, format_place, parse_place
 from bot.http_api.chat.responses import BEAT_EVERY, HEARTBEAT, MEDIA_TYPE, STREAM_WITHIN, format_event
 from bot.http_api.runs.run_inputs import RunInputs
-from bot.http_api.runs.run_models import QUESTION, RUN_ID, AnswerBody, Order, Run, RunAccepted, RunBody, RunQuery, Runs
+from bot.http_api.runs.run_models import QUESTION, RUN_ID, AnswerBody, Run, RunAccepted, RunBody, RunQuery, Runs
 from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found
 from bot.http_api.server.authentication import ClientOf, Guarded
 from bot.http_api.server.endpoint_context import CursorText, EndpointContext
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
+from orchestrator.runs.orders import Order
 from orchestrator.runs.registry import Engines
 from state.clock import read_boottime
 from state.journal.store import StoreError

@@ -7,7 +7,7 @@ first what can be told at once, and read the outcome from the run's events.
 from collections.abc import Callable
 from typing import Final
 
-from bot.http_api.runs.run_models import AnswerBody, Order, Run, RunAccepted, RunBody
+from bot.http_api.runs.run_models import AnswerBody, Run, RunAccepted, RunBody
 from bot.http_api.runs.run_reader import FoundRun, RunReader
 from bot.http_api.server.endpoint_context import EndpointContext, store_once
 from bot.http_api.server.errors import ApiError
@@ -16,12 +16,13 @@ from orchestrator.domain.inputs import Input
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunStart
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.runs.inputs import may_control
-from orchestrator.runs.memo import RETRY, format_args
+from orchestrator.runs.memo import format_args
+from orchestrator.runs.orders import FITTING, Order, describe_late_order, is_carried_out
 from orchestrator.runs.questions import is_answer_fitting
 from orchestrator.runs.registry import Engines
 from state.canonical import dumps, hash_text, to_storable, to_storable_text
 from state.clock import generate_id
-from state.events.runs import WHOLE, RunFinished, RunWaits, RunWoken
+from state.events.runs import RunWoken
 from state.journal.run_index import PREFIX
 from state.journal.store import InboxRow, Lane, StoredEvent
 from state.journal.streams import to_stream
@@ -30,12 +31,6 @@ WITHIN: Final = 30.0
 """Seconds that a request waits until its order or answer is worked; after that the answer is 202."""
 OWN_SESSION: Final = "runs"
 """The conversation of a token in which its runs are shown if the caller names no other."""
-_FITTING: Final = {
-    "pause": frozenset({"running", "waiting"}),
-    "resume": frozenset({"paused"}),
-    "retry": frozenset({"failed"}),
-    "cancel": frozenset({"running", "waiting", "paused"}),
-}
 _PERSON: Final[Origins] = frozenset({"person"})
 _CUSTOMER: Final[Origins] = frozenset({"prose"})
 
@@ -86,12 +81,12 @@ class RunInputs:
         """Submit an order to a run. Return the run as it is then, and whether the order was already worked."""
         if not may_control(client.actor, found.run):
             raise ApiError(403, "not_your_run", "Only the owner of a run, leads and administrators may do this.")
-        if found.run.status not in _FITTING[order]:
+        if found.run.status not in FITTING[order]:
             raise _build_late(order, found.run.status)
         row = self._build_row(client, found.key, RunOrder(order=order))
         worked = await self._submit(row)
         now = await self._reader.find_run(client, found.run_id)
-        if worked and not await self._has_happened(found, lambda event: _is_outcome(event, order)):
+        if worked and not await self._has_happened(found, lambda event: is_carried_out(event, order)):
             raise _build_late(order, now.run.status)
         return await self._reader.describe_run(client, now), worked
 
@@ -156,20 +151,6 @@ class RunInputs:
         )
 
 
-def _is_outcome(event: StoredEvent, order: Order) -> bool:
-    """Return whether the event says that the order was carried out."""
-    match order, event.type:
-        case "pause", "RunWaits":
-            return RunWaits.from_data(event.data).node == WHOLE
-        case (("resume" | "retry"), "RunWoken"):
-            woken = RunWoken.from_data(event.data)
-            return woken.node == WHOLE and (woken.by == RETRY) == (order == "retry")
-        case "cancel", "RunFinished":
-            return RunFinished.from_data(event.data).status == "cancelled"
-        case _:
-            return False
-
-
 def _is_answer(event: StoredEvent, node: str, by: str) -> bool:
     if event.type != RunWoken.__name__:
         return False
@@ -178,5 +159,4 @@ def _is_answer(event: StoredEvent, node: str, by: str) -> bool:
 
 
 def _build_late(order: Order, status: str) -> ApiError:
-    wanted = " or ".join(sorted(_FITTING[order]))
-    return ApiError(409, "order_late", f"The run is {status}; {order} is for a run that is {wanted}.")
+    return ApiError(409, "order_late", describe_late_order(order, status))

@@ -15,7 +15,6 @@ QUESTION: Final = "7f3a90c2"
 MOST_ARGS: Final = 50
 LONGEST_ANSWER: Final = 4000
 Status = Literal["running", "waiting", "paused", "done", "failed", "cancelled"]
-Order = Literal["pause", "resume", "retry", "cancel"]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:/-]+$")]
 ArgName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 

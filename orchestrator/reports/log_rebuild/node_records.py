@@ -10,7 +10,6 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.reports.log_rebuild.records import Record
 from orchestrator.runtime.audit import PlayedNode, build_node_record
 from orchestrator.runtime.turn_context import build_call_record
@@ -22,7 +21,6 @@ from state.events.runs import NodeDone, RunStarted, RunWaits
 from state.journal.store import Store
 from state.stored import JsonObject
 
-_SAID = "say/"
 _CLOSED = "/closed"
 """The end of the name of a node that closes a question, after its answer has come."""
 
@@ -75,12 +73,12 @@ def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
         case RunWaits(on="effect"):
             call = _build_waiting_call(said.waits_for, trail)
             return PlayedNode(node=said.node, what="effect", call=call) if call else None
-        case NodeDone(node=node) if node.startswith(_SAID):
-            return PlayedNode(node=node, what="say")
-        case NodeDone(node=node) if node.endswith(_CLOSED):
-            asked = node.removesuffix(_CLOSED)
+        case NodeDone(kind="say"):
+            return PlayedNode(node=said.node, what="say")
+        case NodeDone(kind="input"):
+            asked = said.node.removesuffix(_CLOSED)
             return PlayedNode(node=asked, what="input", text=trail.answers.get(asked, "timeout"))
-        case NodeDone(node=node) if node.endswith("/turn"):
+        case NodeDone(kind="turn"):
             return None
         case NodeDone():
             return _build_done(said, trail, store)
@@ -91,24 +89,15 @@ def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
 def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
     text = store.load_blob(said.output_blob) if said.output_blob else None
     output = loads(text) if text is not None else said.output
-    if said.model:
+    if said.kind == "model":
         tokens = {"prompt": said.prompt_tokens, "completion": said.completion_tokens}
         words = output if isinstance(output, str) else ""
         return PlayedNode(node=said.node, what="model", model=said.model, tokens=tokens, seconds=said.seconds, text=words)
-    slot = f"{trail.run}/{said.node}" if said.attempt == 1 else f"{trail.run}/{said.node}/{said.attempt}"
-    if isinstance(output, Mapping) and output.get("effect_id") in _list_effect_ids(slot):
+    if said.kind == "effect" and isinstance(output, Mapping):
         outcome = Outcome.model_validate(output)
-        effect = Effect(method=outcome.method, params=dict(outcome.call), slot=slot)
+        effect = Effect(method=outcome.method, params=dict(outcome.call), slot=f"{trail.run}/{said.node}")
         return PlayedNode(node=said.node, what="effect", call=build_call_record(effect, outcome))
     return PlayedNode(node=said.node, what="memo")
-
-
-def _list_effect_ids(slot: str) -> list[str]:
-    """Return the ids that the effect (proposed call) of a slot may have: a card that replaced another one has an id of its own."""
-    found = [build_effect_id(slot)]
-    for _ in range(8):
-        found.append(build_effect_id(f"{found[-1]}/again"))
-    return found
 
 
 def _build_waiting_call(effect_id: str, trail: RunTrail) -> JsonObject | None:

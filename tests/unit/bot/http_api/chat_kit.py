@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,10 @@ from bot.access.access import Access
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.settings import Settings
+from orchestrator.runs.feature import build_feature
+from orchestrator.runtime.feature import merge_features
 from state.sql.store import SqlStore
+from tests.unit.runs.runs_kit import build_engines
 from tests.unit.spine_kit import World, a_world
 
 SITE, SHOP, CHIEF = "site-0123456789abcdef", "shop-0123456789abcdef", "chief-0123456789abcdef"
@@ -49,12 +52,18 @@ def settings_of(folder: Path, **over: Any) -> Settings:
 
 
 @asynccontextmanager
-async def a_door(folder: Path, *, store: SqlStore | None = None, **over: Any) -> AsyncIterator[Door]:
+async def a_door(
+    folder: Path, *, store: SqlStore | None = None, documents: Mapping[tuple[str, str], Any] | None = None, **over: Any
+) -> AsyncIterator[Door]:
+    """The product at work; with `documents`, (engine, key) → definition, it has the example engines of runs."""
     async with a_world(folder, store=store) as world:
         api = Api(settings_of(folder, **over), world.store, Access([]), world.clock)
         world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
         world.orchestrator._trouble = api.mailbox.report_trouble
-        app = build_app(*api.build_routers(world.orchestrator), identity=api.identity)
+        engines = build_engines(documents or {})
+        if documents is not None:
+            world.orchestrator.tools = replace(world.tools, features=merge_features(world.tools.features, build_feature(engines)))
+        app = build_app(*api.build_routers(world.orchestrator, engines), identity=api.identity)
         transport = httpx.ASGITransport(app=app)
         watching = asyncio.ensure_future(api.run())
         async with world.working(), httpx.AsyncClient(transport=transport, base_url="http://bot") as http:

@@ -11,7 +11,7 @@ from bot.http_api.audit.session_events import format_place
 from orchestrator.domain.actor import Actor
 from orchestrator.runtime import worker
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
-from tests.unit.bot.http_api.chat_kit import error_of
+from tests.unit.bot.http_api.chat_kit import SITE, a_door, error_of
 from tests.unit.runs.runs_kit import RUN, start, steps
 from tests.unit.spine_kit import ANNA, CHAT
 
@@ -152,6 +152,22 @@ async def test_words_and_buttons_work_in_the_session_of_the_run(tmp_path: Path) 
         assert (await api.post(f"/runs/{words}/answers/{question['question']}", {"text": "Ольга"})).status_code == 200
         await api.world.idle()
         assert (await shown(api, words))["result"]["s1"] == "Имя: Ольга"
+
+
+async def test_a_button_of_a_run_is_pressed_in_the_chat(tmp_path: Path) -> None:
+    """Its token is sent as the next message; a token of a run that is not there changes nothing."""
+    async with a_door(tmp_path, documents=DOCUMENTS) as door:
+        headers = {"X-API-Key": SITE}
+        body = {"engine": "steps", "definition": "plan", "home": OWN}
+        run = (await door.http.post("/runs", json=body, headers=headers)).json()["id"]
+        await door.world.idle()
+        [asked] = (await door.http.get(f"/sessions/{OWN}/events", headers=headers)).json()["events"]
+        await door.chat(asked["actions"][0]["token"].replace(run, ID))
+        assert (await door.chat(asked["actions"][1]["token"])).status_code == 200
+        await door.world.idle()
+        assert (await door.http.get(f"/runs/{run}", headers=headers)).json()["result"]["s0"] == "Полный"
+        assert (await door.http.get(f"/runs/{ID}", headers=headers)).status_code == 404
+        assert door.world.outbox("run") == []
 
 
 async def test_orders_are_carried_out_or_refused_with_a_sentence(tmp_path: Path) -> None:

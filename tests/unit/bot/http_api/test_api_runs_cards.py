@@ -56,6 +56,22 @@ async def test_an_approval_over_http_lets_the_run_go_on(tmp_path: Path) -> None:
         assert (await api.get(f"/confirmations/{card['id']}")).json()["state"] == "executed"
 
 
+async def test_the_home_session_shows_the_card_of_its_run(tmp_path: Path) -> None:
+    """With the run named, once when it asks and once when it is decided; what the run says stands beside it."""
+    async with an_api(tmp_path, documents=PLAN) as api:
+        card = await api.mine(await begun(api))
+        await api.decide(card)
+        await api.world.idle()
+        told = (await api.get(f"/sessions/{OWN}/events")).json()["events"]
+        cards = [event for event in told if event["type"] == "confirmation"]
+        assert {event["run"] for event in cards} == {RUN.removeprefix("run:")}
+        assert [cards[0]["state"], cards[-1]["state"]] == ["requested", "executed"]
+        assert cards[0]["confirmation"]["title"] == card["title"]
+        assert "Сумма: succeeded" in [event["text"] for event in told]
+        events = (await api.get(f"/runs/{RUN.removeprefix('run:')}/events")).json()["events"]
+        assert {"confirmation", "decision", "call"} <= {event["type"] for event in events}
+
+
 async def test_the_audit_names_the_run_of_a_call(tmp_path: Path) -> None:
     """Who asked is the owner of the run, and the run is named beside the call."""
     async with an_api(tmp_path, documents=PLAN) as api:

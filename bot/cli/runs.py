@@ -1,0 +1,315 @@
+"""The command group `sdelka runs`: list and show runs, start one, pause, resume, retry or cancel one, and read its events.
+
+A run is one execution of a scenario, flow or workflow. What changes a run is stored as an inbox row (an input for the bot) and carried out
+by a bot that works with the same database; the commands wait a little for that and say so if nothing takes the input.
+"""
+
+import getpass
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_database_writer, write_json_lines, write_table
+from orchestrator.domain.errors import SettingsError
+
+if TYPE_CHECKING:
+    from orchestrator.domain.actor import Actor
+    from orchestrator.domain.inputs import Input
+    from orchestrator.runs.orders import Order
+    from state.journal.run_index import RunRow
+    from state.journal.store import InboxRow, Lane, Store
+    from state.run_state import RunState
+    from state.sql.store import SqlStore
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="List, show, start and control runs.")
+
+NOT_DONE: Final = 1
+_POLL: Final = 0.1
+_ID_HELP = "The run's id, or a part at its beginning or end that only one run has."
+_EXIT_CODES = (
+    "Exit codes: 0 = done, 1 = the bot refused it, or no bot has taken it yet (then it is carried out as soon as one works), 2 = wrong use."
+)
+_Id = Annotated[str, typer.Argument(help=_ID_HELP)]
+_Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
+_Wait = Annotated[float, typer.Option(min=0, max=600, help="How many seconds to wait until a bot has carried it out.")]
+
+
+@app.callback()
+def group() -> None:
+    """List, show, start and control runs: executions of scenarios, flows and workflows."""
+
+
+@app.command(name="list")
+def list_(
+    *,
+    status: Annotated[list[str] | None, typer.Option(help="Such as waiting or failed; may be given again.")] = None,
+    engine: Annotated[str, typer.Option(help="Only runs of this engine.")] = "",
+    owner: Annotated[str, typer.Option(help="Only runs with the rights of this person or token, such as tg:1007.")] = "",
+    last: Annotated[int, typer.Option(min=1, max=1000, help="So many runs, the newest.")] = 50,
+    as_json: _Json = False,
+) -> None:
+    """List the runs, the one that was started last first. Exit codes: 0 = listed, 2 = wrong use, or the database cannot be read."""
+    from state.journal.run_index import RunFilter  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+
+    wanted = tuple(status or ())
+    if wrong := set(wanted) - {"running", "waiting", "paused", "done", "failed", "cancelled"}:
+        raise SettingsError(f"there is no status {', '.join(sorted(wrong))}")
+    with open_database_reader() as store:
+        found = store.list_runs(RunFilter(engine=engine, owner=owner, statuses=wanted, limit=last))
+    if as_json:
+        write_json_lines([row._asdict() for row in found])
+        return
+    columns = ("run", "status", "engine", "definition", "owner", "home", "when", "last activity")
+    rows = [
+        (
+            row.run_id,
+            row.status,
+            row.engine,
+            row.definition,
+            row.owner,
+            row.home,
+            _format_time(row.started_at),
+            _format_time(row.updated_at),
+        )
+        for row in found
+    ]
+    write_table(columns, rows)
+
+
+@app.command()
+def show(run: _Id, *, as_json: _Json = False) -> None:
+    """Show one run: where it stands, and what it waits for since when. Exit codes: 0 = shown, 2 = no such run, or several fit."""
+    with open_database_reader() as store:
+        run_id = _find_run(store, run)
+        state, _ = _load_run(store, run_id)
+    if as_json:
+        write_json_lines([{"id": run_id, **_hide_owner(state.to_stored())}])
+        return
+    parent = {"started by": state.parent} if state.parent else {}
+    told = {
+        "run": run_id,
+        "status": f"{state.status} ({state.code})" if state.code else state.status,
+        "definition": f"{state.definition} version {state.version} ({state.engine})",
+        "works for": state.owner,
+        "shown in": state.home,
+        "mode": state.mode,
+        **parent,
+        "started": _format_time(state.started_at),
+        "changed": _format_time(state.updated_at),
+        "nodes done": state.done,
+        "nodes failed": ", ".join(f"{node} ({times})" for node, times in state.failures.items()) or "—",
+    }
+    write_table(("what", "is"), list(told.items()))
+    if state.waits:
+        waits = [
+            (node, one.on, one.waits_for, _format_time(one.since), _format_time(one.until), ", ".join(one.answers))
+            for node, one in state.waits.items()
+        ]
+        write_table(("node", "waits for", "key", "when", "until", "who answers"), waits, title="waits")
+
+
+@app.command()
+def events(
+    run: _Id,
+    last: Annotated[int, typer.Option(min=0, help="Only so many events, the newest; 0 = all.")] = 100,
+    *,
+    as_json: _Json = False,
+) -> None:
+    """Show what happened in a run, one line for each event. Exit codes: 0 = shown, 1 = a record cannot be read, 2 = no such run."""
+    from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - see list_
+    from orchestrator.reports.conversations import read_conversation, render_event  # noqa: PLC0415 - see list_
+
+    with open_journal() as reader:
+        stream = f"run:{_find_run(reader.store, run)}"
+        lines = [render_event(event, reader.voice) for event in read_conversation(reader.store, stream, last=last)]
+        if as_json:
+            write_json_lines([line.to_json() for line in lines])
+        else:
+            cells = [(line.event.seq, format_moment(line.event.ts), line.who, line.words) for line in lines]
+            write_table(("#", "time", "who", "what happened"), cells)
+
+
+@app.command(epilog=_EXIT_CODES)
+def start(
+    engine: Annotated[str, typer.Argument(help="The engine that executes it.")],
+    definition: Annotated[str, typer.Argument(help="The key of the definition.")],
+    *,
+    person: Annotated[str, typer.Option("--for", help="The person or token with whose rights it works, such as tg:1007.")],
+    home: Annotated[str, typer.Option(help="The chat in which it is shown; by default the person's own.")] = "",
+    arg: Annotated[list[str] | None, typer.Option(help="A value such as deal=481, as JSON or plain text; may be given again.")] = None,
+    wait: _Wait = 10.0,
+    as_json: _Json = False,
+) -> None:
+    """Start a run for a person. It works with the rights that this person has in the bot, and is shown in their chat."""
+    from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see list_
+    from orchestrator.domain.run_inputs import RunStart  # noqa: PLC0415 - see list_
+    from orchestrator.domain.taint import Value  # noqa: PLC0415 - see list_
+    from orchestrator.runs.memo import format_args  # noqa: PLC0415 - see list_
+    from state.clock import generate_id  # noqa: PLC0415 - see list_
+    from state.journal.journal import load_state  # noqa: PLC0415 - see list_
+
+    channel = person.partition(":")[0]
+    if channel not in {"tg", "http"} or not person.partition(":")[2]:
+        raise SettingsError("--for: a person or token such as tg:1007 or http:site is needed")
+    args = {name: Value(value, frozenset({"person"})) for name, value in map(_parse_arg, arg or ())}
+    place = home or (f"{person}:runs" if channel == "http" else person)
+    run_id = generate_id()
+    order = RunStart(engine=engine, definition=definition, home=place, args=format_args(args))
+    with open_database_writer() as store:
+        worked = _submit(store, _build_row(f"run:{run_id}", order, Actor(key=person, name=person), lane="turn"), wait)
+        run = load_state(store, f"run:{run_id}")[0].run
+    _tell(run_id, "start", run, worked=worked, done=run is not None, as_json=as_json)
+
+
+def _add_order(order: "Order", what: str) -> None:
+    """Add the command that gives this order to a run; `what` is its help text."""
+
+    @app.command(name=order, help=what, epilog=_EXIT_CODES)
+    def give(run: _Id, *, wait: _Wait = 10.0, as_json: _Json = False) -> None:
+        _order(run, order, wait=wait, as_json=as_json)
+
+
+_add_order("pause", "Stop a run until it is resumed; a call that was sent already is completed.")
+_add_order("resume", "Let a paused run go on.")
+_add_order("retry", "Run the failed nodes of a failed run again.")
+_add_order("cancel", "End a run, and withdraw its open cards and questions.")
+
+
+def _order(run: str, order: "Order", *, wait: float, as_json: bool) -> None:
+    from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see list_
+    from orchestrator.domain.run_inputs import RunOrder  # noqa: PLC0415 - see list_
+    from orchestrator.runs.orders import FITTING, describe_late_order, is_carried_out  # noqa: PLC0415 - see list_
+
+    user = getpass.getuser()
+    actor = Actor(key=f"cli:{user}", name=user, role="admin", sees="all")
+    with open_database_writer() as store:
+        run_id = _find_run(store, run)
+        state, seq = _load_run(store, run_id)
+        if state.status not in FITTING[order]:
+            typer.echo(escape_text(describe_late_order(order, state.status)), err=True)
+            raise typer.Exit(NOT_DONE)
+        key = f"run:{run_id}"
+        worked = _submit(store, _build_row(key, RunOrder(order=order), actor), wait)
+        now, _ = _load_run(store, run_id)
+        done = any(is_carried_out(event, order) for event in store.read_events(key, after=seq))
+    _tell(run_id, order, now, worked=worked, done=done, as_json=as_json)
+
+
+def _tell(run_id: str, order: str, run: "RunState | None", *, worked: bool, done: bool, as_json: bool) -> None:
+    """Say what came of the input, on stdout or, if it was not carried out, on stderr with exit code 1."""
+    status = run.status if run is not None else ""
+    if as_json:
+        write_json_lines([{"id": run_id, "order": order, "taken": worked, "done": done, "status": status}])
+    elif done:
+        typer.echo(escape_text(f"{order}: done. The run {run_id} is {status}."))
+    elif worked:
+        why = f"it is {status}" if status else "its chat says why, and `sdelka logs` has more"
+        typer.echo(escape_text(f"{order}: the bot refused it for the run {run_id}; {why}."), err=True)
+    else:
+        typer.echo(
+            escape_text(
+                f"{order}: stored for the run {run_id}, but no bot has taken it: does `sdelka run` work with this database? "
+                "It is carried out as soon as one does."
+            ),
+            err=True,
+        )
+    if not done:
+        raise typer.Exit(NOT_DONE)
+
+
+def _submit(store: "SqlStore", row: "InboxRow", wait: float) -> bool:
+    """Store the inbox row and return whether a bot has worked it within `wait` seconds."""
+    from state.clock import read_boottime  # noqa: PLC0415 - see list_
+
+    store.put_inbox([row])
+    until = read_boottime() + wait
+    while True:
+        stored = store.find_inbox(row.source)
+        if stored is None or stored.status != "new":
+            return True
+        if read_boottime() >= until:
+            return False
+        time.sleep(_POLL)
+
+
+def _build_row(key: str, given: "Input", actor: "Actor", lane: "Lane" = "express") -> "InboxRow":
+    from state.clock import SystemClock, generate_id  # noqa: PLC0415 - see list_
+    from state.journal.store import InboxRow  # noqa: PLC0415 - see list_
+
+    row_id = generate_id()
+    return InboxRow(
+        id=row_id,
+        source=f"cli:{given.KIND}:{row_id}",
+        session=key,
+        lane=lane,
+        kind=given.KIND,
+        actor=actor.model_dump(mode="json"),
+        body=given.to_json(),
+        received_at=SystemClock().now(),
+    )
+
+
+def _find_run(store: "Store", text: str) -> str:
+    """Return the id of the run that `text` denotes: the whole id, or a part at its beginning or end. Raises SettingsError."""
+    from state.journal.run_index import RunFilter  # noqa: PLC0415 - see list_
+
+    wanted = text.strip().removeprefix("run:")
+    if wanted and (found := store.list_runs(RunFilter(run_id=wanted))):
+        return found[0].run_id
+    fits = [row.run_id for row in _list_all(store) if wanted and (row.run_id.startswith(wanted) or row.run_id.endswith(wanted))]
+    if not fits:
+        raise SettingsError(escape_text(f"there is no run {text!r}; `sdelka runs list` shows all"))
+    if len(fits) > 1:
+        raise SettingsError(escape_text(f"{text!r} may be {', '.join(fits[:5])}{' …' if len(fits) > 5 else ''}: give more of it"))  # noqa: PLR2004 - a line's worth
+    return fits[0]
+
+
+def _list_all(store: "Store") -> "list[RunRow]":
+    from state.journal.run_index import MOST, RunFilter  # noqa: PLC0415 - see list_
+
+    found: list[RunRow] = []
+    while page := store.list_runs(RunFilter(limit=MOST, after=(found[-1].started_at, found[-1].run_id) if found else ("~", ""))):
+        found += page
+    return found
+
+
+def _load_run(store: "Store", run_id: str) -> "tuple[RunState, int]":
+    """Return the run's state and the number of its last event; raises SettingsError if it cannot be read."""
+    from state.journal.journal import load_state  # noqa: PLC0415 - see list_
+
+    state, seq = load_state(store, f"run:{run_id}")
+    if state.run is None:
+        raise SettingsError(f"the stream of the run {run_id} holds no beginning: run `sdelka journal verify`")
+    return state.run, seq
+
+
+def _build_cells(row: "RunRow") -> tuple[object, ...]:
+    named = (row.run_id, row.status, row.engine, row.definition, row.owner, row.home)
+    return *named, _format_time(row.started_at), _format_time(row.updated_at)
+
+
+def _hide_owner(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored run without the copy of its person's rights, which is of use only to the program."""
+    return {name: value for name, value in stored.items() if name != "actor"}
+
+
+def _parse_arg(text: str) -> tuple[str, object]:
+    """Return (name, value) of an option such as deal=481: the value is JSON data, or else the text as it stands."""
+    import orjson  # noqa: PLC0415 - see list_
+
+    from state.canonical import to_storable  # noqa: PLC0415 - see list_
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise SettingsError(escape_text(f"--arg {text!r}: a value such as deal=481 is needed"))
+    try:
+        return name, to_storable(orjson.loads(value))
+    except orjson.JSONDecodeError:
+        return name, to_storable(value)
+
+
+def _format_time(ts: str) -> str:
+    """Return a stored time as "2026-11-21 12:00:05Z", "" for an empty one."""
+    return f"{ts[:19].replace('T', ' ')}Z" if ts else ""
