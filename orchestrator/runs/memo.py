@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.domain.taint import Value
-from state.canonical import loads
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
+from state.journal.blobs import parse_blob
 from state.stored import JsonObject
 
 PAGE = 1000
@@ -76,7 +76,7 @@ async def load_output(done: NodeDone, store: AsyncStore) -> Value:
     text = await store.load_blob(done.output_blob)
     if text is None:
         raise ValueError(f"the output of node {done.node} is gone")
-    return Value(loads(text), frozenset(done.origins))  # type: ignore[arg-type]  # as above
+    return Value(parse_blob(text), frozenset(done.origins))  # type: ignore[arg-type]  # as above
 
 
 def read_args(started: RunStarted) -> dict[str, Value]:
