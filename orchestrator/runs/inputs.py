@@ -91,7 +91,7 @@ async def take_timer(row: InboxRow, session: Session, _tools: Tools) -> None:
         node=node, by="timeout" if due.kind == TIMEOUT else "timer", value={"kind": "timeout"} if due.kind == TIMEOUT else None
     )
     closing = [_build_closing(session, wait)] if due.kind == TIMEOUT else []
-    await session.commit(woken, actor=run.owner, timers=gone, inbox_done=[row.id], inbox_new=[_build_play(session), *closing])
+    await session.commit(woken, actor=run.owner or "system", timers=gone, inbox_done=[row.id], inbox_new=[_build_play(session), *closing])
 
 
 async def take_child_end(row: InboxRow, session: Session, _tools: Tools) -> None:
@@ -104,7 +104,16 @@ async def take_child_end(row: InboxRow, session: Session, _tools: Tools) -> None
         return
     value = {"value": dict(ended.value), "status": ended.status, "code": ended.code}
     woken = RunWoken(node=ended.node, by="run", value=value, origins=sorted(Value.from_stored(ended.value).origins))
-    await session.commit(woken, actor=run.owner, inbox_done=[row.id], inbox_new=[_build_play(session)])
+    await session.commit(woken, actor=run.owner or "system", inbox_done=[row.id], inbox_new=[_build_play(session)])
+
+
+async def take_owner_gone(row: InboxRow, session: Session, tools: Tools) -> None:
+    """End the run, because its owner was erased, and say so in its chat."""
+    await finish_run(
+        session, tools, result=RunResult(status="failed", code="run-owner-gone"), notice=Notice(code="run-owner-gone"), done=[row.id]
+    )
+    if (playing := tools.running.get(session.key)) is not None:
+        playing.stop()
 
 
 async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:

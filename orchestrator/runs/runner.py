@@ -126,12 +126,14 @@ class Runner:
         registered = self._engines.runs.get(run.engine)
         if registered is None or run.replay not in registered.engine.replays:
             raise RunFailed("run-version-gone", f"this program cannot play runs of {run.engine} of replay version {run.replay}")
-        actor = tools.refresh_actor(Actor.model_validate(run.actor))
+        actor = tools.refresh_actor(Actor.model_validate(run.actor)) if run.actor else None
         if actor is None:
             raise RunFailed("run-owner-gone", f"{run.owner} has no access any more")
         memo = await self._load_memo(session, tools)
         if memo.started is None:
             raise RunFailed("run-not-begun", "the event that started the run is missing")
+        if memo.is_incomplete:
+            raise RunFailed("run-value-gone", "a person was erased whose answer or value the run worked with")
         info = RunInfo(
             run_id=session.key.removeprefix("run:"),
             definition=await _load_definition(memo.started, tools),

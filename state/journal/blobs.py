@@ -5,12 +5,14 @@ be removed with the run, and nothing else misses it.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from state import canonical
 from state.journal.run_index import PREFIX
 
-_END = "\n"
+BLOB_TYPES: Final = ("CallSucceeded", "NodeDone", "RunStarted", "RunWoken")
+"""The types of the events that may speak of blobs."""
+_END: Final = "\n"
 
 
 def get_blob_prefix(key: str) -> str:
