@@ -6,7 +6,7 @@ from datetime import datetime
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Action, Notice, Reply
-from orchestrator.domain.run_inputs import RunChildEnd, RunOrder, RunOwnerGone
+from orchestrator.domain.run_inputs import RunChildEnd, RunForget, RunOrder, RunOwnerGone, RunRestored
 from orchestrator.engines.runs import RunResult
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
@@ -14,7 +14,7 @@ from orchestrator.runs.questions import BUTTON, build_closing_row
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from state.clock import generate_id
+from state.clock import format_iso, generate_id
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished
 from state.journal.store import EffectConflict, InboxRow, Timer
@@ -98,14 +98,28 @@ def find_owner(run: RunState) -> Actor:
 
 def build_owner_gone_row(key: str, now: datetime) -> InboxRow:
     """Return the input that ends the run `key`, because its owner was erased."""
+    return _build_news(key, f"owner-gone:{key}", RunOwnerGone(), now)
+
+
+def build_restored_row(key: str, made_at: str, now: datetime) -> InboxRow:
+    """Return the input that tells the chat of the run `key` that a backup made `made_at` brought the run back, and that it is paused."""
+    return _build_news(key, f"restored:{key}:{format_iso(now)}", RunRestored(made_at=made_at), now)
+
+
+def build_forget_row(key: str, now: datetime) -> InboxRow:
+    """Return the input that removes what is kept of the run `key`, which ended long ago."""
+    return _build_news(key, f"forget:{key}:{format_iso(now)}", RunForget(), now)
+
+
+def _build_news(key: str, source: str, news: RunOwnerGone | RunRestored | RunForget, now: datetime) -> InboxRow:
     return InboxRow(
         id=generate_id(),
-        source=f"owner-gone:{key}",
+        source=source,
         session=key,
         lane="express",
-        kind=RunOwnerGone.KIND,
+        kind=type(news).KIND,
         actor=SYSTEM,
-        body=RunOwnerGone().to_json(),
+        body=news.to_json(),
         received_at=now,
     )
 

@@ -7,14 +7,14 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import Click, TimerDue
-from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
+from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder, RunRestored
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunResult
 from orchestrator.runs.context import TIMEOUT
 from orchestrator.runs.ending import finish_run
 from orchestrator.runs.memo import RETRY
-from orchestrator.runs.questions import build_closing_row, store_answer
+from orchestrator.runs.questions import BUTTON, build_closing_row, store_answer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -114,6 +114,21 @@ async def take_owner_gone(row: InboxRow, session: Session, tools: Tools) -> None
     )
     if (playing := tools.running.get(session.key)) is not None:
         playing.stop()
+
+
+async def take_restore(row: InboxRow, session: Session, _tools: Tools) -> None:
+    """Tell the run's chat that a backup brought the run back, with buttons that let it go on or end it."""
+    run = session.state.run
+    told: list[OutboxRow] = []
+    if run is not None and run.status == "paused":
+        run_id = session.key.removeprefix("run:")
+        args = {"definition": run.definition, "id": run_id[-6:]}
+        actions = tuple(
+            Action(words=(BUTTON, run_id, order), label=Notice(code=f"run-{order}-one", args=args)) for order in ("resume", "cancel")
+        )
+        notice = Notice(code="run-restored", args={**args, "at": RunRestored.model_validate(row.body).made_at})
+        told = [outbox.build_reply_row(session.key, Reply(notices=(notice,), actions=actions), session.now)]
+    await session.commit(actor="system", outbox=told, inbox_done=[row.id])
 
 
 async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
