@@ -143,6 +143,7 @@ def _find_damage(settings: Settings) -> "list[Finding]":
 def _write_result(manifest: "Manifest", settled: "RestoreReport", found: "Sequence[Finding]", *, as_json: bool, drill: bool) -> None:
     rows = [_build_row("unknown call", one.session, f"{one.method} ({one.status} in the backup)", one.at) for one in settled.unknown]
     rows += [_build_row("input set aside", one.session, one.kind, one.received_at) for one in settled.inputs]
+    rows += [_build_row("run paused", key, "", "") for key in settled.runs]
     rows += [_build_row("damaged effect", "", effect_id, "") for effect_id in settled.damaged]
     rows += [_build_row("erased again", person, f"{left} places still hold something", "") for person, left in settled.erased.items()]
     rows += [_build_row(one.kind, one.place, one.why, "") for one in found if one.kind != "note"]
@@ -162,6 +163,8 @@ def _write_result(manifest: "Manifest", settled: "RestoreReport", found: "Sequen
         say("Unknown calls: two minutes after its start the bot has looked in Bitrix24 and tells those who asked.\n")
     if settled.inputs:
         say("Inputs set aside: at its start the bot tells their people to look, and to ask again if need be.\n")
+    if settled.runs:
+        say(f"{len(settled.runs)} runs are paused: at its start the bot asks their people whether they go on.\n")
     if settled.cards:
         say(f"{len(settled.cards)} cards still wait; before one runs, the bot looks whether it was done already.\n")
 

@@ -79,3 +79,17 @@ class RunQuestion(Input, kind="run_question"):
     takes: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     is_over: bool = False
+
+
+class RunOwnerGone(Input, kind="run_owner_gone"):
+    """The order to end a run whose owner was erased: nobody is left with whose rights it could work."""
+
+
+class RunRestored(Input, kind="run_restored"):
+    """The news for a run that a backup brought back: it is paused, because it may have gone on after the backup was made."""
+
+    made_at: str
+
+
+class RunForget(Input, kind="run_forget"):
+    """The order to remove what is kept of a run that ended long ago, except its records."""

@@ -5,7 +5,7 @@ stay; if such a card is approved, the gate first looks in the portal whether its
 aside and never processed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,10 +13,14 @@ from typing import Any
 from orchestrator.gate.execute.recovery import MARK, SETTLED, TIMER
 from orchestrator.reports.erasure import erase
 from orchestrator.reports.erasure.erase import OPS, ErasureFiles
+from orchestrator.runs.ending import build_restored_row
 from state.clock import Clock, format_iso, generate_id
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown
+from state.events.runs import WHOLE, RunWaits, preview_run
 from state.events.transfer import BackupRestored
+from state.journal.journal import load_state
+from state.journal.run_index import MOST, PREFIX, RunFilter, build_run_row
 from state.journal.store import Commit, EffectChange, EffectRow, StoreError, Timer
 from state.journal.streams import to_lease_key
 from state.sql.checksummed_json import DamagedRow
@@ -26,6 +30,7 @@ from state.transfer.loader import DatabaseLoader
 from state.transfer.manifest import ErasedPerson, Manifest
 
 DETAIL = "a backup was restored: whether it was sent after the backup was made nobody here knows"
+PAGE = 500
 _LEASE = timedelta(seconds=60)
 
 
@@ -50,6 +55,8 @@ class RestoreReport:
     inputs: Sequence[SetAside]
     damaged: Sequence[str]
     """The ids of effects whose row is damaged; the bot never acts on them."""
+    runs: Sequence[str]
+    """The runs that were paused, by key: each asks its owner whether it goes on."""
     erased: Mapping[str, int]
     """The people who were erased again, each with the number of places where text of theirs was still found afterwards."""
 
@@ -71,6 +78,8 @@ def prepare_restored(
         cards, damaged = mark_cards(connection, at)
         doubtful = list_running_calls(connection)
         record_restore(connection, made_at=manifest.made_at, at=at)
+    loading.rebuild_run_index()
+    paused = list(_pause_runs(store, manifest.made_at, clock))
     unknown = []
     for effect_id, stream in doubtful:
         try:
@@ -82,7 +91,33 @@ def prepare_restored(
         backup=manifest.id, made_at=manifest.made_at, by=by, cards=len(cards), unknown=len(unknown), set_aside=len(inputs)
     )
     _commit(store, f"session:{OPS}", told, now=now, actor=by)
-    return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased)
+    return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased, runs=paused)
+
+
+def _pause_runs(store: SqlStore, made_at: str, clock: Clock) -> Iterator[str]:
+    """Pause every run that is not over, and yield their keys.
+
+    A run may have gone on after the backup was made. Only its owner can look what it did, so the owner decides whether it goes on. The
+    owner of a run that was paused before is told, too.
+    """
+    for row in store.list_runs(RunFilter(statuses=("paused",), limit=MOST)):
+        store.put_inbox([build_restored_row(PREFIX + row.run_id, made_at, clock.now())])
+        yield PREFIX + row.run_id
+    place = RunFilter(statuses=("running", "waiting"), limit=PAGE)
+    while page := store.list_runs(place):
+        for row in page:
+            yield _pause_run(store, PREFIX + row.run_id, made_at, clock)
+
+
+def _pause_run(store: SqlStore, key: str, made_at: str, clock: Clock) -> str:
+    now = clock.now()
+    state, _ = load_state(store, key)
+    event = RunWaits(node=WHOLE, on="pause", by="system")
+    after = preview_run(state.run, [(type(event).__name__, event.model_dump(mode="json"), format_iso(now))])
+    if after is None:
+        raise StoreError(f"{key} is listed and was never begun: the backup is damaged")
+    _commit(store, key, event, now=now, actor="system", run=build_run_row(key, after), inbox_new=[build_restored_row(key, made_at, now)])
+    return key
 
 
 def _mark_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) -> UncertainCall:

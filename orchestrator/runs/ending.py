@@ -1,11 +1,12 @@
 """Ends a run: withdraws its open cards, closes its questions, tells its person and the run that started it."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Action, Notice, Reply
-from orchestrator.domain.run_inputs import RunChildEnd, RunOrder
+from orchestrator.domain.run_inputs import RunChildEnd, RunForget, RunOrder, RunOwnerGone, RunRestored
 from orchestrator.engines.runs import RunResult
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
@@ -13,7 +14,7 @@ from orchestrator.runs.questions import BUTTON, build_closing_row
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from state.clock import generate_id
+from state.clock import format_iso, generate_id
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished
 from state.journal.store import EffectConflict, InboxRow, Timer
@@ -33,12 +34,12 @@ async def finish_run(
         return
     await _withdraw_cards(session, run)
     reply = result.reply or (Reply() if notice is None else _build_end_reply(session.key, notice, run, can_retry=result.status == "failed"))
-    shown = tools.guard.clean_reply(reply, "", locale=Actor.model_validate(run.actor).locale)
+    shown = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
     told = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
     event = RunFinished(status=result.status, code=result.code, by=by, result=result.value.data, origins=sorted(result.value.origins))
     await session.commit(
         event,
-        actor=run.owner,
+        actor=run.owner or "system",
         outbox=told,
         timers=_list_timers(session, run),
         inbox_done=done,
@@ -58,7 +59,7 @@ def _build_end_reply(key: str, notice: Notice, run: RunState, *, can_retry: bool
 
 async def _withdraw_cards(session: Session, run: RunState) -> None:
     """Deny the open cards of the run, so that nobody can approve a call of a run that is over."""
-    actor = Actor.model_validate(run.actor)
+    actor = find_owner(run)
     for card in list_open_confirmations(session.state):
         decision = Decision(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=False, actor=actor, via="run")
         try:
@@ -66,7 +67,7 @@ async def _withdraw_cards(session: Session, run: RunState) -> None:
         except EffectConflict:  # decided at this very moment
             continue
         await session.commit(
-            actor=run.owner, outbox=[outbox.build_card_row(session.key, session.state.cards[card.confirmation_id], session.now)]
+            actor=run.owner or "system", outbox=[outbox.build_card_row(session.key, session.state.cards[card.confirmation_id], session.now)]
         )
 
 
@@ -84,8 +85,43 @@ def _close_questions(session: Session, run: RunState) -> list[InboxRow]:
 def _stop_children(session: Session, run: RunState) -> list[InboxRow]:
     """Return the orders that cancel the runs for whose end this one waits."""
     children = [wait.waits_for for wait in run.waits.values() if wait.on == "run"]
+    if not run.actor:
+        return [build_owner_gone_row(child, session.now) for child in children]
     body = RunOrder(order="cancel").to_json()
     return [_build_row(child, f"cancel:{child}", RunOrder.KIND, run.actor, body, session) for child in children]
+
+
+def find_owner(run: RunState) -> Actor:
+    """Return the owner of the run as they were when it began; the program itself if the owner was erased."""
+    return Actor.model_validate(run.actor or SYSTEM)
+
+
+def build_owner_gone_row(key: str, now: datetime) -> InboxRow:
+    """Return the input that ends the run `key`, because its owner was erased."""
+    return _build_news(key, f"owner-gone:{key}", RunOwnerGone(), now)
+
+
+def build_restored_row(key: str, made_at: str, now: datetime) -> InboxRow:
+    """Return the input that tells the chat of the run `key` that a backup made `made_at` brought the run back, and that it is paused."""
+    return _build_news(key, f"restored:{key}:{format_iso(now)}", RunRestored(made_at=made_at), now)
+
+
+def build_forget_row(key: str, now: datetime) -> InboxRow:
+    """Return the input that removes what is kept of the run `key`, which ended long ago."""
+    return _build_news(key, f"forget:{key}:{format_iso(now)}", RunForget(), now)
+
+
+def _build_news(key: str, source: str, news: RunOwnerGone | RunRestored | RunForget, now: datetime) -> InboxRow:
+    return InboxRow(
+        id=generate_id(),
+        source=source,
+        session=key,
+        lane="express",
+        kind=type(news).KIND,
+        actor=SYSTEM,
+        body=news.to_json(),
+        received_at=now,
+    )
 
 
 def _tell_parent(session: Session, run: RunState, result: RunResult) -> list[InboxRow]:

@@ -1,6 +1,16 @@
 """Registers runs with the runtime: their inputs and timers, the buttons and commands of the chats in which they are shown."""
 
-from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder, RunPlay, RunQuestion, RunStart
+from orchestrator.domain.run_inputs import (
+    RunAnswer,
+    RunChildEnd,
+    RunMessage,
+    RunOrder,
+    RunOwnerGone,
+    RunPlay,
+    RunQuestion,
+    RunRestored,
+    RunStart,
+)
 from orchestrator.runs import inputs, listening
 from orchestrator.runs.commands import build_commands
 from orchestrator.runs.context import SLEEP, TIMEOUT
@@ -20,6 +30,8 @@ def build_feature(engines: Engines) -> Feature:
             RunAnswer.KIND: inputs.take_answer,
             RunOrder.KIND: inputs.take_order,
             RunChildEnd.KIND: inputs.take_child_end,
+            RunOwnerGone.KIND: inputs.take_owner_gone,
+            RunRestored.KIND: inputs.take_restore,
             RunMessage.KIND: inputs.pass_message,
             RunQuestion.KIND: listening.note_question,
         },

@@ -7,14 +7,14 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import Click, TimerDue
-from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
+from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder, RunRestored
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunResult
 from orchestrator.runs.context import TIMEOUT
 from orchestrator.runs.ending import finish_run
 from orchestrator.runs.memo import RETRY
-from orchestrator.runs.questions import build_closing_row, is_answer_fitting, store_answer
+from orchestrator.runs.questions import BUTTON, build_closing_row, is_answer_fitting, store_answer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -92,7 +92,7 @@ async def take_timer(row: InboxRow, session: Session, _tools: Tools) -> None:
         node=node, by="timeout" if due.kind == TIMEOUT else "timer", value={"kind": "timeout"} if due.kind == TIMEOUT else None
     )
     closing = [_build_closing(session, wait)] if due.kind == TIMEOUT else []
-    await session.commit(woken, actor=run.owner, timers=gone, inbox_done=[row.id], inbox_new=[_build_play(session), *closing])
+    await session.commit(woken, actor=run.owner or "system", timers=gone, inbox_done=[row.id], inbox_new=[_build_play(session), *closing])
 
 
 async def take_child_end(row: InboxRow, session: Session, _tools: Tools) -> None:
@@ -105,7 +105,31 @@ async def take_child_end(row: InboxRow, session: Session, _tools: Tools) -> None
         return
     value = {"value": dict(ended.value), "status": ended.status, "code": ended.code}
     woken = RunWoken(node=ended.node, by="run", value=value, origins=sorted(Value.from_stored(ended.value).origins))
-    await session.commit(woken, actor=run.owner, inbox_done=[row.id], inbox_new=[_build_play(session)])
+    await session.commit(woken, actor=run.owner or "system", inbox_done=[row.id], inbox_new=[_build_play(session)])
+
+
+async def take_owner_gone(row: InboxRow, session: Session, tools: Tools) -> None:
+    """End the run, because its owner was erased, and say so in its chat."""
+    await finish_run(
+        session, tools, result=RunResult(status="failed", code="run-owner-gone"), notice=Notice(code="run-owner-gone"), done=[row.id]
+    )
+    if (playing := tools.running.get(session.key)) is not None:
+        playing.stop()
+
+
+async def take_restore(row: InboxRow, session: Session, _tools: Tools) -> None:
+    """Tell the run's chat that a backup brought the run back, with buttons that let it go on or end it."""
+    run = session.state.run
+    told: list[OutboxRow] = []
+    if run is not None and run.status == "paused":
+        run_id = session.key.removeprefix("run:")
+        args = {"definition": run.definition, "id": run_id[-6:]}
+        actions = tuple(
+            Action(words=(BUTTON, run_id, order), label=Notice(code=f"run-{order}-one", args=args)) for order in ("resume", "cancel")
+        )
+        notice = Notice(code="run-restored", args={**args, "at": RunRestored.model_validate(row.body).made_at})
+        told = [outbox.build_reply_row(session.key, Reply(notices=(notice,), actions=actions), session.now)]
+    await session.commit(actor="system", outbox=told, inbox_done=[row.id])
 
 
 async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:

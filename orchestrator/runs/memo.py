@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.domain.taint import Value
-from state.canonical import loads
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
+from state.journal.blobs import parse_blob
 from state.stored import JsonObject
 
 PAGE = 1000
+_VALUES = frozenset({"NodeDone", "RunWoken"})
+"""The types of the events that hold a value which the engine gets."""
 RETRY = "retry"
 """What a RunWoken event of the whole run says if a person has the failed nodes done again."""
 
@@ -27,11 +29,14 @@ class Memo:
     attempts: dict[str, int] = field(default_factory=dict)
     """How often each node has failed; its next attempt has the next number."""
     finished: RunFinished | None = None
+    is_incomplete: bool = False
+    """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""
 
     async def read(self, store: AsyncStore, stream: str) -> None:
         """Read the events that were stored since the last call, by this process or another."""
         while page := await store.read_events(stream, after=self.seq, limit=PAGE):
             for event in page:
+                self.is_incomplete |= event.erased and event.type in _VALUES
                 self.add(event.type, event.data)
                 self.seq = event.seq
 
@@ -76,7 +81,7 @@ async def load_output(done: NodeDone, store: AsyncStore) -> Value:
     text = await store.load_blob(done.output_blob)
     if text is None:
         raise ValueError(f"the output of node {done.node} is gone")
-    return Value(loads(text), frozenset(done.origins))  # type: ignore[arg-type]  # as above
+    return Value(parse_blob(text), frozenset(done.origins))  # type: ignore[arg-type]  # as above
 
 
 def read_args(started: RunStarted) -> dict[str, Value]:

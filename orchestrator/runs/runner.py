@@ -31,6 +31,7 @@ from orchestrator.runtime.steps import build_passed_message
 from state.canonical import dumps, hash_text, loads
 from state.clock import generate_id
 from state.events.runs import RunStarted
+from state.journal.restored_rows import SET_ASIDE
 from state.journal.store import InboxRow, StoreError
 from state.run_state import RunState
 
@@ -126,12 +127,14 @@ class Runner:
         registered = self._engines.runs.get(run.engine)
         if registered is None or run.replay not in registered.engine.replays:
             raise RunFailed("run-version-gone", f"this program cannot play runs of {run.engine} of replay version {run.replay}")
-        actor = tools.refresh_actor(Actor.model_validate(run.actor))
+        actor = tools.refresh_actor(Actor.model_validate(run.actor)) if run.actor else None
         if actor is None:
             raise RunFailed("run-owner-gone", f"{run.owner} has no access any more")
         memo = await self._load_memo(session, tools)
         if memo.started is None:
             raise RunFailed("run-not-begun", "the event that started the run is missing")
+        if memo.is_incomplete:
+            raise RunFailed("run-value-gone", "a person was erased whose answer or value the run worked with")
         info = RunInfo(
             run_id=session.key.removeprefix("run:"),
             definition=await _load_definition(memo.started, tools),
@@ -210,6 +213,11 @@ class Runner:
 
     async def give_up(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """End the run whose input was quarantined, because each attempt to play it ended the process without any progress."""
+        if session.state.run is None and row.kind == RunStart.KIND:
+            came_back = row.attempts > SET_ASIDE  # restored from a backup: the run may have begun since
+            notice = Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]})
+            await _refuse_start(notice, RunStart.model_validate(row.body), row, session)
+            return
         await _fail(RunFailed("failed", "each attempt ended the process", id=row.id[-8:]), session, tools, [])
 
 

@@ -128,23 +128,12 @@ class Session:
         new inputs. Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error, nothing that this call was given is stored, and
         the buffered steps stay buffered; only after an EffectConflict, those buffered steps that have no conflict themselves are stored.
         """
-        whole = Commit(
-            stream=self.stream,
-            epoch=self._lease.epoch,
-            actor=actor,
-            now=self.now,
-            events=events,
-            effects=effects,
-            outbox=outbox,
-            timers=timers,
-            inbox_done=inbox_done,
-            inbox_new=inbox_new,
-            blobs=blobs,
-        )
+        named = self._build_commit(events, actor=actor, effects=effects)
+        whole = replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new, blobs=blobs)
         step = prepare_step(whole, self.key, self._state)
         async with self._order:
             self._raise_dropped_conflict()
-            await self._store_and_fold(index_run(step, self._state.run, is_folded=False))
+            await self._store_and_fold(index_run(step, self._state.run))
 
     async def buffer(
         self,
@@ -159,21 +148,13 @@ class Session:
         A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). If it
         raises EffectConflict, the events are neither applied nor stored.
         """
-        whole = Commit(
-            stream=self.stream,
-            epoch=self._lease.epoch,
-            actor=actor,
-            now=self.now,
-            events=events,
-            effects=effects,
-            outbox=outbox,
-            timers=timers,
-        )
-        step = prepare_step(whole, self.key, self._state)
+        named = self._build_commit(events, actor=actor, effects=effects)
+        step = prepare_step(replace(named, outbox=outbox, timers=timers), self.key, self._state)
         async with self._order:
             await self._check_effects(step)
+            step = index_run(step, self._state.run)
             self._fold(step)
-            self._buffered.append(index_run(step, self._state.run, is_folded=True))
+            self._buffered.append(step)
         if self._store_timer is None:
             self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
 
@@ -189,6 +170,12 @@ class Session:
         """
         if self._unreported_conflict is not None or not all(is_reads_only(step) for step in self._buffered):
             await self._store_waiting()
+
+    def _build_commit(self, events: Sequence[Event], *, actor: str, effects: Sequence[EffectChange]) -> Commit:
+        """Return a commit of this session. What the program itself notes in a run is encrypted with the key of the run's owner."""
+        run = self._state.run
+        named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
+        return replace(named, key_owner=run.owner) if run is not None else named
 
     async def _check_effects(self, step: Commit) -> None:
         """Check that each effect which `step` changes has one of the statuses that the change expects, and remember the effect's new row.

@@ -20,7 +20,8 @@ from state.clock import format_iso, generate_id
 from state.events.base import Event
 from state.events.calls import CallRefused, CallSucceeded
 from state.events.codec import encode
-from state.events.runs import NodeDone, RunStarted, RunWoken, is_run_event, preview_run
+from state.events.runs import NodeDone, RunStarted, RunWoken, may_change_index, preview_run
+from state.journal.blobs import get_blob_prefix
 from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import build_run_row
 from state.journal.store import Commit, InboxRow, OutboxRow
@@ -49,18 +50,18 @@ def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
     elif key.startswith(RUN):  # there is no such run, so no chat is known that could be told
         rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]
     kept, delivered = split_pulled_rows(rows, key, cause)
-    slim = [_move_to_blob(event, blobs) for event in (*step.events, *kept)]
+    slim = [_move_to_blob(event, key, blobs) for event in (*step.events, *kept)]
     return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=delivered, blobs=blobs)
 
 
-def index_run(step: Commit, run: RunState | None, *, is_folded: bool) -> Commit:
-    """Return the prepared step with the new entry of its run in the index of runs, if the step changes the run's status.
+def index_run(step: Commit, run: RunState | None) -> Commit:
+    """Return the prepared step with the new entry of its run in the index of runs, if the step may change the entry.
 
-    `run` is the state of the run, after the step if `is_folded` and before it otherwise.
+    `run` is the state of the run before the step.
     """
-    if not any(is_run_event(one.type) for one in step.encoded_events):
+    if not any(may_change_index(run, one.type, one.data) for one in step.encoded_events):
         return step
-    after = run if is_folded else preview_run(run, ((one.type, one.data, format_iso(step.now)) for one in step.encoded_events))
+    after = preview_run(run, ((one.type, one.data, format_iso(step.now)) for one in step.encoded_events))
     return replace(step, run=build_run_row(step.stream, after)) if after is not None else step
 
 
@@ -134,8 +135,8 @@ def is_reads_only(step: Commit) -> bool:
     return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
 
 
-def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
-    """Return the event, with a large result moved into `blobs`; the event then holds only the result's checksum."""
+def _move_to_blob(event: Event, key: str, blobs: dict[str, str]) -> Event:
+    """Return the event of the session `key`, with a large result moved into `blobs`; it then holds only the blob's checksum."""
     match event:
         case CallSucceeded(result=large) | NodeDone(output=large) if large is not None:
             text = dumps(large)
@@ -143,6 +144,7 @@ def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
             return event
     if len(text) <= INLINE_RESULT:
         return event
+    text = get_blob_prefix(key) + text
     digest = hash_text(text)
     blobs[digest] = text
     name = "result" if isinstance(event, CallSucceeded) else "output"

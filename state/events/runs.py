@@ -1,11 +1,11 @@
 """Events of runs, and of chats in which a run waits for a person's words, with their folds. A fold applies an event to the state.
 
 A run is one execution of a scenario, flow or workflow, with a stream of its own ("run:<id>"). Engines own no events: whatever an engine
-does is told by the six events of runs. A node is a named piece of a run's work. Playing a run again after a restart reads here what each
+does is told by the events of runs. A node is a named piece of a run's work. Playing a run again after a restart reads here what each
 node gave, so that nothing finished is done a second time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -116,6 +116,16 @@ class RunFinished(Event):
     origins: list[str] = Field(default_factory=list)
 
 
+class RunForgotten(Event):
+    """The time for which a run is kept is over: its entry in the index, its snapshot and its own blobs are removed; its records stay.
+
+    Nothing can happen in the run any more, and no retry begins it anew.
+    """
+
+    blobs: int = 0
+    """How many large values were removed."""
+
+
 class InputAwaited(Event):
     """A run waits for words or files of people in this chat. The event is in the stream of the chat, not of the run."""
 
@@ -189,6 +199,11 @@ def _fold_end(state: State, data: dict[str, Any], ts: str) -> None:
         state.run = run.with_values(status=data["status"], code=data.get("code", ""), waits={}, updated_at=ts)
 
 
+def _fold_forgetting(state: State, data: dict[str, Any], ts: str) -> None:
+    del data, ts
+    state.run = None
+
+
 def _without_wait(run: RunState, node: str, ts: str) -> RunState:
     if node not in run.waits:
         return run
@@ -213,9 +228,14 @@ def _fold_taking(state: State, data: dict[str, Any], ts: str) -> None:
     state.listening = {key: one for key, one in (state.listening or {}).items() if key != data["question_id"]}
 
 
-def is_run_event(type_name: str) -> bool:
-    """Return whether events of this type may change what the index of runs says of a run."""
-    return type_name in _RUN_FOLDS and type_name != NodeDone.__name__
+def may_change_index(run: RunState | None, type_name: str, data: Mapping[str, Any]) -> bool:
+    """Return whether an event may change what the index of runs says of the run.
+
+    Most events of a run say that a node is done. They change the index only if the node was noted as waiting.
+    """
+    if type_name == NodeDone.__name__:
+        return run is not None and data["node"] in run.waits
+    return type_name in _RUN_FOLDS
 
 
 def preview_run(run: RunState | None, events: Iterable[tuple[str, dict[str, Any], str]]) -> RunState | None:
@@ -234,5 +254,8 @@ _RUN_FOLDS: Final[dict[str, Fold]] = {
     "RunWaits": _fold_wait,
     "RunWoken": _fold_wake,
     "RunFinished": _fold_end,
+    "RunForgotten": _fold_forgetting,
 }
+RUN_TYPES: Final = tuple(_RUN_FOLDS)
+"""The types of the events that are in the stream of a run."""
 FOLDS: Final[dict[str, Fold]] = {**_RUN_FOLDS, "InputAwaited": _fold_listening, "InputTaken": _fold_taking}

@@ -350,6 +350,10 @@ class AsyncStore:
         """Return the runs that fit `wanted`, the one that was started last first."""
         return await self._reader.call(self._store.list_runs, wanted)
 
+    async def remove_run(self, key: str, digests: Sequence[str]) -> int:
+        """Remove the index entry, the snapshot and the own blobs of a run; see `Store.remove_run`."""
+        return await self._writer.call(self._store.remove_run, key, digests)
+
     async def load_blob(self, digest: str) -> str | None:
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
         return await self._reader.call(self._store.load_blob, digest)

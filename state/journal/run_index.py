@@ -13,6 +13,8 @@ from state.run_state import RunState
 PREFIX = "run:"
 MOST = 1000
 """How many entries one query returns at most."""
+NO_TIME = "9999"
+"""Stands for "later than every time" where ISO times are compared as text: unlike "~", it sorts behind them in every collation."""
 
 
 class RunRow(NamedTuple):

@@ -247,6 +247,8 @@ class Commit:
     snapshot: Snapshot | None = None
     run: RunRow | None = None
     """The new entry in the index of runs, for a commit that changes the status of a run."""
+    key_owner: str = ""
+    """The person whose key encrypts what the program itself notes in the commit; "" for the key of the session."""
     switch: str | None = None
     """The new value of the switch that freezes writes, "" to release them, None to leave it. Frozen: only `though_frozen` calls start."""
     after: int | None = None
@@ -360,6 +362,12 @@ class Store(Protocol):
 
     def list_runs(self, wanted: RunFilter) -> list[RunRow]:
         """Return the runs that fit `wanted`, the one that was started last first."""
+
+    def remove_run(self, key: str, digests: Sequence[str]) -> int:
+        """Remove the index entry and the snapshot of the run "run:<id>", and those blobs among `digests` that belong to it alone.
+
+        Return how many blobs were removed. Its records stay.
+        """
 
     def load_blob(self, digest: str) -> str | None:
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""

@@ -62,7 +62,7 @@ class Fence(NamedTuple):
 
 def find_key_owner(commit: Commit) -> str:
     """Return the person, chat, run or portal whose key encrypts the personal data of the commit; see `encryption.find_key_owner`."""
-    return encryption.find_key_owner(commit.actor, to_lease_key(commit.stream))
+    return encryption.find_key_owner(commit.actor, commit.key_owner or to_lease_key(commit.stream))
 
 
 def build_drafts(commit: Commit) -> list[Draft]:

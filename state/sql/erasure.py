@@ -3,25 +3,44 @@
 It runs rarely and when an operator asks for it, so it uses SQLAlchemy itself and scans whole tables if it must.
 """
 
-from binascii import Error as NotBase64
-from binascii import a2b_base64
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
 from state import canonical
 from state.clock import format_iso
-from state.journal.encryption import ERASED, FIELD, find_key_owner
-from state.journal.store import StoreError
+from state.journal.encryption import ERASED
+from state.journal.run_index import PREFIX
+from state.journal.store import InboxRow, StoreError
+from state.run_state import ENDED
 from state.sql import row_mapping as rows
 from state.sql.checksummed_json import encode_checksummed
 from state.sql.database import translate_errors
 from state.sql.dialect import Dialect
+from state.sql.person_rows import (
+    SEALED,
+    StoredText,
+    build_text,
+    find_record_owner,
+    list_live_keys,
+    list_streams,
+    load_run_owners,
+    match_calls,
+    match_encrypted,
+    match_index_entries,
+    match_inputs,
+    match_keys,
+    match_session,
+    match_stream,
+    read_keys,
+    read_keys_of,
+    select_runs,
+)
 from state.sql.tables import (
     LIVE,
     blobs,
@@ -34,6 +53,7 @@ from state.sql.tables import (
     metadata,
     outbox,
     person_keys,
+    runs,
     snapshots,
     timers,
 )
@@ -41,14 +61,11 @@ from state.sql.tables import (
 Change = Callable[[Any], Any]
 KEPT_CALL_FIELDS = ("turn_id", "slot", "confirmation_id", "requested_by", "approved_by", "proposed_by", "started_at")
 """The fields of an effect that an erasure leaves: a restart, a late button click or `verify` needs them, and none holds people's text."""
-SEALED = f'"{FIELD}":"'
-"""A text that the stored data of every record with an encrypted part contains, and that of no other record."""
 EMPTIED = "erased"
 """The value of the column `note` in an inbox row whose content was erased."""
 _PAGE = 500
 _MENTION_OF = select(mentions, events.c.stream, events.c.actor).outerjoin(events, events.c.id == mentions.c.event_id)
 """Finds the person to whom a row of `mentions` belongs: the one of the event that the row is about."""
-_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,15 +78,6 @@ class KeyRow:
     erased_at: str
     damage: str = ""
     """What is wrong with the row, "" if it is intact."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoredText:
-    """All text of one row, with its place ("<table> <primary key of the row>") and the person to whom the row belongs ("" for nobody)."""
-
-    place: str
-    owner: str
-    text: str
 
 
 class Erasure:
@@ -89,11 +97,12 @@ class Erasure:
 
     def count_unkeyed(self, person: str) -> int:
         """Return how many records of the person are encrypted with a key that is not listed as theirs; more than 0 only after damage."""
-        mine = and_(events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
+        mine = and_(events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, match_stream(person)))
         with self._begin() as connection:
-            keys = {row["key_id"] for row, _ in read_keys(connection) if row["person"] == person}
+            keys = {row["key_id"] for row in read_keys_of(connection, person)}
+            owners = load_run_owners(connection)
             found = connection.execute(select(events.c.actor, events.c.stream, events.c.data).where(mine))
-            owned = (data for actor, stream, data in found if find_key_owner(actor, stream.removeprefix("session:")) == person)
+            owned = (data for actor, stream, data in found if find_record_owner(actor, stream.removeprefix("session:"), owners) == person)
             return sum(data.partition(SEALED)[2].partition(".")[0] not in keys for data in owned)
 
     def drop_damaged(self, person: str, now: datetime) -> int:
@@ -120,60 +129,69 @@ class Erasure:
     def count_holdings(self, person: str) -> dict[str, int]:
         """Return by table how many rows `erase` would empty or remove, without zeros; "events" are records that become unreadable."""
         with self._begin() as connection:
-            counts = {table.name: _count(connection, table, _match_session(table, person)) for table in (outbox, deliveries, timers)}
-            counts["inbox"] = _count(connection, inbox, and_(_match_inputs(person), inbox.c.note != EMPTIED))
-            counts["effects"] = _count(connection, effects, and_(_match_calls(person), effects.c.call.contains('"call":')))
-            counts["events"] = _count(connection, events, _match_encrypted(_list_live_keys(connection, person)))
-            counts["mentions"] = _count(connection, mentions, _match_index_entries(connection, person))
-            counts["snapshots"] = _count(connection, snapshots, snapshots.c.stream.in_(_list_streams(connection, person)))
+            counts = {table.name: _count(connection, table, match_session(table, person)) for table in (outbox, deliveries, timers)}
+            counts["inbox"] = _count(connection, inbox, and_(match_inputs(person), inbox.c.note != EMPTIED))
+            counts["effects"] = _count(connection, effects, and_(match_calls(person), effects.c.call.contains('"call":')))
+            counts["events"] = _count(connection, events, match_encrypted(list_live_keys(connection, person)))
+            counts["mentions"] = _count(connection, mentions, match_index_entries(connection, person))
+            counts["snapshots"] = _count(connection, snapshots, snapshots.c.stream.in_(list_streams(connection, person)))
         return _drop_zeros(counts)
+
+    def list_runs(self, person: str) -> list[str]:
+        """Return the keys of the runs that the person owns, such as "run:0190…"."""
+        with self._begin() as connection:
+            return [row[0] for row in connection.execute(select_runs(person))]
 
     def list_waiting(self, person: str) -> list[str]:
         """Return the ids of the person's inbox rows that have not been handled yet, oldest first."""
-        mine = and_(_match_inputs(person), inbox.c.status == "new")
+        mine = and_(match_inputs(person), inbox.c.status == "new")
         with self._begin() as connection:
             return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
 
     def list_effects(self, person: str, statuses: Collection[str]) -> list[tuple[str, str, str]]:
         """Return (effect id, stream, status) of the person's calls with one of `statuses`, sorted by the time of their last change."""
-        wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(_match_calls(person), effects.c.status.in_(statuses))
+        wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(match_calls(person), effects.c.status.in_(statuses))
         with self._begin() as connection:
             return [(row[0], row[1], row[2]) for row in connection.execute(wanted.order_by(effects.c.updated_at))]
 
     def list_records(self, person: str) -> list[tuple[str, int]]:
         """Return (stream, seq) of the person's readable records, whose key is not erased or which are old and were never encrypted."""
         with self._begin() as connection:
-            clear = and_(~events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
-            mine = or_(_match_encrypted(_list_live_keys(connection, person)), clear)
+            clear = and_(~events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, match_stream(person)))
+            mine = or_(match_encrypted(list_live_keys(connection, person)), clear)
             found = connection.execute(select(events.c.stream, events.c.seq).where(mine).order_by(events.c.stream, events.c.seq))
             return [(row[0], row[1]) for row in found]
 
     def iterate_inputs(self, person: str) -> Iterator[Any]:
         """Yield the bodies of the person's inbox rows, parsed from JSON."""
         with self._begin() as connection:
-            for (body,) in connection.execute(select(inbox.c.body).where(_match_inputs(person))):
+            for (body,) in connection.execute(select(inbox.c.body).where(match_inputs(person))):
                 yield canonical.loads(body)
 
-    def erase(self, person: str, now: datetime, *, digests: Collection[str], change: Change) -> dict[str, int]:
+    def erase(
+        self, person: str, now: datetime, *, digests: Collection[str], change: Change, end_run: Callable[[str], InboxRow] | None = None
+    ) -> dict[str, int]:
         """Erase the person's keys and rows, and end every lease; return the number of changed rows by table.
 
         `digests` are the SHA-256 names of large answers to delete. `change` gets the body of an outbox row for somebody else and returns it
-        without the person. Because all leases (the right to write a session) end, every process loads its sessions anew: none encrypts with
+        without the person. `end_run` returns the input that ends the person's run with the given key; a run that is not over cannot go on
+        without its owner. Because all leases (the right to write a session) end, every process loads its sessions anew: none encrypts with
         a deleted key or keeps the person's data in memory.
         """
         with self._begin() as connection:
             # This comes first, because it waits for the commits under way and blocks new ones.
             connection.execute(update(leases).values(owner=""))
-            removed = {"snapshots": _delete(connection, snapshots, snapshots.c.stream.in_(_list_streams(connection, person)))}
-            removed["events"] = _count(connection, events, _match_encrypted(_list_live_keys(connection, person)))
+            removed = {"snapshots": _delete(connection, snapshots, snapshots.c.stream.in_(list_streams(connection, person)))}
+            removed["events"] = _count(connection, events, match_encrypted(list_live_keys(connection, person)))
             removed["inbox"] = _erase_inputs(connection, person)
-            removed["mentions"] = _delete(connection, mentions, _match_index_entries(connection, person))
+            _release_runs(connection, self._dialect, person, end_run)
+            removed["mentions"] = _delete(connection, mentions, match_index_entries(connection, person))
             removed["effects"] = _erase_calls(connection, person)
-            removed["outbox"] = _delete(connection, outbox, _match_session(outbox, person)) + _change_deliveries(connection, person, change)
+            removed["outbox"] = _delete(connection, outbox, match_session(outbox, person)) + _change_deliveries(connection, person, change)
             for table in (deliveries, timers):
-                removed[table.name] = _delete(connection, table, _match_session(table, person))
+                removed[table.name] = _delete(connection, table, match_session(table, person))
             removed["blobs"] = _delete(connection, blobs, blobs.c.digest.in_(list(digests)))
-            gone = update(person_keys).where(person_keys.c.person == person, LIVE).values(secret=ERASED, erased_at=format_iso(now))
+            gone = update(person_keys).where(match_keys(person), LIVE).values(secret=ERASED, erased_at=format_iso(now))
             removed["person_keys"] = connection.execute(gone).rowcount
         return _drop_zeros(removed)
 
@@ -198,18 +216,19 @@ class Erasure:
     def iterate_texts(self) -> Iterator[StoredText]:
         """Yield the text of every row of every table, with the table and key of the row and the person it belongs to."""
         with self._begin() as connection:
+            owners = load_run_owners(connection)
             for table in metadata.tables.values():
                 if table is person_keys:
-                    yield from (_build_text(table, row) for row, _ in read_keys(connection))
+                    yield from (build_text(table, row, owners) for row, _ in read_keys(connection))
                     continue
                 told = _MENTION_OF if table is mentions else select(table)
                 for row in connection.execution_options(yield_per=_PAGE).execute(told):
-                    yield _build_text(table, row._asdict())
+                    yield build_text(table, row._asdict(), owners)
 
     def list_secrets(self, person: str) -> list[str]:
         """Return the secrets of the person's keys, to search for them after their deletion; they must never be shown."""
         with self._begin() as connection:
-            return [row["secret"] for row, _ in read_keys(connection) if row["person"] == person and row["secret"] != ERASED]
+            return [row["secret"] for row in read_keys_of(connection, person) if row["secret"] != ERASED]
 
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
@@ -222,39 +241,6 @@ class Erasure:
     def _get_driver_error(self) -> type[Exception]:
         error: type[Exception] = self._dialect.engine.dialect.loaded_dbapi.Error
         return error
-
-
-def read_keys(connection: Connection) -> Iterator[tuple[dict[str, str], str]]:
-    """Yield each row of the table of encryption keys, and what is wrong with the row ("" if it is intact).
-
-    SQLite's texts are read as bytes: if its driver cannot decode a text, it quotes it in the error, and the text may be a key.
-    """
-    names = [column.name for column in person_keys.columns]
-    if connection.dialect.name != "sqlite":
-        for row in connection.execute(select(person_keys)):
-            yield row._asdict(), _describe_damage(row._asdict(), [])
-        return
-    wanted = ", ".join([*(f"CAST({name} AS BLOB)" for name in names), *(f"typeof({name})" for name in names)])
-    for cells in connection.exec_driver_sql(f"SELECT {wanted} FROM {person_keys.name}").all():  # noqa: S608 - names of our table
-        raw, kinds = cells[: len(names)], cells[len(names) :]
-        told = {name: bytes(cell).decode(errors="replace") for name, cell in zip(names, raw, strict=True)}
-        odd = [name for name, cell, kind in zip(names, raw, kinds, strict=True) if kind != "text" or bytes(cell) != told[name].encode()]
-        yield told, _describe_damage(told, odd)
-
-
-def _describe_damage(row: Mapping[str, str], odd: Collection[str]) -> str:
-    if odd:
-        return f"{', '.join(odd)}: not as any text is written"
-    if (row["secret"] == ERASED) != (row["erased_at"] != ""):
-        return "it is neither erased nor alive"
-    return "" if row["secret"] == ERASED or _is_key(row["secret"]) else "secret: no key"
-
-
-def _is_key(secret: str) -> bool:
-    try:
-        return len(a2b_base64(secret.encode(), strict_mode=True)) == _KEY_BYTES
-    except NotBase64:
-        return False
 
 
 @contextmanager
@@ -273,52 +259,6 @@ def _drop_zeros(counts: Mapping[str, int]) -> dict[str, int]:
     return {str(name): count for name, count in counts.items() if count}
 
 
-def _match_session(table: Table, person: str) -> ColumnElement[bool]:
-    return or_(table.c.session == person, table.c.session.startswith(f"{person}:", autoescape=True))
-
-
-def _match_inputs(person: str) -> ColumnElement[bool]:
-    return or_(_match_session(inbox, person), inbox.c.actor.contains(f'"key":{canonical.dumps(person)}', autoescape=True))
-
-
-def _match_calls(person: str) -> ColumnElement[bool]:
-    stream = f"session:{person}"
-    asked = effects.c.call.contains(f'"requested_by":{canonical.dumps(person)}', autoescape=True)
-    return or_(effects.c.stream == stream, effects.c.stream.startswith(f"{stream}:", autoescape=True), asked)
-
-
-def _match_index_entries(connection: Connection, person: str) -> ColumnElement[bool]:
-    """Return the SQL condition for the rows of `mentions` that belong to the person.
-
-    These are the rows about the person's calls, and the "look" rows (the bot read a record) of events encrypted with the person's key.
-    """
-    calls = mentions.c.effect_id.in_(select(effects.c.effect_id).where(_match_calls(person)))
-    looks = and_(
-        mentions.c.what == "look", mentions.c.event_id.in_(select(events.c.id).where(_match_encrypted(_list_live_keys(connection, person))))
-    )
-    return or_(calls, looks)
-
-
-def _list_live_keys(connection: Connection, person: str) -> list[str]:
-    return [row["key_id"] for row, _ in read_keys(connection) if row["person"] == person and row["secret"] != ERASED]
-
-
-def _match_encrypted(keys: list[str]) -> ColumnElement[bool]:
-    marks = [events.c.data.contains(f"{SEALED}{key}.", autoescape=True) for key in keys]
-    return or_(*marks) if marks else ~true()
-
-
-def _match_stream(person: str) -> ColumnElement[bool]:
-    stream = f"session:{person}"
-    return or_(events.c.stream == stream, events.c.stream.startswith(f"{stream}:", autoescape=True))
-
-
-def _list_streams(connection: Connection, person: str) -> list[str]:
-    """Return the streams whose snapshots may contain data of the person: their own, and those in which they acted."""
-    acted = or_(events.c.actor == person, _match_stream(person))
-    return [row[0] for row in connection.execute(select(events.c.stream).where(acted).distinct())]
-
-
 def _count(connection: Connection, table: Table, where: ColumnElement[bool]) -> int:
     return connection.execute(select(func.count()).select_from(table).where(where)).scalar_one()
 
@@ -332,12 +272,22 @@ def _erase_inputs(connection: Connection, person: str) -> int:
 
     The rows keep their `source`, so that the same input is not accepted again.
     """
-    connection.execute(update(inbox).where(_match_inputs(person), inbox.c.status == "new").values(status="done"))
-    full = and_(_match_inputs(person), inbox.c.note != EMPTIED)
+    connection.execute(update(inbox).where(match_inputs(person), inbox.c.status == "new").values(status="done"))
+    full = and_(match_inputs(person), inbox.c.note != EMPTIED)
     changed = connection.execute(update(inbox).where(full).values(body="{}", note=EMPTIED)).rowcount
     mine = inbox.c.actor.contains(f'"key":{canonical.dumps(person)}', autoescape=True)
     connection.execute(update(inbox).where(mine).values(actor=canonical.dumps({"key": person, "name": ""})))
     return changed
+
+
+def _release_runs(connection: Connection, dialect: Dialect, person: str, end_run: Callable[[str], InboxRow] | None) -> None:
+    """Store the inputs that end the person's unfinished runs, and take the person out of the index of runs."""
+    mine = (PREFIX + runs.c.run_id).in_(select_runs(person))
+    unfinished = connection.execute(select(runs.c.run_id).where(mine, runs.c.status.not_in(ENDED))).all()
+    for given in [end_run(PREFIX + run_id) for (run_id,) in unfinished] if end_run is not None else []:
+        new = dialect.insert(inbox).values({**rows.to_inbox_params(given), "note": EMPTIED})
+        connection.execute(new.on_conflict_do_update(index_elements=["source"], set_={"status": "new", "body": new.excluded.body}))
+    connection.execute(update(runs).where(runs.c.owner == person).values(owner=""))
 
 
 def _erase_calls(connection: Connection, person: str) -> int:
@@ -345,7 +295,7 @@ def _erase_calls(connection: Connection, person: str) -> int:
 
     The rows keep their status, so that no call is made twice.
     """
-    found = connection.execute(select(effects.c.effect_id, effects.c.call, effects.c.outcome).where(_match_calls(person))).all()
+    found = connection.execute(select(effects.c.effect_id, effects.c.call, effects.c.outcome).where(match_calls(person))).all()
     changed = 0
     for effect_id, text, outcome in found:
         call = canonical.loads(text)  # a call with a wrong digest is erased too
@@ -366,19 +316,3 @@ def _change_deliveries(connection: Connection, person: str, change: Change) -> i
             connection.execute(update(outbox).where(outbox.c.pos == position).values(body=new))
             changed += 1
     return changed
-
-
-def _build_text(table: Table, row: Mapping[str, Any]) -> StoredText:
-    key = " ".join(str(row[column.name]) for column in table.primary_key)
-    text = "\n".join(value for value in row.values() if isinstance(value, str))
-    return StoredText(place=f"{table.name} {key}", owner=_find_owner(table, row), text=text)
-
-
-def _find_owner(table: Table, row: Mapping[str, Any]) -> str:
-    if "person" in row:
-        return str(row["person"])
-    session = str(row.get("session") or row.get("stream", "").removeprefix("session:"))
-    actor = str(row.get("actor", ""))
-    if table is inbox:
-        actor = str(canonical.loads(actor).get("key", ""))
-    return find_key_owner(actor, session) if actor or session else ""

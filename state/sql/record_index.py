@@ -121,7 +121,7 @@ def _find_missing(ask: Ask) -> Iterator[Finding]:
 def _find_unfounded(ask: Ask) -> Iterator[Finding]:
     for page in _load_stored(ask):
         ids = {one.event_id for one in page}
-        borne = {one.mention for one in _index_page(ask, _decode_texts(ask(select(*_EVENT).where(events.c.id.in_(ids)))))}
+        borne = {one.mention for one in _index_page(ask, decode_texts(ask(select(*_EVENT).where(events.c.id.in_(ids)))))}
         for one in page:
             if one not in borne:
                 why = f"its row about {one.about} ({one.what}) is borne out by no record"
@@ -133,7 +133,7 @@ def _load_stored(ask: Ask) -> Iterator[list[IndexEntry]]:
     after: tuple[str, ...] = ("", "", "")
     while True:
         later = tuple_(*_KEY) > tuple_(*(literal(part) for part in after))
-        page = [IndexEntry(*row) for row in _decode_texts(ask(select(*_ROW).where(later).order_by(*_KEY).limit(SLICE)))]
+        page = [IndexEntry(*row) for row in decode_texts(ask(select(*_ROW).where(later).order_by(*_KEY).limit(SLICE)))]
         if not page or page[-1][:3] == after:  # a damaged text would be returned again and again
             return
         after = page[-1][:3]
@@ -145,7 +145,7 @@ def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
     after = ""
     while True:
         later = select(*_EVENT).where(events.c.id > after, events.c.type.in_(TYPES)).order_by(events.c.id).limit(SLICE)
-        page = _decode_texts(ask(later))
+        page = decode_texts(ask(later))
         if not page or page[-1][2] == after:  # see _load_stored
             return
         after = page[-1][2]
@@ -154,7 +154,7 @@ def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
 
 def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
     """Return the index entries that the table `mentions` should have for the events in `page`."""
-    secrets = _load_by_id(ask, person_keys.c.key_id, person_keys.c.secret, rows.collect_key_ids(row for row in page if row[4] == _LOOK))
+    secrets = load_by_id(ask, person_keys.c.key_id, person_keys.c.secret, rows.collect_key_ids(row for row in page if row[4] == _LOOK))
     read = [(row, _read_data(row, secrets)) for row in page]
     calls = _load_calls(ask, {str(data["effect_id"]) for _, data in read if data and "effect_id" in data})
     found = []
@@ -190,7 +190,7 @@ def _drop_invalid(named: Iterable[IndexEntry]) -> list[IndexEntry]:
 def _load_calls(ask: Ask, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
     """Return, by effect id, the stored calls of the effects with the ids `wanted`, without calls of erased people."""
     found = {}
-    for effect_id, text in _load_by_id(ask, effects.c.effect_id, effects.c.call, wanted).items():
+    for effect_id, text in load_by_id(ask, effects.c.effect_id, effects.c.call, wanted).items():
         try:
             call = decode_checksummed(rows.build_call_place(effect_id), text)
         except DamagedRow:
@@ -200,10 +200,12 @@ def _load_calls(ask: Ask, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _load_by_id(ask: Ask, key: Any, value: Any, wanted: Iterable[str]) -> dict[str, str]:
+def load_by_id(ask: Ask, key: Any, value: Any, wanted: Iterable[str]) -> dict[str, str]:
+    """Return, by the column `key`, the column `value` of the rows whose key is in `wanted`."""
     ids = sorted(wanted)
-    return dict(_decode_texts(ask(select(key, value).where(key.in_(ids))))) if ids else {}
+    return dict(decode_texts(ask(select(key, value).where(key.in_(ids))))) if ids else {}
 
 
-def _decode_texts(found: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+def decode_texts(found: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Return the rows with texts in place of bytes; what cannot be decoded is replaced."""
     return [tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row) for row in found]

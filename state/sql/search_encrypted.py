@@ -15,7 +15,7 @@ from state.journal.encryption import DamagedCiphertext
 from state.journal.journal import RecordHead
 from state.sql.database import translate_errors
 from state.sql.dialect import open_read_only
-from state.sql.erasure import SEALED, read_keys
+from state.sql.person_rows import SEALED, read_keys
 from state.sql.row_mapping import build_place
 from state.sql.tables import events
 

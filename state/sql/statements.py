@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    Integer,
     LargeBinary,
     Table,
     Update,
@@ -126,8 +127,8 @@ class Statements:
     def build_runs(self, names: tuple[str, ...], statuses: int) -> Statement:
         """Return the query for runs, by the columns `names` (the parameters at_<name>) and by the parameters at_0, at_1 … as statuses.
 
-        A run that changed at or after the time at_before is left out; "~" lets all times pass. So are the runs up to the place (at_started,
-        at_after) in the list.
+        A run that changed at or after the time at_before is left out; `NO_TIME` lets all times pass. So are the runs up to the place
+        (at_started, at_after) in the list.
         """
         key = names, statuses
         if key not in self._runs:
@@ -300,6 +301,10 @@ class Statements:
             .limit(bindparam("at_most"))
         )
         self.set_run = self._compile(self._upsert(runs, RUN))
+        self.drop_run = self._compile(delete(runs).where(runs.c.run_id == bindparam("at_run")))
+        self.drop_snapshot = self._compile(delete(snapshots).where(snapshots.c.stream == bindparam("at_stream")))
+        own = func.substr(blobs.c.content, 1, bindparam("at_length", type_=Integer)) == bindparam("at_prefix")
+        self.drop_own_blob = self._compile(delete(blobs).where(blobs.c.digest == bindparam("at_digest"), own))
         self.set_snapshot = self._compile(self._upsert(snapshots, ("stream", "seq", "state")))
         self.snapshot = self._compile(select(snapshots.c.seq, snapshots.c.state).where(snapshots.c.stream == bindparam("at_stream")))
         self.add_blob = self._compile(

@@ -15,9 +15,10 @@ import orjson
 
 from state import canonical
 from state.clock import format_iso
+from state.journal.blobs import get_blob_prefix
 from state.journal.journal import RecordHead, record_text
 from state.journal.record_index import IndexEntry, What
-from state.journal.run_index import MOST, RunFilter, RunRow
+from state.journal.run_index import MOST, NO_TIME, PREFIX, RunFilter, RunRow
 from state.journal.store import (
     ClearEvent,
     Commit,
@@ -297,9 +298,18 @@ class SqlStore:
         by = {name: value for name in ("run_id", "engine", "home", "owner") if (value := getattr(wanted, name))}
         params: dict[str, Any] = {f"at_{name}": value for name, value in by.items()}
         params |= {f"at_{number}": status for number, status in enumerate(wanted.statuses)}
-        params |= {"at_before": wanted.before or "~", "at_started": wanted.after[0], "at_after": wanted.after[1]}
+        params |= {"at_before": wanted.before or NO_TIME, "at_started": wanted.after[0], "at_after": wanted.after[1]}
         params |= {"at_most": min(wanted.limit, MOST)}
         return [RunRow(*row) for row in self._fetch_rows(self._statements.build_runs(tuple(by), len(wanted.statuses)), params)]
+
+    def remove_run(self, key: str, digests: Sequence[str]) -> int:
+        """Remove the index entry and the snapshot of a run, and its own blobs among `digests`; return how many blobs were removed."""
+        prefix = get_blob_prefix(key)
+        own = {"at_prefix": prefix, "at_length": len(prefix)}
+        with self._database.write() as transaction:
+            transaction.run(self._statements.drop_run, {"at_run": key.removeprefix(PREFIX)})
+            transaction.run(self._statements.drop_snapshot, {"at_stream": key})
+            return sum(transaction.run(self._statements.drop_own_blob, {"at_digest": one, **own}) for one in digests)
 
     def load_blob(self, digest: str) -> str | None:
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""

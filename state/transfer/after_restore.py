@@ -5,12 +5,17 @@ from dataclasses import dataclass
 import orjson
 from sqlalchemy import Connection, and_, or_, select, update
 
+from state.events.runs import RunStarted
 from state.journal.restored_rows import RESTORED, RESTORED_CARD, SET_ASIDE
 from state.sql import row_mapping
 from state.sql.checksummed_json import DamagedRow, decode_checksummed, encode_checksummed
-from state.sql.tables import effects, inbox, leases, values
+from state.sql.tables import effects, events, inbox, leases, values
 
 NOTE = "came back with a backup: it may have been worked on since"
+
+
+NEWS_OF_RUNS = ("run_play", "run_child_end", "run_message", "run_question", "run_owner_gone", "run_forget")
+"""The kinds of inbox rows that the program itself writes for runs (executions of scenarios, flows and workflows)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +35,11 @@ def expire_leases(connection: Connection) -> None:
 def set_aside(connection: Connection) -> list[SetAside]:
     """Mark waiting inbox rows that may have been handled after the backup was made, so that they are not handled again; return them.
 
-    The caller asks the people who sent them to check what was done and to repeat the rest. Timers and events of the portal are not marked.
+    The caller asks the people who sent them to check what was done and to repeat the rest. Timers, events of the portal, and what runs tell
+    each other are not marked: the runs are paused, and without such news they could never go on.
     """
-    harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"))
+    begun = and_(inbox.c.kind == "run_start", inbox.c.session.in_(select(events.c.stream).where(events.c.type == RunStarted.__name__)))
+    harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"), inbox.c.kind.in_(NEWS_OF_RUNS), begun)
     waiting = and_(inbox.c.status == "new", inbox.c.attempts < SET_ASIDE, ~harmless)
     found = connection.execute(select(inbox.c.session, inbox.c.kind, inbox.c.received_at).where(waiting).order_by(inbox.c.pos))
     told = [SetAside(session=session, kind=kind, received_at=at) for session, kind, at in found]

@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from state.journal.store import StoreError, StoreUnwritable
 from state.sql import closed_mark, schema
 from state.sql.dialect import Dialect, open_database
+from state.sql.run_index import rebuild_run_index
 from state.sql.store import SqlStore
 from state.sql.tables import metadata
 from state.transfer.table_reader import TIMEOUT_SETTINGS, DatabaseReading, Rows, TableShape, escape_name, open_on_dialect
@@ -122,6 +123,10 @@ class DatabaseLoader:
     def build_store(self) -> SqlStore:
         """Return the filled database as a store; the mark that it is incomplete stays."""
         return SqlStore(self._dialect)
+
+    def rebuild_run_index(self) -> int:
+        """Build the index of runs anew from their streams, and return how many runs it lists."""
+        return rebuild_run_index(self._dialect)
 
     def finish(self) -> None:
         """Remove the mark that the database is incomplete: from now on a bot may start on it."""

@@ -1,7 +1,7 @@
 """Verifies the whole journal in one pass. Repairs nothing.
 
 It checks the database file, the hash chains with their separately stored ends, the anchors (last records noted
-outside the database at an earlier time), snapshots, the switch that freezes writes, and the large answers of the portal.
+outside the database at an earlier time), snapshots, the switch that freezes writes, the large values, and the indexes of records and runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from state.journal.store import EffectRow, EffectStatus, Store, StoredEvent
 from state.sql import open_reader
 from state.sql.raw_records import RawReader, open_raw
 from state.sql.record_index import find_differences
+from state.sql.run_index import find_run_differences
 from state.verify import database
 from state.verify.chain import Chain, check_next
 from state.verify.freeze_switch import check_switch
@@ -101,6 +102,7 @@ def _check_journal(look: _Check) -> None:
     found = look.verified.findings
     found.extend(database.check_types(look.raw))
     spoken_of: dict[str, tuple[str, int]] = {}
+    before = frozenset(look.raw.list_digests())
     whole = True
     for stream in sorted(look.raw.list_streams() | look.anchors.keys()):
         chain = _check_chain(look, stream)
@@ -109,10 +111,12 @@ def _check_journal(look: _Check) -> None:
         found.extend([*wrong, *_check_clock(chain)])
         look.verified.streams += 1
     found.extend(check_switch(look.store) if whole else ())
-    found.extend(check_blobs(look.store, spoken_of, look.raw.list_digests()))
+    sound = all(finding.kind == "note" for finding in found)  # what a damaged record speaks of nobody knows
+    found.extend(check_blobs(look.store, spoken_of, look.raw.list_digests(), before=before if sound else ()))
     found.extend(database.parse_problems(look.raw.list_problems()))
     if all(finding.kind == "note" for finding in found):  # further comparisons with a damaged journal would mean nothing
         found.extend(find_differences(look.raw.ask))
+        found.extend(find_run_differences(look.raw.ask))
 
 
 def _check_chain(look: _Check, stream: str) -> Chain:

@@ -1,10 +1,12 @@
-"""Compares the snapshot of a stream with the state computed from its events, and large answers with their digests. Changes nothing."""
+"""Compares the snapshot of a stream with the state computed from its events, and large values with their digests. Changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from state.canonical import hash_text
 from state.events import fold
+from state.events.runs import RunForgotten, RunStarted
 from state.findings import Finding
+from state.journal.blobs import list_digests
 from state.journal.journal import SNAPSHOT_VERSION
 from state.journal.store import Snapshot, Store, StoredEvent
 
@@ -19,13 +21,17 @@ class SnapshotChecker:
         self._state = fold.create_state()
         self._at = 0
         self.blobs: dict[str, int] = {}
-        """The SHA-256 digests of the large answers that events refer to → the seq of one such event."""
+        """The SHA-256 digests of the large values that events refer to → the seq of one such event."""
+        self._definitions: set[str] = set()
 
     def add_event(self, event: StoredEvent) -> None:
         """Apply the next event; called once per event, in order."""
-        digest = event.data.get("result_blob")
-        if digest:
+        if event.type == RunForgotten.__name__:  # what the run itself gave is removed; the texts of its definitions stay
+            self.blobs = {digest: seq for digest, seq in self.blobs.items() if digest in self._definitions}
+        for digest in list_digests(event.type, event.data):
             self.blobs[digest] = event.seq
+            if event.type == RunStarted.__name__:
+                self._definitions.add(digest)
         if self._snapshot is not None and event.seq <= self._snapshot.seq:
             fold.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
             self._at = event.seq
@@ -53,10 +59,13 @@ class SnapshotChecker:
         )
 
 
-def check_blobs(store: Store, spoken_of: dict[str, tuple[str, int]], stored: list[str]) -> Iterator[Finding]:
-    """Yield findings for large answers that are missing or whose SHA-256 is not the digest under which they are stored.
+def check_blobs(
+    store: Store, spoken_of: dict[str, tuple[str, int]], stored: list[str], *, before: Collection[str] = ()
+) -> Iterator[Finding]:
+    """Yield findings for large values that are missing or whose SHA-256 is not the digest under which they are stored.
 
-    `spoken_of` maps a digest to the stream and seq of an event that refers to it; `stored` lists the digests in the database.
+    `spoken_of` maps a digest to the stream and seq of an event that refers to it; `stored` lists the digests in the database. `before` are
+    those that were stored before the events were read: one of them that no event refers to is noted, since it will never be read again.
     """
     for digest in sorted({*spoken_of, *stored}):
         stream, seq = spoken_of.get(digest, ("", None))
@@ -66,7 +75,18 @@ def check_blobs(store: Store, spoken_of: dict[str, tuple[str, int]], stored: lis
             yield Finding(kind="damaged", place=f"blob {digest}", seq=seq, why=f"it cannot be read: {error}")
             continue
         if content is None:
-            why = f"the large answer that record {seq} of {stream} speaks of is gone" if stream else "it is listed, and not there"
-            yield Finding(kind="missing", place=f"blob {digest}", seq=seq, why=why)
+            if stream and not _is_forgotten(store, stream):
+                why = f"the large value that record {seq} of {stream} speaks of is gone"
+                yield Finding(kind="missing", place=f"blob {digest}", seq=seq, why=why)
+            elif not stream and digest not in before:  # otherwise it was removed with its run while the check was under way
+                yield Finding(kind="missing", place=f"blob {digest}", seq=seq, why="it is listed, and not there")
         elif not isinstance(content, str) or hash_text(content) != digest:
             yield Finding(kind="damaged", place=f"blob {digest}", seq=seq, why="its content is not what its digest says")
+        elif not stream and digest in before:
+            yield Finding(kind="note", place=f"blob {digest}", why="no record speaks of it")
+
+
+def _is_forgotten(store: Store, stream: str) -> bool:
+    """Whether the stream is that of a run whose own blobs were removed since its events were read."""
+    seq, _ = store.read_head(stream)
+    return any(event.type == RunForgotten.__name__ for event in store.read_events(stream, after=max(0, seq - 1), limit=1))

@@ -17,16 +17,19 @@ from orchestrator.language.text import replace_yo
 from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
 from orchestrator.reports.erasure.trace_search import Probes, Trace, collect_log_names, search_file, search_logs, search_texts
 from orchestrator.reports.log_rebuild.rebuild import collect_names
-from state import canonical
+from orchestrator.runs.ending import build_owner_gone_row
 from state.audit_log.interaction_log import DamagedArchive, erase_user, list_users, read_records, transform_user
 from state.clock import generate_id
 from state.events.base import Event, type_names
-from state.events.calls import CallOutcomeUnknown, CallSucceeded
+from state.events.calls import CallOutcomeUnknown
 from state.events.confirmations import ConfirmationSuperseded
 from state.events.people import PersonErased
+from state.events.runs import RunStarted
+from state.journal.blobs import BLOB_TYPES, list_digests, parse_blob
 from state.journal.encryption import DamagedCiphertext
 from state.journal.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError, StoreUnwritable
-from state.sql.erasure import SEALED
+from state.journal.streams import to_lease_key
+from state.sql.person_rows import SEALED
 from state.sql.store import SqlStore
 
 OPEN: Mapping[str, str] = {
@@ -66,7 +69,7 @@ class PersonSurvey:
     probes: Probes
     secrets: tuple[str, ...] = field(repr=False)
     answers: frozenset[str] = field(repr=False)
-    """SHA-256 digests of the large portal answers that only this person got; `shared` holds those of answers that others got, too."""
+    """SHA-256 digests of the large values that only this person got; `shared` holds those that others got, too, and definitions of runs."""
     shared: frozenset[str] = field(repr=False)
     gaps: tuple[str, ...]
     """One sentence for each damage that hides data of the person, so that the search after the erasure cannot prove that it is gone."""
@@ -165,11 +168,11 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
             unread += 1
         else:
             in_clear += _collect_probes(event, person, probes)
-            digests.add(_find_answer(event))
-    shared = _find_shared_answers(store, set(mine), digests - {""})
+            digests.update(_find_answers(event))
+    shared = _find_shared_answers(store, set(mine), digests)
     for text in (
         *erasure.iterate_inputs(person),
-        *(canonical.loads(store.load_blob(digest) or "null") for digest in sorted(digests - {""})),
+        *(parse_blob(store.load_blob(digest) or "null") for digest in sorted(digests)),
     ):
         probes.add_texts(text)
     obstacles = [f"{OPEN[status]} (effect {effect_id}, {stream})" for effect_id, stream, status in _list_open_effects(store, person)]
@@ -183,8 +186,8 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
         obstacles=tuple(obstacles),
         probes=probes,
         secrets=tuple(erasure.list_secrets(person)),
-        answers=frozenset(digests - {""} - shared),
-        shared=frozenset(shared),
+        answers=frozenset(digests - shared),
+        shared=frozenset(shared | (_list_definitions(store) - digests)),
         gaps=tuple(_find_gaps(store, person, unread)),
     )
 
@@ -215,11 +218,12 @@ def erase_person(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, n
     dropped = erasure.drop_damaged(person, now)
     _close_open(store, person, now)
     unname = partial(erase_name, person=person, names=names)
-    removed = Counter(erasure.erase(person, now, digests=found.answers, change=unname))
+    end_run = partial(build_owner_gone_row, now=now)
+    removed = Counter(erasure.erase(person, now, digests=found.answers, change=unname, end_run=end_run))
     # Ending the leases did not stop a session opened for the first time during the erasure: erase again what it wrote meanwhile.
-    removed.update(erasure.erase(person, now, digests=found.answers, change=unname))
+    removed.update(erasure.erase(person, now, digests=found.answers, change=unname, end_run=end_run))
     removed.update({"person_keys": dropped, "log records": erase_user(place.logs, person)})
-    change = partial(erase_from_record, person=person, names=names)
+    change = partial(erase_from_record, person=person, names=names, runs=erasure.list_runs(person))
     rewritten = {user: transform_user(place.logs, user, change) for user in list_users(place.logs) if user != person}
     erasure.purge_disk()
     remains, held = _search_leftovers(store, found, place)
@@ -279,12 +283,13 @@ def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
     return found[0] if found and found[0].seq == seq else None
 
 
-def _find_answer(event: StoredEvent) -> str:
-    """Return the digest (SHA-256) under which a large answer of the portal is stored apart from the event.
+def _find_answers(event: StoredEvent) -> set[str]:
+    """Return the digests (SHA-256) of the large values of the event: an answer of the portal, or what a node of a run gave.
 
-    It is "" if the event holds the answer itself or is not a CallSucceeded event.
+    The text of the definition that a run executes is not among them: it is the company's and stays. What the run's owner alone names, the
+    definitions that it uses, is found only as long as the owner's key exists, so it goes with them unless somebody else uses it.
     """
-    return CallSucceeded.from_data(event.data).result_blob if event.type == CallSucceeded.__name__ else ""
+    return set(list_digests(event.type, {**event.data, "digest": ""}))
 
 
 def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str]:
@@ -294,21 +299,36 @@ def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: s
     """
     shared, after = set[str](), ""
     try:
-        while digests and (page := store.scan(["CallSucceeded"], after=after)):
-            shared |= {_find_answer(event) for event in page if (event.stream, event.seq) not in mine}
+        while digests and (page := store.scan(BLOB_TYPES, after=after)):
+            shared |= _find_theirs(page, mine)
             after = page[-1].id
     except _UNREADABLE:
-        shared = {_find_answer(event) for event in _read_one_by_one(store) if (event.stream, event.seq) not in mine}
+        shared = _find_theirs(list(_read_one_by_one(store)), mine)
     return shared & digests
 
 
+def _find_theirs(found: Sequence[StoredEvent], mine: set[tuple[str, int]]) -> set[str]:
+    """Return the digests of which records of others speak. The definition that a run executes counts for everybody: its name is clear."""
+    theirs = {digest for event in found if (event.stream, event.seq) not in mine for digest in list_digests(event.type, event.data)}
+    return theirs | {str(event.data["digest"]) for event in found if event.type == RunStarted.__name__}
+
+
+def _list_definitions(store: SqlStore) -> set[str]:
+    """Return the digests of the definitions that runs have executed: their texts are the company's, also where a run quotes them."""
+    found, after = set[str](), ""
+    while page := store.scan_clear([RunStarted.__name__], after=after):
+        found |= {str(event.data.get("digest", "")) for event in page}
+        after = page[-1].id
+    return found
+
+
 def _read_one_by_one(store: SqlStore) -> Iterator[StoredEvent]:
-    """Yield the CallSucceeded events of all streams, reading record by record so that damaged records can be skipped."""
+    """Yield the events of all streams that speak of blobs, reading record by record so that damaged records can be skipped."""
     for stream in store.list_streams():
         after = 0
         while page := store.read_records(stream, after):
             after = page[-1][0]
-            answers = (_read_event(store, stream, seq) for seq, raw, _ in page if '"type":"CallSucceeded"' in raw)
+            answers = (_read_event(store, stream, seq) for seq, raw, _ in page if any(f'"type":"{kind}"' in raw for kind in BLOB_TYPES))
             yield from (event for event in answers if event is not None)
 
 
@@ -328,7 +348,7 @@ def _close_open(store: SqlStore, person: str, now: datetime) -> None:
             continue
         event, becomes = _build_closing_event(effect_id, status, StoredOrder.from_data(row.call))
         change = EffectChange(effect_id=effect_id, expect=(status,), status=becomes)
-        _commit(store, stream, event, now=now, actor="system", effects=[change])
+        _commit(store, stream, event, now=now, actor="system", effects=[change], key_owner=person)
 
 
 def _build_closing_event(effect_id: str, status: str, order: StoredOrder) -> tuple[Event, EffectStatus]:
@@ -352,13 +372,15 @@ def _record_erasure(store: SqlStore, done: ErasureResult, *, now: datetime, by: 
     _commit(store, f"session:{OPS}", event, now=now, actor=by)
 
 
-def _commit(store: SqlStore, stream: str, event: Event, *, now: datetime, actor: str, effects: Sequence[EffectChange] = ()) -> None:
-    session = stream if stream.startswith("run:") else stream.removeprefix("session:")
+def _commit(
+    store: SqlStore, stream: str, event: Event, *, now: datetime, actor: str, effects: Sequence[EffectChange] = (), key_owner: str = ""
+) -> None:
+    session = to_lease_key(stream)
     store.expire_leases()
     lease = store.acquire(session, f"erase {generate_id()}", now, now + _LEASE)
     if lease is None:
         raise StoreError(f"the bot is working on {session} at this moment: try again, or stop it first")
     try:
-        store.commit(Commit(stream=stream, epoch=lease.epoch, actor=actor, now=now, events=[event], effects=effects))
+        store.commit(Commit(stream=stream, epoch=lease.epoch, actor=actor, now=now, events=[event], effects=effects, key_owner=key_owner))
     finally:
         store.release(lease)

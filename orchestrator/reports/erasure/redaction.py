@@ -41,13 +41,15 @@ def _is_their_name(key: str, mapping: JsonObject, person: str, names: Collection
     return by == person if by else mapping[key] in names
 
 
-def erase_from_record(record: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
+def erase_from_record(record: JsonObject, person: str, names: Collection[str], runs: Collection[str] = ()) -> dict[str, object]:
     """Return a record of another person's audit log without the name and the words of `person` (a key such as "tg:7").
 
-    A record made in the erased person's own session keeps only the fields that cannot hold their words.
+    A record made in the erased person's own session, or in one of the person's `runs` (given by key), keeps only the fields that cannot
+    hold their words.
     """
     bare = erase_name(record, person, names)
-    if find_key_owner("", str(record.get("session", ""))) != person:
+    session = str(record.get("session", ""))
+    if session not in runs and find_key_owner("", session) != person:
         return bare
     return {key: _strip_item(key, item) for key, item in bare.items() if key in _KEPT}
 

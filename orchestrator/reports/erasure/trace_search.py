@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from state.audit_log.interaction_log import build_log_path, list_users, read_records
-from state.sql.erasure import StoredText
+from state.sql.person_rows import StoredText
 
 LONGEST, SHORTEST, SHORTEST_NAME = 48, 10, 3
 AT_MOST = 400
@@ -19,12 +19,14 @@ _CHUNK = 1 << 22
 _JSON_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]+')
 # Names of methods and fields, of which model answers are full, and ids of calls, which stand in button texts, stay unencrypted.
 _IDENTIFIER = re.compile(r"[a-z]+(?:[._][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}", re.ASCII)
-_KEY = re.compile(r"[a-z]+:-?[0-9]+", re.ASCII)
+_KEY = re.compile(r"[a-z]+:-?[0-9]+|run:[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}(?:/.*)?", re.ASCII)
 _STRUCTURE = frozenset(
     {
         *("method", "slot", "code", "field", "kind", "entity", "verb", "url", "status", "key", "role", "locale", "time_zone", "mode"),
         *("currency", "target", "targets", "timer", "nonce", "at", "answers", "via", "origin", "type", "event", "handler"),
         "person",
+        # of runs: what they execute, and where their values come from
+        *("engine", "definition", "parent", "parent_node", "run", "origins", "digest"),
     }
 )
 

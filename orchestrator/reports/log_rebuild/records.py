@@ -11,13 +11,13 @@ from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
 from orchestrator.runtime.audit import CONFIRMATION_KEYS
-from state.canonical import loads
 from state.card import NO_CARD
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import ConfirmationApproved, ConfirmationDenied, ConfirmationRequested, ConfirmationSuperseded
 from state.events.conversation import MessageReceived, ModelAnswered, ModelFailed, PlanRecorded, StepRefused
 from state.events.freezing import ConfirmationReopened
+from state.journal.blobs import parse_blob
 from state.journal.store import Store, StoredEvent
 from state.session_state import SessionState
 
@@ -247,7 +247,7 @@ def _load_answer(said: Event, store: Store) -> object:
     if not said.result_blob:
         return said.result
     text = store.load_blob(said.result_blob)
-    return loads(text) if text is not None else None
+    return parse_blob(text) if text is not None else None
 
 
 def _find_status(said: Event) -> str:

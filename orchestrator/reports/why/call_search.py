@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import orjson
-
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.engines.base import PlanStep
 from orchestrator.gate.call.serialization import build_effect_id
@@ -20,6 +18,7 @@ from state.events.calls import CallStarted, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
 from state.events.conversation import MessageReceived, NameAsked, PlanRecorded, StepRefused
 from state.events.portal import PortalEventReceived, RecordsSeen
+from state.journal.blobs import parse_blob
 from state.journal.store import Store, StoredEvent
 from state.sql.search_encrypted import Search
 
@@ -214,7 +213,7 @@ def load_answer(event: StoredEvent, store: Store) -> object:
     if not answered.result_blob:
         return answered.result
     text = store.load_blob(answered.result_blob)
-    return orjson.loads(text) if text else None
+    return parse_blob(text) if text else None
 
 
 def _is_seen(event: StoredEvent, record: str) -> bool:
