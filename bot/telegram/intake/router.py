@@ -13,14 +13,16 @@ from aiogram.types import Message, Update, User, Voice
 from bot.access.access import Access
 from bot.i18n.translate import Translator
 from bot.telegram.intake.button_clicks import parse_click, parse_stop
-from bot.telegram.intake.callbacks import CardClick, unpack
+from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.intake.message_content import extract_quoted_text, extract_words, find_attached_kind, is_addressed_to, is_foreign
 from bot.telegram.intake.people import extract_start_payload, parse_stranger_message
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
 from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import is_chat
 from orchestrator.domain.inputs import CardDecision, Command, DenialReason, EditedMessage, PlacedInput, TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice
+from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
 from state.canonical import to_storable_text
 
 __all__ = ["MAX_TEXT", "OpenCard", "ParsedUpdate", "format_session", "parse_update"]
@@ -146,9 +148,10 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
         return None
     if is_foreign(message) or message.chat.type != "private":
         return None
-    presses = (unpack(button.callback_data or "") for line in answered.reply_markup.inline_keyboard for button in line)
+    presses = [unpack(button.callback_data or "") for line in answered.reply_markup.inline_keyboard for button in line]
     press = next((found for found in presses if isinstance(found, CardClick) and found.home), None)
-    if press is None:
+    is_copy = any(isinstance(found, ActionClick) and found.words[0] == DENY_WITH_REASON for found in presses)
+    if press is None or not (is_copy or is_chat(press.home)):  # the card of a run in the run's own chat is no card of somebody else
         return None
     if is_yes(text):
         return make.build_answer(Notice(code="only-button"))
