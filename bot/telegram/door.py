@@ -35,6 +35,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import REQUEST_KINDS, CardDecision, Command, FeatureClick, parse_input
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.cards import list_open_cards
+from orchestrator.runtime.feature import Feature
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, generate_id
 from state.journal.async_store import AsyncStore
@@ -141,7 +142,7 @@ class TelegramDoor:
 
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(keep_menus(self.bot, self._people.access))
+            group.create_task(keep_menus(self.bot, self._people.access, self._list_features()))
             group.create_task(self.delivery.run())
             self._intake_task = group.create_task(self._take_updates())
             if self._is_closing:
@@ -182,7 +183,7 @@ class TelegramDoor:
 
     async def _parse_update(self, update: Update) -> ParsedUpdate:
         me, now = await self.bot.me(), self._clock.now()
-        routed = parse_update(update, self._people.access, me, await self._find_open_cards(update), now)
+        routed = parse_update(update, self._people.access, me, await self._find_open_cards(update), now, self._list_features())
         routed = await self._refuse_unknown_run(update, routed)
         return self._refuse_stale_click(update, replace(routed, rows=self._people.throttle_strangers(routed.rows, now)))
 
@@ -194,6 +195,9 @@ class TelegramDoor:
         if await self._store.list_runs(RunFilter(run_id=row.session.removeprefix(RUN))):
             return routed
         return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
+
+    def _list_features(self) -> Feature:
+        return self._orchestrator.tools.features if self._orchestrator is not None else Feature()
 
     def _refuse_stale_click(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
         """Return `routed`, or a short answer in its place if the update is a click on a button that no longer works.

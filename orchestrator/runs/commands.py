@@ -15,7 +15,7 @@ from orchestrator.runs.listening import build_input, build_start
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines, RunCommand
 from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Handler, Tools
+from orchestrator.runtime.feature import CommandSpec, Handler, Tools
 from orchestrator.runtime.input_filter import wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
@@ -25,6 +25,8 @@ from state.journal.store import InboxRow
 from state.run_state import RunWait
 
 LISTED: Final = 10
+MAX_TEXT: Final = 20_000
+"""How many characters of what is typed after the command of an engine are kept: as many as a message may have."""
 OPEN: Final = ("running", "waiting", "paused")
 WAITS: Final = ("effect", "input", "timer", "run")
 """What a run may wait for; of several the first here is named in the list of runs."""
@@ -127,6 +129,17 @@ def build_commands(engines: Engines) -> dict[str, Handler]:
         for name, command in registered.commands.items()
     }
     return {"runs": list_runs, "cancel": cancel_run, **started}
+
+
+def build_command_specs(engines: Engines) -> dict[str, CommandSpec]:
+    """Return what the front ends need to know of these commands. What is typed after the command of an engine is kept whole."""
+    started = {
+        name: CommandSpec(lane=command.lane, longest=MAX_TEXT, menu=command.menu)
+        for registered in engines.runs.values()
+        for name, command in registered.commands.items()
+    }
+    listed = {name: CommandSpec(menu=Notice(code=f"menu-{name}"), in_groups=True) for name in ("runs", "cancel")}
+    return {**listed, **started}
 
 
 async def _start_run(row: InboxRow, session: Session, tools: Tools, *, engine: str, command: RunCommand, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder, RunPlay, RunQuestion, RunStart
 from orchestrator.runs import inputs, listening
-from orchestrator.runs.commands import build_commands
+from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.context import SLEEP, TIMEOUT
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines
@@ -26,6 +26,7 @@ def build_feature(engines: Engines) -> Feature:
         timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer},
         buttons={BUTTON: listening.take_click},
         commands=build_commands(engines),
+        command_specs=build_command_specs(engines),
         message_takers=(listening.take_message,),
         given_up_inputs={RunStart.KIND: runner.give_up, RunPlay.KIND: runner.give_up},
     )
