@@ -19,6 +19,8 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.runtime.commands import parse_command
+from orchestrator.runtime.feature import Feature
 from orchestrator.runtime.worker import Orchestrator
 from state.canonical import to_storable_text
 from state.clock import SystemClock, generate_id
@@ -51,14 +53,15 @@ class Terminal:
         while (line := await self._read_line("> ")) is not None:
             text = to_storable_text(line).strip()
             if text:
-                await orchestrator.receive([self._parse_line(text)])
+                await orchestrator.receive([self._parse_line(text, orchestrator.tools.features)])
                 await self._drain(orchestrator)
 
-    def _parse_line(self, text: str) -> InboxRow:
+    def _parse_line(self, text: str, features: Feature) -> InboxRow:
         """Return the line as an inbox row (input of the orchestrator): a command ("/new"), the number of an offered choice or a message."""
         if text.startswith("/"):
-            name = text[1:].split(maxsplit=1)[0] if text[1:].split() else ""
-            return self._build_row("command", "turn" if name == "new" else "express", {"name": name})
+            name, *args = text[1:].split(maxsplit=1) or [""]
+            command, lane = parse_command(name, "".join(args), features)
+            return self._build_row(command.KIND, lane, command.to_json())
         if text.isdecimal() and 0 < int(text) <= len(self._choices):
             question, _, option = self._choices[int(text) - 1].rpartition(":")
             return self._build_row("message", "turn", {"answers": question, "option": int(option), "origin": "choice"})

@@ -288,7 +288,7 @@ def _render_undo(view: CardView, tr: Translator) -> Spans:
     card = view.card
     if card.undone_at:
         return format_bold(tr.translate("card-undone", at=card.undone_at, who=card.undone_by))
-    offered = card.undo_until and not view.home  # a lead's copy has no undo button
+    offered = card.undo_until and not view.is_copy  # a lead's copy has no undo button
     code = "card-undo-ask-until" if card.undo_by_lead else "card-undo-until"
     return build_spans(tr.translate(code, until=tr.format_time(card.undo_until))) if offered else ()
 

@@ -43,11 +43,22 @@ _PLAIN = frozenset(
         "budget-used",
         "stopping",
         "stop-queue",
+        "runs-listed",
+        "run-line",
+        "run-cancel-which",
+        "run-ended",
+        "run-is-paused",
+        "run-question-late",
+        "run-answer-photo",
+        "run-answer-document",
+        "run-answer-contact",
     }
 )
 """Codes of notices that are not warnings, so that no warning sign is put before them."""
-_MADE = MADE_CODES | {"made-more"}
-"""Codes of the lines about changes made without a card, which stand together like a list."""
+_LINES = MADE_CODES | {"made-more", "run-line"}
+"""Codes of the lines about changes made without a card, and of runs, which stand together like a list."""
+_ENDING = "run-ended"
+"""The code of the notice that a run has ended; the notice after it says why, and needs no warning sign of its own."""
 _SIGNS = ("⚠️", "⛔")
 """A notice whose text begins with one of these has its warning sign already."""
 
@@ -65,7 +76,7 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
         for title, table in reply.sections
     )
-    for is_made, group in groupby(reply.notices, lambda notice: notice.code in _MADE):
+    for is_made, group in groupby(reply.notices, lambda notice: notice.code in _LINES):
         said = [_render_notice(notice, reply, tr) for notice in group]
         blocks.extend([join_blocks(said, "\n")] if is_made else said)
     return join_blocks(blocks, "\n\n")
@@ -99,7 +110,7 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     if notice.code in _PLAIN:
         return build_spans(tr.translate_notice(notice))
     said = tr.translate_notice(notice)
-    alone = not reply.parts and len(reply.notices) == 1
+    alone = not reply.parts and (len(reply.notices) == 1 or reply.notices[0].code == _ENDING)
     return build_spans(said if alone or reply.choices or said.startswith(_SIGNS) else f"⚠️ {said}")
 
 

@@ -30,13 +30,17 @@ from bot.telegram.leader_election import LeaderElection
 from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.menus import keep_menus
 from bot.telegram.outgoing.rate_limiter import RateLimiter
+from orchestrator.domain.address import is_run
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import REQUEST_KINDS, CardDecision, Command, FeatureClick, parse_input
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.cards import list_open_cards
+from orchestrator.runtime.feature import Feature
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, generate_id
 from state.journal.async_store import AsyncStore
+from state.journal.run_index import PREFIX as RUN
+from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, StoreError, StoreUnwritable
 from state.stored import JsonObject
 
@@ -138,7 +142,7 @@ class TelegramDoor:
 
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(keep_menus(self.bot, self._people.access))
+            group.create_task(keep_menus(self.bot, self._people.access, self._list_features()))
             group.create_task(self.delivery.run())
             self._intake_task = group.create_task(self._take_updates())
             if self._is_closing:
@@ -179,8 +183,21 @@ class TelegramDoor:
 
     async def _parse_update(self, update: Update) -> ParsedUpdate:
         me, now = await self.bot.me(), self._clock.now()
-        routed = parse_update(update, self._people.access, me, await self._find_open_cards(update), now)
+        routed = parse_update(update, self._people.access, me, await self._find_open_cards(update), now, self._list_features())
+        routed = await self._refuse_unknown_run(update, routed)
         return self._refuse_stale_click(update, replace(routed, rows=self._people.throttle_strangers(routed.rows, now)))
+
+    async def _refuse_unknown_run(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
+        """Return `routed`, or a short answer in its place if the update is a click on the card of a run that does not exist."""
+        query, row = update.callback_query, next(iter(routed.rows), None)
+        if query is None or row is None or not is_run(row.session):
+            return routed
+        if await self._store.list_runs(RunFilter(run_id=row.session.removeprefix(RUN))):
+            return routed
+        return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
+
+    def _list_features(self) -> Feature:
+        return self._orchestrator.tools.features if self._orchestrator is not None else Feature()
 
     def _refuse_stale_click(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
         """Return `routed`, or a short answer in its place if the update is a click on a button that no longer works.
@@ -238,7 +255,7 @@ class TelegramDoor:
             self._queue.watch_requests(requests, busy=busy)
 
     async def _find_open_cards(self, update: Update) -> tuple[OpenCard, ...]:
-        """Return the cards that wait for a decision in the chat of `update`.
+        """Return the cards that wait for a decision in the chat of `update`: its own, and those of the runs that are shown there.
 
         Returns an empty tuple if the update is not a text that could decide a card, such as «да».
         """
@@ -246,18 +263,21 @@ class TelegramDoor:
         if message is None or not may_decide(message):
             return ()
         session, last = format_session(message), self.delivery.chats.find_last_message(message.chat.id)
+        runs = await self._store.list_runs(RunFilter(home=session, statuses=("waiting", "paused")))
         found = []
-        for entry in await list_open_cards(self._store, session):
-            shown = await self._store.find_sent_ref(session, f"card:{entry.confirmation_id}")
-            card = OpenCard(
-                confirmation_id=entry.confirmation_id,
-                nonce=entry.nonce,
-                message_id=shown,
-                call_class=entry.call_class,
-                taps=entry.taps,
-                is_last=str(last) == shown if last else None,
-            )
-            found.append(card)
+        for home in ("", *(f"{RUN}{one.run_id}" for one in runs)):
+            for entry in await list_open_cards(self._store, home or session):
+                shown = await self._store.find_sent_ref(session, f"card:{entry.confirmation_id}")
+                card = OpenCard(
+                    confirmation_id=entry.confirmation_id,
+                    nonce=entry.nonce,
+                    message_id=shown,
+                    call_class=entry.call_class,
+                    taps=entry.taps,
+                    home=home,
+                    is_last=str(last) == shown if last else None,
+                )
+                found.append(card)
         return tuple(found)
 
     async def _quarantine(self, update_id: int, why: str) -> None:

@@ -19,6 +19,9 @@ CHANNEL_WORDS: Final[Mapping[str, str]] = {"tg": "in Telegram", "http": "through
 """How each channel is named in the sentences of reports."""
 KEY_EXAMPLES: Final = 'a key such as "employee:7", "tg:1007" or "http:site"'
 _CHAT: Final = re.compile(r"-?[0-9]{1,20}(?::[0-9]{1,12})?", re.ASCII)
+_RUN: Final = re.compile(rf"{RUN_CHANNEL}:[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}", re.ASCII)
+_RUN_SIGN: Final = "r"
+"""The first character of the short form of a run's key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +65,29 @@ def is_chat(session: str) -> bool:
     return channel in CHAT_CHANNELS and _CHAT.fullmatch(place) is not None
 
 
-def build_sibling_key(session: str, place: str) -> str:
-    """Return the session key of another chat, `place`, in the same messenger as `session`: "1007" → "tg:1007".
+def is_run(session: str) -> bool:
+    """Return whether a session key is that of a run (an execution of a scenario, flow or workflow)."""
+    return _RUN.fullmatch(session) is not None
 
-    The data of a button names a chat in this short form: without the messenger, and with a dot in place of the colon ("-100200300.5").
+
+def is_card_session(session: str) -> bool:
+    """Return whether a session key names a chat of a messenger or a run: the sessions whose cards are decided with buttons."""
+    return is_chat(session) or is_run(session)
+
+
+def format_place(session: str) -> str:
+    """Return the short form of the key of a chat or run, in which the data of a button names it; `build_sibling_key` is the inverse.
+
+    A chat is named without the messenger, and with a dot in place of the colon ("-100200300.5"); a run by "r" and its id.
     """
+    channel, _, rest = session.partition(":")
+    return f"{_RUN_SIGN}{rest}" if channel == RUN_CHANNEL else rest.replace(":", ".")
+
+
+def build_sibling_key(session: str, place: str) -> str:
+    """Return the key of the chat or run with the short form `place`; a chat is in the same messenger as `session` ("1007" → "tg:1007")."""
+    if place.startswith(_RUN_SIGN):
+        return f"{RUN_CHANNEL}:{place.removeprefix(_RUN_SIGN)}"
     return f"{Address.parse(session).channel}:{place.replace('.', ':')}"
 
 

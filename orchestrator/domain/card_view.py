@@ -140,7 +140,10 @@ class CardView:
     stage: int = 1
     """1, or 2 after the first of two taps, when the card waits for the second one."""
     home: str = ""
-    """The session that the card belongs to, set on the copy for a lead (head of sales); "" in that session itself."""
+    """The session that the card belongs to, if it is shown in the chat of another: the copy for a lead (head of sales), and the card of a
+    run (an execution of a scenario, flow or workflow), which is shown in the run's chat. In the card's own session it is ""."""
+    is_in_run_chat: bool = False
+    """Whether this is the card of a run in the run's own chat, where it takes the place of the original."""
     topic: str = ""
     """The session of the card if it stands in a topic of a group; otherwise ""."""
     opened: bool = False
@@ -171,7 +174,13 @@ class CardView:
         A "details" row is the message that describes the call of a card completely.
         """
         view = cls.from_card(Card.from_stored(body), stage=body.get("stage") or 1, home=body.get("home") or "")
-        return replace(view, opened=bool(body.get("opened_here")), is_cut=bool(body.get("is_cut")))
+        opened, is_cut, is_in_run_chat = (bool(body.get(mark)) for mark in ("opened_here", "is_cut", "in_run_chat"))
+        return replace(view, opened=opened, is_cut=is_cut, is_in_run_chat=is_in_run_chat)
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether this is the copy of a card for a lead (head of sales), in the lead's own chat."""
+        return bool(self.home) and not self.is_in_run_chat
 
     @property
     def awaits_opening(self) -> bool:
@@ -181,7 +190,7 @@ class CardView:
     @property
     def is_waiting_for_lead(self) -> bool:
         """Whether this is the requester's view of a card that a lead (head of sales) decides: the requester cannot approve it."""
-        return bool(self.card.told_names) and not self.home
+        return bool(self.card.told_names) and not self.is_copy
 
     @property
     def is_second_tap_due(self) -> bool:

@@ -1,5 +1,7 @@
 """The typed commands of runs: /runs lists them, /cancel ends one, and the commands of the engines start one."""
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -13,14 +15,26 @@ from orchestrator.runs.listening import build_input, build_start
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines, RunCommand
 from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Handler, Tools
+from orchestrator.runtime.feature import CommandSpec, Handler, Tools
+from orchestrator.runtime.input_filter import wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
-from state.journal.run_index import RunFilter, RunRow
+from state.journal.journal import load_state
+from state.journal.run_index import PREFIX, RunFilter, RunRow
 from state.journal.store import InboxRow
+from state.run_state import RunWait
 
 LISTED: Final = 10
+MAX_TEXT: Final = 20_000
+"""How many characters of what is typed after the command of an engine are kept: as many as a message may have."""
 OPEN: Final = ("running", "waiting", "paused")
+WAITS: Final = ("effect", "input", "timer", "run")
+"""What a run may wait for; of several the first here is named in the list of runs."""
+ID_SHOWN: Final = 6
+"""How many characters of its id tell a run from another one of the same definition."""
+LONGEST_NAME: Final = 60
+NONE: Final = "none"
+"""The value of an argument of a sentence that is left out."""
 
 
 async def list_runs(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -29,54 +43,106 @@ async def list_runs(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     found = await tools.store.list_runs(RunFilter(home=session.key, statuses=(*OPEN, "failed"), limit=LISTED))
-    lines = [_describe_run(one) for one in found]
-    actions = [_build_button(one) for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
-    reply = Reply(notices=(Notice(code="runs-listed", args={"count": len(found)}), *lines), actions=tuple(actions))
+    heading = Notice(code="runs-listed", args={"count": len(found)})
+    await _answer(row, heading, found, actor, session, tools)
+
+
+async def _answer(row: InboxRow, heading: Notice, found: Sequence[RunRow], actor: Actor, session: Session, tools: Tools) -> None:
+    """Show these runs below the heading, with a button for each that the actor may cancel or retry."""
+    known = Counter(one.definition for one in found)
+    names = {one.run_id: one.run_id[-ID_SHOWN:] if known[one.definition] > 1 else NONE for one in found}
+    lines = [await _describe_run(one, names[one.run_id], tools) for one in found]
+    actions = [_build_button(one, names[one.run_id]) for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
+    reply = Reply(notices=(heading, *lines), actions=tuple(actions))
     told = [outbox.build_reply_row(session.key, reply, session.now)]
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
 
 
-def _describe_run(row: RunRow) -> Notice:
-    args = {"definition": row.definition, "status": row.status, "id": row.run_id[-6:]}
-    return Notice(code="run-line", args=args)
+async def _describe_run(row: RunRow, name: str, tools: Tools) -> Notice:
+    """Return the line about a run: what it executes, what it does or waits for, and when it began."""
+    what = await _describe_status(row, tools)
+    return Notice(code="run-line", args={"definition": row.definition, "id": name, "what": what.model_dump(), "at": row.started_at})
 
 
-def _build_button(row: RunRow) -> Action:
-    is_failed = row.status == "failed"
-    label = Notice(code="run-retry-one" if is_failed else "run-cancel-one", args={"definition": row.definition, "id": row.run_id[-6:]})
-    return Action(words=(BUTTON, row.run_id, "retry" if is_failed else "cancel"), label=label)
+async def _describe_status(row: RunRow, tools: Tools) -> Notice:
+    if row.status != "waiting":
+        return Notice(code={"paused": "run-does-pause", "failed": "run-does-fail"}.get(row.status, "run-does-work"))
+    state, _ = await tools.store.read(load_state, f"{PREFIX}{row.run_id}")
+    waits = sorted(state.run.waits.values(), key=lambda wait: WAITS.index(wait.on)) if state.run is not None else []
+    match waits:
+        case [RunWait(on="effect"), *_]:
+            return Notice(code="run-waits-effect")
+        case [RunWait(on="input", until=""), *_]:
+            return Notice(code="run-waits-input")
+        case [RunWait(on="input", until=until), *_]:
+            return Notice(code="run-waits-input-until", args={"at": until})
+        case [RunWait(on="timer", until=until), *_]:
+            return Notice(code="run-waits-timer", args={"at": until})
+        case [RunWait(), *_]:
+            return Notice(code="run-waits-run")
+        case _:
+            return Notice(code="run-does-work")
+
+
+def _build_button(row: RunRow, name: str) -> Action:
+    order = "retry" if row.status == "failed" else "cancel"
+    args = {"definition": row.definition, "id": name}
+    label = Notice(code="run-retry-one", args=args) if order == "retry" else Notice(code="run-cancel-one", args=args)
+    return Action(words=(BUTTON, row.run_id, order), label=label)
 
 
 async def cancel_run(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Cancel the run whose id begins or ends with what was typed after the command; without it, the only run of the chat."""
+    """Cancel the run that what was typed after the command names; without it, the only run of the chat.
+
+    A run is named by its definition, or by the beginning or the end of its id.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     wanted = Command.model_validate(row.body).args.strip()
     found = await tools.store.list_runs(RunFilter(home=session.key, statuses=OPEN, limit=100))
     mine = [one for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
-    fits = [one for one in mine if not wanted or one.run_id.startswith(wanted) or one.run_id.endswith(wanted)]
-    if len(fits) != 1:
-        asked = Notice(code="run-cancel-which" if fits else "run-cancel-none")
-        reply = Reply(notices=(asked, *map(_describe_run, fits[:LISTED])), actions=tuple(map(_build_button, fits[:LISTED])))
-        told = [outbox.build_reply_row(session.key, reply, session.now)]
+    fits = [one for one in mine if _is_named(one, wanted)]
+    if not fits:
+        none = Notice(code="run-cancel-none", args={"wanted": wanted[:LONGEST_NAME] or NONE})
+        told = [outbox.build_reply_row(session.key, build_reply(none), session.now)]
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
-    order = build_input(RunOrder(order="cancel"), f"run:{fits[0].run_id}", actor, session, source=f"run-cancel:{row.id}")
+    if len(fits) > 1:
+        await _answer(row, Notice(code="run-cancel-which"), fits[:LISTED], actor, session, tools)
+        return
+    order = build_input(RunOrder(order="cancel"), f"{PREFIX}{fits[0].run_id}", actor, session, source=f"run-cancel:{row.id}")
     await session.commit(actor=actor.key, inbox_done=[row.id], inbox_new=[order])
+    wake_workers(tools.store)
+
+
+def _is_named(row: RunRow, wanted: str) -> bool:
+    words = wanted.casefold()
+    return not words or row.definition.casefold() == words or row.run_id.startswith(words) or row.run_id.endswith(words)
 
 
 def build_commands(engines: Engines) -> dict[str, Handler]:
     """Return the handlers of the commands of runs and of all engines, by the name after the slash."""
     started: dict[str, Handler] = {
-        name: partial(_start_run, engine=engine, command=command)
+        name: partial(_start_run, engine=engine, command=command, name=name)
         for engine, registered in engines.runs.items()
         for name, command in registered.commands.items()
     }
     return {"runs": list_runs, "cancel": cancel_run, **started}
 
 
-async def _start_run(row: InboxRow, session: Session, tools: Tools, *, engine: str, command: RunCommand) -> None:
+def build_command_specs(engines: Engines) -> dict[str, CommandSpec]:
+    """Return what the front ends need to know of these commands. What is typed after the command of an engine is kept whole."""
+    started = {
+        name: CommandSpec(lane=command.lane, longest=MAX_TEXT, menu=command.menu)
+        for registered in engines.runs.values()
+        for name, command in registered.commands.items()
+    }
+    listed = {name: CommandSpec(menu=Notice(code=f"menu-{name}"), in_groups=True) for name in ("runs", "cancel")}
+    return {**listed, **started}
+
+
+async def _start_run(row: InboxRow, session: Session, tools: Tools, *, engine: str, command: RunCommand, name: str) -> None:
     """Start the run that the command names; what was typed after it becomes its argument `text`."""
     actor: Actor | None = await admit_actor(row, session, tools)
     if actor is None:
@@ -86,7 +152,7 @@ async def _start_run(row: InboxRow, session: Session, tools: Tools, *, engine: s
     if not definition:
         definition, _, text = text.partition(" ")
     if not definition:
-        told = outbox.build_reply_row(session.key, build_reply(Notice(code="run-which")), session.now)
+        told = outbox.build_reply_row(session.key, build_reply(Notice(code="run-which", args={"command": name})), session.now)
         await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
         return
     start = build_start(

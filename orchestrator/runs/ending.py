@@ -57,6 +57,12 @@ def _build_end_reply(key: str, notice: Notice, run: RunState, *, can_retry: bool
     )
 
 
+def build_pause_reply(key: str, run: RunState) -> Reply:
+    """Return the message that the run `key` is paused, with a button that resumes it."""
+    resume = Action(words=(BUTTON, key.removeprefix("run:"), "resume"), label=Notice(code="run-resume"))
+    return Reply(notices=(Notice(code="run-is-paused", args={"definition": run.definition}),), actions=(resume,))
+
+
 async def _withdraw_cards(session: Session, run: RunState) -> None:
     """Deny the open cards of the run, so that nobody can approve a call of a run that is over."""
     actor = find_owner(run)

@@ -12,7 +12,7 @@ from orchestrator.domain.run_inputs import (
     RunStart,
 )
 from orchestrator.runs import inputs, listening
-from orchestrator.runs.commands import build_commands
+from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.context import SLEEP, TIMEOUT
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines
@@ -38,6 +38,7 @@ def build_feature(engines: Engines) -> Feature:
         timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer},
         buttons={BUTTON: listening.take_click},
         commands=build_commands(engines),
+        command_specs=build_command_specs(engines),
         message_takers=(listening.take_message,),
         given_up_inputs={RunStart.KIND: runner.give_up, RunPlay.KIND: runner.give_up},
     )

@@ -12,7 +12,7 @@ from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, R
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunResult
 from orchestrator.runs.context import TIMEOUT
-from orchestrator.runs.ending import finish_run
+from orchestrator.runs.ending import build_pause_reply, finish_run
 from orchestrator.runs.memo import RETRY
 from orchestrator.runs.questions import BUTTON, build_closing_row, is_answer_fitting, store_answer
 from orchestrator.runtime import outbox
@@ -146,7 +146,7 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
     told = build_click_toasts(row, session, Notice(code="toast-doing"))
     match order:
         case "pause" if run.status in {"running", "waiting"}:
-            news = [outbox.build_reply_row(session.key, build_reply(Notice(code="run-is-paused")), session.now)]
+            news = [outbox.build_reply_row(session.key, build_pause_reply(session.key, run), session.now)]
             event = RunWaits(node=WHOLE, on="pause", by=actor.key)
             await session.commit(event, actor=run.owner, outbox=[*told, *news], inbox_done=[row.id])
         case "resume" if run.status == "paused":

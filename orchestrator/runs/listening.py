@@ -3,7 +3,8 @@
 from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import FeatureClick, Input, TextMessage, parse_input
+from orchestrator.domain.address import is_run
+from orchestrator.domain.inputs import Command, FeatureClick, Input, TextMessage, parse_input
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunQuestion, RunStart
 from orchestrator.domain.taint import Value
@@ -14,10 +15,12 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.clock import generate_id
 from state.events.runs import InputAwaited, InputTaken
-from state.journal.run_index import RunFilter
-from state.journal.store import InboxRow, Lane
+from state.journal.run_index import PREFIX, RunFilter
+from state.journal.store import InboxRow, Lane, OutboxRow
 
 ORDERS: Final = frozenset({"pause", "resume", "retry", "cancel"})
+CARD_BUTTONS: Final = frozenset({"details", "check", "undo"})
+"""The buttons of a run's card that do not decide it."""
 
 
 async def note_question(row: InboxRow, session: Session, _tools: Tools) -> None:
@@ -68,16 +71,28 @@ def _find_listener(session: Session, person: str, takes: str) -> tuple[str, str]
 async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     """Pass a click on a button of a run on to the run.
 
-    The words of the button are ("run", run id, question id, number of the option), or ("run", run id, order).
+    The words of the button are ("run", run id, question id, number of the option), ("run", run id, order), or for the card of a run
+    ("run", run id, "details" or "check" or "undo", confirmation id). Only the chat of a run may ask for what is on its cards.
     """
     click = FeatureClick.model_validate(row.body)
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    is_known = len(click.words) > 1 and await tools.store.list_runs(RunFilter(run_id=click.words[1]))
-    match click.words if is_known else ():
+    _, run_id, *rest = (*click.words, "")
+    found = await tools.store.list_runs(RunFilter(run_id=run_id)) if is_run(f"{PREFIX}{run_id}") else []
+    if not found or (rest[0] in CARD_BUTTONS and found[0].home != session.key):
+        outdated = build_click_toasts(row, session, Notice(code="card-outdated"))
+        await session.commit(actor=actor.key, outbox=outdated, inbox_done=[row.id])
+        return
+    told: list[OutboxRow] = []
+    match click.words:
+        case (_, run_id, ("details" | "check") as name, card):
+            given: Input = Command(name=name, confirmation_id=card)
+            told = build_click_toasts(row, session, Notice(code="lead-details-toast" if name == "details" else "toast-doing"))
+        case (_, run_id, "undo", card):
+            given = FeatureClick(words=("undo", card), callback_id=click.callback_id)
         case (_, run_id, order) if order in ORDERS:
-            given: Input = RunOrder(order=order, callback_id=click.callback_id)
+            given = RunOrder(order=order, callback_id=click.callback_id)
         case (_, run_id, question_id, option) if option.isdecimal():
             given = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
         case _:
@@ -85,7 +100,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
             await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
             return
     new = build_input(given, f"run:{run_id}", actor, session, source=f"run-click:{row.id}")
-    await session.commit(actor=actor.key, inbox_done=[row.id], inbox_new=[new])
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[new])
 
 
 def build_start(engine: str, definition: str, args: dict[str, Value], *, actor: Actor, home: str, session: Session) -> InboxRow:

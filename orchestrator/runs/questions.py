@@ -70,6 +70,9 @@ def close_question(ask: Ask, heard: Heard) -> Reply:
             return Reply(parts=parts, notices=(Notice(code="chosen", args={"label": label}),))
         case "timeout":
             return Reply(parts=parts, notices=(Notice(code="run-question-late"),))
+        case "contact" | "photo" | "document":
+            name = str((heard.value.data or {}).get("name", ""))
+            return Reply(parts=parts, notices=(Notice(code=f"run-answer-{heard.kind}", args={"name": name}),))
         case _:
             return Reply(parts=parts)
 

@@ -8,6 +8,7 @@ from orchestrator.domain.actor import Role
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import Engine
 from orchestrator.engines.runs import Definition, RunEngine
+from state.journal.store import Lane
 
 ALL_ROLES: frozenset[Role] = frozenset({"manager", "lead", "admin"})
 
@@ -18,6 +19,8 @@ class RunCommand:
 
     definition: str
     """The definition that it starts; "" if the first word after the command names it."""
+    lane: Lane = "express"
+    """Its lane in the conversation: a run is no turn, so its command waits for none unless the engine wants it to."""
     menu: Notice | None = None
     """The command's line in the bot's menu; None for a command that is not shown there."""
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.address import is_run
 from orchestrator.domain.card_view import must_be_opened
 from orchestrator.domain.inputs import Command
 from orchestrator.domain.outputs import Notice, Reply, build_reply
@@ -14,14 +15,16 @@ from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime import outbox, recovery
-from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.feature import SHORT_ARGS, CommandSpec, Feature, Tools
+from orchestrator.runtime.input_filter import build_cross_session_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.canonical import dumps
 from state.events.confirmations import CardOpened
 from state.events.conversation import ConversationCleared
 from state.events.fold import list_open_confirmations
-from state.journal.store import InboxRow, OutboxRow
+from state.journal.run_index import PREFIX, RunFilter
+from state.journal.store import InboxRow, Lane, OutboxRow
 
 BuildReply = Callable[[Actor, Session, Tools], Awaitable[Reply]]
 
@@ -32,13 +35,30 @@ ADMIN_COMMANDS = ("freeze", "unfreeze")
 _IN_PRIVATE = frozenset({"language", "settings"})
 
 
-def list_commands(actor: Actor, session: str) -> tuple[str, ...]:
-    """Return the names of the commands that work for `actor` in this session.
+def list_commands(actor: Actor, session: str, features: Feature) -> tuple[str, ...]:
+    """Return the names of the commands that work for `actor` in this session; `features` are what all features registered.
 
     /language and /settings are offered only in the person's own Telegram chat.
     """
-    names = tuple(name for name in COMMANDS if session == actor.key or name not in _IN_PRIVATE)
+    names = (*(name for name in COMMANDS if session == actor.key or name not in _IN_PRIVATE), *list_offered_commands(features))
     return (*names, *ADMIN_COMMANDS) if actor.role == "admin" else names
+
+
+def list_offered_commands(features: Feature) -> dict[str, Notice]:
+    """Return the commands that features offer in the menu in addition to `COMMANDS`, as name → line of the menu."""
+    return {name: spec.menu for name, spec in features.command_specs.items() if spec.menu is not None}
+
+
+def parse_command(name: str, args: str, features: Feature) -> tuple[Command, Lane]:
+    """Return the input for a typed command, and the lane in which it is handled.
+
+    `name` is what stands after the slash, `args` what follows it, and `features` are what all features registered. Every front end asks
+    this function. A command is handled at once, while a turn runs, unless its feature says that it waits for the end of the turn.
+    """
+    if name == "new":
+        return Command(name=name, args=args.strip()[:SHORT_ARGS]), "turn"
+    spec = features.command_specs.get(name, CommandSpec())
+    return Command(name=name, args=args.strip()[: spec.longest]), spec.lane
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -71,10 +91,13 @@ async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, sessio
     """
     entry = session.state.cards.get(said.confirmation_id)
     rows: list[OutboxRow] = []
+    passed: list[InboxRow] = []
     opened: list[CardOpened] = []
     if entry is None and said.name == "check":
         effect = await session.find_effect(said.confirmation_id)  # a call without a card: the id in the button is the effect id
-        if effect is None or effect.stream != session.stream:
+        if effect is not None and await _is_run_shown_in(effect.stream, session, tools):
+            passed.append(build_cross_session_row(Command.KIND, row, effect.stream, said.to_json(), session))
+        elif effect is None or effect.stream != session.stream:
             rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
         else:
             await recovery.reconcile_now(effect.effect_id, session, tools)
@@ -90,7 +113,15 @@ async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, sessio
             opened.append(CardOpened(confirmation_id=entry.confirmation_id, by=actor.key))
             card = entry.with_values(opened=[*entry.opened, actor.key])
             rows.append(outbox.build_card_row(session.key, card, session.now, anew=True))
-    await session.commit(*opened, actor=actor.key, outbox=rows, inbox_done=[row.id])
+    await session.commit(*opened, actor=actor.key, outbox=rows, inbox_done=[row.id], inbox_new=passed)
+
+
+async def _is_run_shown_in(stream: str, session: Session, tools: Tools) -> bool:
+    """Return whether the stream is that of a run (an execution of a scenario, flow or workflow) which is shown in this session's chat."""
+    if not is_run(stream):
+        return False
+    found = await tools.store.list_runs(RunFilter(run_id=stream.removeprefix(PREFIX)))
+    return bool(found) and found[0].home == session.key
 
 
 async def _start(actor: Actor, _session: Session, tools: Tools) -> Reply:
@@ -134,10 +165,9 @@ async def _build_freeze_notices(tools: Tools) -> list[Notice]:
     return [] if standing is None else [Notice(code="frozen-now", args=build_freeze_args(standing))]
 
 
-async def _build_unknown_reply(actor: Actor, session: Session, _tools: Tools) -> Reply:
-    return build_reply(
-        Notice(code="unknown-command", args={"commands": " ".join(f"/{name}" for name in list_commands(actor, session.key))})
-    )
+async def _build_unknown_reply(actor: Actor, session: Session, tools: Tools) -> Reply:
+    known = list_commands(actor, session.key, tools.features)
+    return build_reply(Notice(code="unknown-command", args={"commands": " ".join(f"/{name}" for name in known)}))
 
 
 def _build_examples(mode: Mode) -> tuple[Notice, ...]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outputs import Notice
@@ -15,7 +15,7 @@ from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import UNLIMITED, Model, ModelBudget, Query
 from state.journal.async_store import AsyncStore
-from state.journal.store import EffectChange, InboxRow
+from state.journal.store import EffectChange, InboxRow, Lane
 
 MAX_TURNS = 512
 """How many turns may run at once: a limit for memory, far above the people of one company.
@@ -41,6 +41,24 @@ A draft may be dropped.
 """
 
 
+SHORT_ARGS: Final = 200
+"""How many characters of what is typed after a command are kept, unless the command says otherwise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandSpec:
+    """What the front ends need to know of a typed command that a feature handles."""
+
+    lane: Lane = "express"
+    """The lane of its inputs: "turn" if the command waits until the running turn of the conversation has ended, otherwise "express"."""
+    longest: int = SHORT_ARGS
+    """How many characters of what is typed after the command are kept."""
+    menu: Notice | None = None
+    """Its line in the menu of commands; None if it is not offered there."""
+    in_groups: bool = False
+    """Whether the menu of groups, where several people read along, offers it too."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Feature:
     """The handlers and tasks that one feature registers, or those of all features together. Fields that are not used are empty."""
@@ -50,6 +68,8 @@ class Feature:
     timers: Mapping[str, Handler] = field(default_factory=dict)
     commands: Mapping[str, Handler] = field(default_factory=dict)
     """Handlers of typed commands, by the name after the slash."""
+    command_specs: Mapping[str, CommandSpec] = field(default_factory=dict)
+    """What the front ends need to know of these commands, by name; a command without a spec has the defaults of `CommandSpec`."""
     buttons: Mapping[str, Handler] = field(default_factory=dict)
     """Handlers of buttons, by the first of the words that a button carries."""
     periodic_tasks: Sequence[PeriodicTask] = ()
@@ -86,6 +106,7 @@ def merge_features(*features: Feature) -> Feature:
         inbox=_merge_tables("inputs", [one.inbox for one in features]),
         timers=_merge_tables("timers", [one.timers for one in features]),
         commands=_merge_tables("commands", [one.commands for one in features]),
+        command_specs=_merge_tables("command specs", [one.command_specs for one in features]),
         buttons=_merge_tables("presses", [one.buttons for one in features]),
         periodic_tasks=[task for one in features for task in one.periodic_tasks],
         frequent_tasks=[task for one in features for task in one.frequent_tasks],

@@ -5,12 +5,12 @@ scenario, flow or workflow) shows its messages in the chat of the run, wakes the
 index of runs: all that in the same transaction as the step itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from orchestrator.domain.address import Address
+from orchestrator.domain.address import Address, is_run
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.run_inputs import RunMessage, RunPlay
 from orchestrator.gate.approve.confirmations import add_card_copies
@@ -22,7 +22,6 @@ from state.events.calls import CallRefused, CallSucceeded
 from state.events.codec import encode
 from state.events.runs import NodeDone, RunStarted, RunWoken, may_change_index, preview_run
 from state.journal.blobs import get_blob_prefix
-from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import build_run_row
 from state.journal.store import Commit, InboxRow, OutboxRow
 from state.run_state import RunState
@@ -47,8 +46,8 @@ def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
         woken = _build_wakes(step, run)
         new = [*step.inbox_new, *sent, *([build_play_row(key, step.now)] if woken else [])]
         step = replace(step, events=[*step.events, *woken], inbox_new=new)
-    elif key.startswith(RUN):  # there is no such run, so no chat is known that could be told
-        rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]
+    elif is_run(key):
+        rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]  # there is no such run, so it has no chat
     kept, delivered = split_pulled_rows(rows, key, cause)
     slim = [_move_to_blob(event, key, blobs) for event in (*step.events, *kept)]
     return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=delivered, blobs=blobs)
@@ -106,13 +105,20 @@ def _address_to_home(rows: Sequence[OutboxRow], key: str, home: str) -> tuple[li
         if row.session not in {key, f"{key}:toast"}:
             told.append(row)
             continue
-        body: dict[str, Any] = {**row.body, "home": key} if row.kind in _CARD_KINDS else dict(row.body)
+        body: dict[str, Any] = _mark_card(row.body, key, home) if row.kind in _CARD_KINDS else dict(row.body)
         if Address.parse(home).is_pulled:
             passed.append(build_passed_message(row, home, body))
         else:
             there = home + row.session.removeprefix(key)
             told.append(replace(row, session=there, channel=Address.parse(home).channel, body=body))
     return told, passed
+
+
+def _mark_card(body: Mapping[str, Any], key: str, home: str) -> dict[str, Any]:
+    """Return the body of a run's card as it is shown in the chat `home` of the run."""
+    opened: Sequence[str] = body.get("opened") or ()
+    is_opened = home in opened or (Address.parse(home).is_group and bool(opened))
+    return {**body, "home": key, "in_run_chat": True, **({"opened_here": True} if is_opened else {})}
 
 
 def build_passed_message(row: OutboxRow, home: str, body: dict[str, Any]) -> InboxRow:

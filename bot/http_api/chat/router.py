@@ -18,17 +18,19 @@ from bot.http_api.server.authentication import ClientOf, resolve_client
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import ChoiceMade, Command, FeatureClick, Input, TextMessage
+from orchestrator.domain.inputs import ChoiceMade, FeatureClick, Input, TextMessage
+from orchestrator.runtime.commands import parse_command
+from orchestrator.runtime.feature import Feature
 from state.canonical import dumps, hash_text
-from state.clock import Clock, generate_id
-from state.journal.store import InboxRow
+from state.clock import generate_id
+from state.journal.store import InboxRow, Lane
 from state.trace import HEADER, get_trace_id
 
 PATH: Final = "/chat"
 LONGEST_KEY: Final = 255
 _CHOICE: Final = re.compile(r"[0-9a-f-]{8,64}:[0-9]{1,3}", re.ASCII)
 _BUTTON: Final = re.compile(r"run:[0-9a-f-]{36}:(?:[0-9a-f]{8}:[0-9]{1,3}|pause|resume|retry|cancel)", re.ASCII)
-_COMMAND: Final = re.compile(r"/(?P<name>[a-z_]{1,32})(?:\s+(?P<args>.*))?", re.DOTALL | re.ASCII)
+_COMMAND: Final = re.compile(r"/(?P<name>[a-z0-9_]{1,32})(?:\s+(?P<args>.*))?", re.DOTALL | re.ASCII)
 
 
 def build_chat_router(chat: ChatContext) -> APIRouter:
@@ -54,7 +56,7 @@ def build_chat_router(chat: ChatContext) -> APIRouter:
         key = _parse_idempotency_key(request)
         asked = await chat.reader.read(request)
         actor = chat.overrides.apply(client.actor, asked.overrides)
-        row = _build_row(client, actor, asked, key, chat.clock)
+        row = _build_row(client, actor, asked, key, chat)
         if _is_stream_wanted(request):
             row = await store_request(row, chat)
             headers = {HEADER: row.id, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -98,52 +100,52 @@ def _parse_idempotency_key(request: Request) -> str | None:
     return key
 
 
-def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, clock: Clock) -> InboxRow:
+def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, chat: ChatContext) -> InboxRow:
     """Return the inbox row of a message.
 
     The row's `source` identifies the message. It is made of the Idempotency-Key `key`, so that a repeated request is recognized, or of the
     row's own id if the request has no such key.
     """
     row_id = get_trace_id() or generate_id()
-    said = _parse_customer_message(asked) if client.customers else _parse_message(asked)
+    said, lane = _parse_customer_message(asked) if client.customers else _parse_message(asked, chat.orchestrator.tools.features)
     quoted = {"quoted": asked.quoted} if asked.quoted else {}
     request = hash_text(dumps({"user_id": asked.user_id, "message": asked.message, **quoted, **asked.overrides}))
     return InboxRow(
         id=row_id,
         source=f"{client.actor.key}:key:{hash_text(key)}" if key is not None else f"{client.actor.key}:{row_id}",
         session=f"{client.actor.key}:{asked.conversation}",
-        lane="express" if isinstance(said, FeatureClick) or (isinstance(said, Command) and said.name != "new") else "turn",
+        lane=lane,
         kind=said.KIND,
         actor=actor.model_dump(mode="json"),
         body={**said.to_json(), "request": request},
-        received_at=clock.now(),
+        received_at=chat.clock.now(),
     )
 
 
-def _parse_message(asked: ChatRequest) -> Input:
-    """Return the message as a command ("/pending"), as the choice of an offered record or button, or as a text message.
+def _parse_message(asked: ChatRequest, features: Feature) -> tuple[Input, Lane]:
+    """Return the message as a command ("/pending"), as the choice of an offered record or button, or as a text message, and its lane.
 
     A text over HTTP is always complete, so it is never merged with others as the fragments of a long Telegram message are.
     """
     text = asked.message
     if command := _COMMAND.fullmatch(text):
-        return Command(name=command["name"], args=(command["args"] or "").strip()[:200])
+        return parse_command(command["name"], command["args"] or "", features)
     if _BUTTON.fullmatch(text):
-        return FeatureClick(words=tuple(text.split(":")))
+        return FeatureClick(words=tuple(text.split(":"))), "express"
     if _CHOICE.fullmatch(text):
         question, _, option = text.rpartition(":")
-        return ChoiceMade(answers=question, option=int(option), origin="choice")
-    return TextMessage(text=text, quoted=asked.quoted, origin="typed", pieces=1)
+        return ChoiceMade(answers=question, option=int(option), origin="choice"), "turn"
+    return TextMessage(text=text, quoted=asked.quoted, origin="typed", pieces=1), "turn"
 
 
-def _parse_customer_message(asked: ChatRequest) -> Input:
-    """Return the input for a message written by a customer: the choice of an offered record, or else quoted text.
+def _parse_customer_message(asked: ChatRequest) -> tuple[Input, Lane]:
+    """Return the input for a message written by a customer, and its lane: the choice of an offered record, or else quoted text.
 
     Quoted text is never treated as an instruction.
     """
     if _CHOICE.fullmatch(asked.message) or _BUTTON.fullmatch(asked.message):
-        return _parse_message(asked)
-    return TextMessage(text="", quoted=f"{asked.message}\n\n{asked.quoted}".strip(), origin="typed", pieces=1)
+        return _parse_message(asked, Feature())
+    return TextMessage(text="", quoted=f"{asked.message}\n\n{asked.quoted}".strip(), origin="typed", pieces=1), "turn"
 
 
 def _is_stream_wanted(request: Request) -> bool:

@@ -1,49 +1,74 @@
-# Scenarios and other work that takes longer than one answer.
+# Scenarios: what is under way, what it waits for, how it ended. In the words of a sales manager.
+menu-runs = Which scenarios are under way
+menu-cancel = Cancel a scenario
 run-option = { $label }
 run-retry = ↻ Try again
-run-retry-one = ↻ Try again: { $definition } ({ $id })
-run-cancel-one = ✖ Stop: { $definition } ({ $id })
+run-resume = ▶ Continue
+run-retry-one = ↻ Try “{ $definition }” again{ $id ->
+    [none] {""}
+   *[other] {" "}· { $id }
+}
+run-cancel-one = ✖ Cancel “{ $definition }”{ $id ->
+    [none] {""}
+   *[other] {" "}· { $id }
+}
 runs-listed = { $count ->
-    [0] Nothing is running in this chat.
-    [one] { $count } scenario in this chat:
-   *[other] { $count } scenarios in this chat:
+    [0] No scenario is under way.
+   *[other] Scenarios:
 }
-run-line = “{ $definition }” — { $status ->
-    [running] running
-    [waiting] waiting
-    [paused] paused
-   *[failed] failed
-} ({ $id })
+run-line = • “{ $definition }”{ $id ->
+    [none] {""}
+   *[other] {" "}· { $id }
+} — { $what }. Started { $on }
+run-does-work = at work
+run-does-pause = paused
+run-does-fail = not completed
+run-waits-effect = waits for a decision on its card
+run-waits-input = waits for an answer
+run-waits-input-until = waits for an answer until { $at }
+run-waits-timer = goes on { $on }
+run-waits-run = waits for another scenario
 run-ended = { $status ->
-    [failed] ⚠️ “{ $definition }” could not be brought to its end.
-   *[cancelled] “{ $definition }” was stopped.
+    [cancelled] The scenario “{ $definition }” is cancelled.
+   *[failed] ⚠️ The scenario “{ $definition }” was not completed.
 }
-run-was-cancelled = Stopped by { $who }. What was done stays done; the cards that waited are withdrawn.
-run-is-paused = Paused. Continue with a command or a button of the list /runs.
-run-paused = It is paused, so the answer was not taken. Continue it first.
-run-not-yours = Only who started it, their head of sales or an administrator can do this.
+run-was-cancelled = { $who } cancelled it. What was done before stays, and the cards that waited are withdrawn.
+run-not-begun = The record of the scenario's start was not found. Start it again; if that does not help, tell the administrator.
+run-owner-gone = The person who started the scenario has no access any more, so nothing further is done.
+run-engine-gone = Scenarios of this kind are not run here any more. If it is still needed, tell the administrator.
+run-definition-gone = There is no scenario “{ $definition }”: it may have been renamed or deleted.
+run-not-allowed = You may not start the scenario “{ $definition }”. Ask your head of sales.
+run-version-gone = The bot was updated and cannot go on with this scenario. Nothing further was sent; start the scenario anew.
+run-too-long = The scenario has more than { $most } steps, which is too many. Tell the person who made it.
+run-too-deep = Scenarios start one another more than { $most } times in a row, which looks like a circle. Tell the person who made them.
+run-large-value = The step “{ $node }” gave too much data. Tell the person who made the scenario.
+run-bad-value = The step “{ $node }” gave something that cannot be stored. Tell the person who made the scenario.
+run-stuck = The scenario waits for nothing and does not go on. Tell the person who made it.
+run-turn-asked = I could not tell which record is meant: “{ $text }”. Name it more exactly and start the scenario again.
+run-step-refused = The step “{ $step }” was declined or is not allowed.
+run-step-failed = The scenario inside was not completed, step “{ $step }”.
+run-step-unknown = It is not clear what to do at the step “{ $step }”. Tell the person who made the scenario.
+run-paused = The scenario is paused: it takes the answer when it is continued
+run-is-paused = ⏸ The scenario “{ $definition }” is paused.
+run-not-yours = The person who started this scenario controls it, or a head of sales
 run-order-late = { $status ->
-    [done] It has ended already.
-    [cancelled] It is stopped already.
-    [paused] It is paused already.
-   *[other] This is not possible now.
+    [done] The scenario is already done
+    [failed] The scenario has already stopped
+    [cancelled] The scenario is already cancelled
+    [paused] The scenario is paused
+    [waiting] The scenario is under way and waits
+   *[running] The scenario is already under way
 }
-run-which = Write a name after the command, for example: /steps request
-run-cancel-which = Which one shall I stop?
-run-cancel-none = There is nothing to stop: nothing of yours is running in this chat.
-run-question-late = ⌛ There was no answer; going on without it.
-run-not-begun = It could not be started.
-run-owner-gone = The person who started it has no access any more. Nothing more is done.
-run-engine-gone = There is no such kind of scenario (“{ $engine }”).
-run-definition-gone = There is no scenario “{ $definition }”. Check the name.
-run-not-allowed = You may not start “{ $definition }”. Ask your head of sales.
-run-version-gone = The program was updated and cannot continue this scenario. Nothing was sent; start it anew.
-run-too-long = The scenario has more than { $most } steps, which is too many. It was stopped; nothing else was sent.
-run-too-deep = Scenarios start one another more than { $most } times in a row. This looks like a circle: check whether the scenario starts itself.
-run-large-value = The step “{ $node }” gave too much data. Ask for less.
-run-bad-value = The step “{ $node }” gave data that cannot be stored.
-run-stuck = The scenario stopped and waits for nothing. This is a mistake in it; tell the administrator.
-run-turn-asked = It is not clear which record is meant: “{ $text }”. Be more exact and try again.
-run-step-refused = The step “{ $step }” was not done: it was refused.
-run-step-failed = The step “{ $step }” failed.
-run-step-unknown = The step “{ $step }” is written wrongly: it does not say what to do.
+run-which = Write after the command which scenario to start: /{ $command } and its name.
+run-cancel-which = Which scenario shall be cancelled?
+run-cancel-none = { $wanted ->
+    [none] There is nothing to cancel: none of your scenarios is under way here.
+   *[other] You have no scenario “{ $wanted }”. /runs shows what is under way.
+}
+run-question-late = ⌛ There was no answer, the scenario went on.
+run-answer-photo = ✓ Photo received
+run-answer-document = ✓ File received: { $name }
+run-answer-contact = ✓ Contact received: { $name }
+run-file-too-large = The file is larger than { $limit } MB, which is more than I can take. Send a smaller one; the scenario waits.
+run-file-unread = Telegram did not give the file. Send it again; the scenario waits.
+run-buttons-elsewhere = This button works in the chat where the scenario runs

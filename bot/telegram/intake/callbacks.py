@@ -7,9 +7,12 @@ client may send anything.
 import re
 from dataclasses import dataclass
 
+from orchestrator.domain.address import build_sibling_key, format_place
+
 _ID = "[0-9A-Za-z-]{1,36}"
 _WORD = "[0-9A-Za-z_.=-]{1,40}"
-_HOME = r"-?[0-9]{1,16}(?:\.[0-9]{1,10})?"
+_HOME = r"(?:-?[0-9]{1,16}(?:\.[0-9]{1,10})?|r[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+"""Matches the short form of the key of a chat, or of a run (an execution of a scenario, flow or workflow)."""
 _CALLBACK_DATA = re.compile(
     rf"c1:{_ID}:[0-9A-Za-z]{{1,20}}:[yn]|c2:[0-9a-f]{{10}}:[0-9a-f]{{8}}:[yn]:{_HOME}"
     rf"|n1:{_ID}:[0-9]{{1,3}}|e1:example-[a-z]{{1,40}}|[ud]1:{_ID}|s1|a1(?::{_WORD})+"
@@ -22,8 +25,8 @@ _LONGEST = 64
 class CardClick:
     """A click on the approve or deny button of a card (request for confirmation).
 
-    `home` is the key of the session that the card belongs to, if the card may be shown elsewhere: in the chat of a lead (head of sales), or
-    outside a closed topic. Otherwise it is "".
+    `home` is the key of the session that the card belongs to, if the card may be shown elsewhere: in the chat of a lead (head of sales),
+    outside a closed topic, or, for the card of a run, in the chat of the run. Otherwise it is "".
     """
 
     confirmation_id: str
@@ -96,8 +99,7 @@ def _format_click(press: ButtonClick) -> str:
         case CardClick(home=""):
             return f"c1:{press.confirmation_id}:{press.nonce}:{'y' if press.approve else 'n'}"
         case CardClick():
-            home = press.home.removeprefix("tg:").replace(":", ".")
-            return f"c2:{press.confirmation_id}:{press.nonce}:{'y' if press.approve else 'n'}:{home}"
+            return f"c2:{press.confirmation_id}:{press.nonce}:{'y' if press.approve else 'n'}:{format_place(press.home)}"
         case ChoiceClick():
             return f"n1:{press.question_id}:{press.option}"
         case ExampleClick():
@@ -120,8 +122,7 @@ def unpack(data: str) -> ButtonClick | None:
         case ["c1", confirmation_id, nonce, ("y" | "n") as verdict]:
             return CardClick(confirmation_id=confirmation_id, nonce=nonce, approve=verdict == "y")
         case ["c2", confirmation_id, nonce, ("y" | "n") as verdict, home]:
-            session = f"tg:{home.replace('.', ':')}"
-            return CardClick(confirmation_id=confirmation_id, nonce=nonce, approve=verdict == "y", home=session)
+            return CardClick(confirmation_id=confirmation_id, nonce=nonce, approve=verdict == "y", home=build_sibling_key("tg:", home))
         case ["n1", question_id, option]:
             return ChoiceClick(question_id=question_id, option=int(option))
         case ["e1", code]:

@@ -5,6 +5,7 @@ here.
 """
 
 import re
+from collections.abc import Collection
 
 from aiogram.enums import ContentType
 from aiogram.types import Contact, Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser, User
@@ -54,8 +55,8 @@ _READABLE = frozenset({ContentType.TEXT, ContentType.CONTACT, ContentType.VOICE}
 _COMMAND = re.compile(r"/(?P<name>[^\s@]*)(?:@(?P<addressee>\w+))?")
 
 
-def is_addressed_to(message: Message, me: User) -> bool:
-    """Return whether the bot `me` shall answer the message.
+def is_addressed_to(message: Message, me: User, commands: Collection[str] = ()) -> bool:
+    """Return whether the bot `me` shall answer the message; `commands` are those that features of this program handle.
 
     In a private chat it answers every message, in a group replies to its messages, mentions of it and commands. A command with the name of
     another bot ("/help@other_bot") is never answered. A group's command without a bot's name is answered only if this bot has that command.
@@ -67,7 +68,7 @@ def is_addressed_to(message: Message, me: User) -> bool:
         return command["addressee"].lower() == _find_username(me)
     if message.chat.type == "private" or _is_reply_to(message, me):
         return True
-    return command["name"].lower() in (*COMMANDS, *ADMIN_COMMANDS) if command is not None else _has_mention(message, me)
+    return command["name"].lower() in (*COMMANDS, *ADMIN_COMMANDS, *commands) if command is not None else _has_mention(message, me)
 
 
 def extract_words(message: Message, me: User) -> str:

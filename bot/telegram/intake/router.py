@@ -13,14 +13,18 @@ from aiogram.types import Message, Update, User, Voice
 from bot.access.access import Access
 from bot.i18n.translate import Translator
 from bot.telegram.intake.button_clicks import parse_click, parse_stop
-from bot.telegram.intake.callbacks import CardClick, unpack
+from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.intake.message_content import extract_quoted_text, extract_words, find_attached_kind, is_addressed_to, is_foreign
 from bot.telegram.intake.people import extract_start_payload, parse_stranger_message
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
 from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import CardDecision, Command, DenialReason, EditedMessage, PlacedInput, TextMessage, VoiceMessage
+from orchestrator.domain.address import is_chat
+from orchestrator.domain.inputs import CardDecision, DenialReason, EditedMessage, PlacedInput, TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice
+from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
+from orchestrator.runtime.commands import parse_command
+from orchestrator.runtime.feature import Feature
 from state.canonical import to_storable_text
 
 __all__ = ["MAX_TEXT", "OpenCard", "ParsedUpdate", "format_session", "parse_update"]
@@ -28,19 +32,22 @@ __all__ = ["MAX_TEXT", "OpenCard", "ParsedUpdate", "format_session", "parse_upda
 MAX_TEXT: Final = 20_000
 _RECORD = re.compile(r"(?P<kind>deal|lead|contact|company|task)_(?P<number>[0-9]{1,10})")
 """Matches the payload of a deep link that asks the bot about a record, such as "deal_481"."""
-_LONGEST_ARGS: Final = 200
+NO_FEATURES: Final = Feature()
 
 
-def parse_update(update: Update, access: Access, me: User, cards: tuple[OpenCard, ...], now: datetime) -> ParsedUpdate:
+def parse_update(
+    update: Update, access: Access, me: User, cards: tuple[OpenCard, ...], now: datetime, features: Feature = NO_FEATURES
+) -> ParsedUpdate:
     """Return the inbox row for `update`, and the answer to a click; an empty result if the bot `me` ignores the update.
 
-    `cards` are the cards of the chat that wait for a decision; a typed «да» or «нет» may decide one.
+    `cards` are the cards of the chat that wait for a decision; a typed «да» or «нет» may decide one. `features` are what all features
+    registered: their commands are known in groups and go to the lane that they want.
     """
     source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
         return parse_click(update.callback_query, access, source, now)
-    if update.message is not None and is_addressed_to(update.message, me):
-        return _parse_message(update.message, access, me, source=source, cards=cards, now=now)
+    if update.message is not None and is_addressed_to(update.message, me, features.commands):
+        return _parse_message(update.message, access, me, source=source, cards=cards, now=now, features=features)
     if update.edited_message is not None and is_addressed_to(update.edited_message, me):
         return _parse_edit(update.edited_message, access, me, source=source, now=now)
     return parse_stop(update, access, source, now) or ParsedUpdate()
@@ -57,7 +64,9 @@ def _is_nobody(message: Message) -> bool:
     return message.from_user is None or message.from_user.is_bot or message.sender_chat is not None
 
 
-def _parse_message(message: Message, access: Access, me: User, *, source: str, cards: tuple[OpenCard, ...], now: datetime) -> ParsedUpdate:
+def _parse_message(
+    message: Message, access: Access, me: User, *, source: str, cards: tuple[OpenCard, ...], now: datetime, features: Feature
+) -> ParsedUpdate:
     session = format_session(message)
     if _is_nobody(message) or message.from_user is None:
         return ParsedUpdate()
@@ -74,7 +83,7 @@ def _parse_message(message: Message, access: Access, me: User, *, source: str, c
     if length > MAX_TEXT:
         return make.build_answer(Notice(code="too-long", args={"length": length, "limit": MAX_TEXT}))
     if text.startswith("/") and not is_foreign(message):
-        return _parse_command(message, text, make)
+        return _parse_command(message, text, make, features)
     return (
         parse_typed_decision(message, text, cards, make)
         or _parse_reason(message, text, me, make)
@@ -115,17 +124,16 @@ def _build_recording(message: Message, voice: Voice, caption: str) -> VoiceMessa
     )
 
 
-def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdate:
+def _parse_command(message: Message, text: str, make: RowBuilder, features: Feature) -> ParsedUpdate:
     """Return a parsed update for the command `text`, such as "/history 481".
 
-    "/start" with the payload of a deep link becomes a request about a record, or a join request if the link is an invitation. Every command
-    except /new goes to the express lane, whose rows do not wait until the running turn ends.
+    "/start" with the payload of a deep link becomes a request about a record, or a join request if the link is an invitation.
     """
     head, *rest = text[1:].split(maxsplit=1) or [""]
-    name, args = head.split("@", maxsplit=1)[0].lower(), (rest[0].strip()[:_LONGEST_ARGS] if rest else "")
+    name, args = head.split("@", maxsplit=1)[0].lower(), rest[0] if rest else ""
     payload = extract_start_payload(text)
     if name != "start" or not payload:
-        return make.build(Command(name=name, args=args), "turn" if name == "new" else "express")
+        return make.build(*parse_command(name, args, features))
     record = _RECORD.fullmatch(payload)
     if record is not None:
         asked = Translator(make.actor.locale).translate(f"start-{record['kind']}", number=record["number"])
@@ -146,9 +154,10 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
         return None
     if is_foreign(message) or message.chat.type != "private":
         return None
-    presses = (unpack(button.callback_data or "") for line in answered.reply_markup.inline_keyboard for button in line)
+    presses = [unpack(button.callback_data or "") for line in answered.reply_markup.inline_keyboard for button in line]
     press = next((found for found in presses if isinstance(found, CardClick) and found.home), None)
-    if press is None:
+    is_copy = any(isinstance(found, ActionClick) and found.words[0] == DENY_WITH_REASON for found in presses)
+    if press is None or not (is_copy or is_chat(press.home)):  # the card of a run in the run's own chat is no card of somebody else
         return None
     if is_yes(text):
         return make.build_answer(Notice(code="only-button"))

@@ -39,6 +39,8 @@ class OpenCard:
     message_id: str
     call_class: str
     taps: int
+    home: str = ""
+    """The run that the card belongs to, as a session key; "" for a card of the chat itself."""
     is_last: bool | None = None
     """Whether the card is the bot's last message in the chat; None if that is unknown."""
 
@@ -101,7 +103,7 @@ def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...
 
 def _build_decision(meant: OpenCard, make: RowBuilder, *, approve: bool, reason: str = "") -> ParsedUpdate:
     said = CardDecision(confirmation_id=meant.confirmation_id, nonce=meant.nonce, approve=approve, via="typed")
-    return make.build(said.model_copy(update={"reason": reason}) if reason else said, "express")
+    return make.build(said.model_copy(update={"reason": reason}) if reason else said, "express", session=meant.home)
 
 
 def _is_reply(message: Message) -> bool:

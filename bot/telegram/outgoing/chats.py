@@ -215,7 +215,7 @@ def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> st
     if actor is None:
         return NO_ACCESS
     view = CardView.from_body(row.body) if row.kind == "card" else None
-    if view is None or not view.home:
+    if view is None or not view.is_copy:
         return ""
     # it closes a card that was shown there when the person had the right
     ends = not view.card.is_waiting and bool(row.sent_ref)

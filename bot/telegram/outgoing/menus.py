@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -18,7 +19,8 @@ from aiogram.types import (
 from bot.access.access import Access
 from bot.i18n.translate import Locale, Translator
 from orchestrator.domain.actor import Actor
-from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
+from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS, list_offered_commands
+from orchestrator.runtime.feature import Feature
 
 IN_GROUPS: Final = ("help", "pending", "stop", "new", "history", "status")
 """Commands in the menu of a group, where several people read along; the others are offered in private chats only."""
@@ -27,55 +29,71 @@ LOOK_EVERY: Final = 30.0
 _LANGUAGES: Final[tuple[tuple[Locale, str | None], ...]] = (("ru", None), ("en", "en"))
 """Each language of the bot with the language code of Telegram clients that see it; None, the default for all others, is Russian."""
 _LONGEST: Final = 256
+_MOST: Final = 80
+"""How many commands of features a menu has at most; Telegram allows 100 commands in all."""
+_NAME: Final = re.compile(r"[a-z0-9_]{1,32}", re.ASCII)
+NO_FEATURES: Final = Feature()
 
 Scope = BotCommandScopeDefault | BotCommandScopeAllPrivateChats | BotCommandScopeAllGroupChats | BotCommandScopeChat
 Menu = tuple[Locale, tuple[str, ...]]
 """The language of a menu and the names of its commands in display order."""
 
 
-def list_menus() -> list[tuple[Scope, tuple[str, ...]]]:
-    """Return the menus that do not depend on the person, as pairs: Telegram's scope (who sees the menu), and the names of its commands."""
+def list_menus(features: Feature = NO_FEATURES) -> list[tuple[Scope, tuple[str, ...]]]:
+    """Return the menus that do not depend on the person, as pairs: Telegram's scope (who sees the menu), and the names of its commands.
+
+    `features` are what all features registered; the commands that they offer follow the others.
+    """
+    offered = _list_names(features)
+    in_groups = tuple(name for name in offered if features.command_specs[name].in_groups)
     return [
         (BotCommandScopeDefault(), ("start", "help")),
-        (BotCommandScopeAllPrivateChats(), COMMANDS),
-        (BotCommandScopeAllGroupChats(), IN_GROUPS),
+        (BotCommandScopeAllPrivateChats(), (*COMMANDS, *offered)),
+        (BotCommandScopeAllGroupChats(), (*IN_GROUPS, *in_groups)),
     ]
 
 
-def map_own_menus(people: Iterable[Actor]) -> dict[int, Menu]:
+def _list_names(features: Feature) -> tuple[str, ...]:
+    """Return the commands that features offer. One whose name Telegram would refuse is left out: it would refuse the whole menu."""
+    return tuple(name for name in list_offered_commands(features) if _NAME.fullmatch(name))[:_MOST]
+
+
+def map_own_menus(people: Iterable[Actor], features: Feature = NO_FEATURES) -> dict[int, Menu]:
     """Return, by Telegram id, the command menu of each person's private chat with the bot.
 
-    A menu is in the language in which the bot answers the person. That of an administrator has further commands.
+    A menu is in the language in which the bot answers the person. That of an administrator has further commands. `features` are what all
+    features registered.
     """
+    names = (*COMMANDS, *_list_names(features))
     return {
-        int(number): (person.locale, (*COMMANDS, *ADMIN_COMMANDS) if person.role == "admin" else COMMANDS)
+        int(number): (person.locale, (*names, *ADMIN_COMMANDS) if person.role == "admin" else names)
         for person in people
         if (number := person.key.partition(":")[2]).isdecimal()
     }
 
 
-async def keep_menus(bot: Bot, access: Access) -> None:
+async def keep_menus(bot: Bot, access: Access, features: Feature = NO_FEATURES) -> None:
     """Publish all menus, and publish a person's menu again when their language or role changes, until cancelled.
 
-    A menu that Telegram refuses is skipped, since the bot works without it.
+    `features` are what all features registered. A menu that Telegram refuses is skipped, since the bot works without it.
     """
-    await publish_common_menus(bot)
+    await publish_common_menus(bot, features)
     published: dict[int, Menu] = {}
     while True:
-        present = map_own_menus(access.list_people())
-        await publish_own_menus(bot, published, present)
+        present = map_own_menus(access.list_people(), features)
+        await publish_own_menus(bot, published, present, features)
         published = present
         await asyncio.sleep(LOOK_EVERY)
 
 
-async def publish_common_menus(bot: Bot) -> None:
+async def publish_common_menus(bot: Bot, features: Feature = NO_FEATURES) -> None:
     """Publish the menus that do not depend on the person, in every language of the bot."""
     for locale, code in _LANGUAGES:
-        for scope, names in list_menus():
-            await _publish(bot, scope, (locale, names), code)
+        for scope, names in list_menus(features):
+            await _publish(bot, scope, (locale, names), code, features)
 
 
-async def publish_own_menus(bot: Bot, published: dict[int, Menu], present: dict[int, Menu]) -> None:
+async def publish_own_menus(bot: Bot, published: dict[int, Menu], present: dict[int, Menu], features: Feature = NO_FEATURES) -> None:
     """Publish each menu of `present` that differs from `published`, and remove the menus of people who lost their access.
 
     Both map Telegram ids to menus. Each menu is published twice, for clients in English and for all others, because Telegram prefers a menu
@@ -84,16 +102,17 @@ async def publish_own_menus(bot: Bot, published: dict[int, Menu], present: dict[
     for number, menu in present.items():
         if published.get(number) != menu:
             for _, code in _LANGUAGES:
-                await _publish(bot, BotCommandScopeChat(chat_id=number), menu, code)
+                await _publish(bot, BotCommandScopeChat(chat_id=number), menu, code, features)
     for number in published.keys() - present.keys():
         for _, code in _LANGUAGES:
             with contextlib.suppress(AiogramError):
                 await bot.delete_my_commands(BotCommandScopeChat(chat_id=number), language_code=code)
 
 
-async def _publish(bot: Bot, scope: Scope, menu: Menu, code: str | None) -> None:
+async def _publish(bot: Bot, scope: Scope, menu: Menu, code: str | None, features: Feature) -> None:
     locale, names = menu
-    tr = Translator(locale)
-    commands = [BotCommand(command=name, description=tr.translate(f"menu-{name}")[:_LONGEST]) for name in names]
+    tr, offered = Translator(locale), list_offered_commands(features)
+    lines = {name: tr.translate_notice(offered[name]) if name in offered else tr.translate(f"menu-{name}") for name in names}
+    commands = [BotCommand(command=name, description=line[:_LONGEST]) for name, line in lines.items()]
     with contextlib.suppress(AiogramError):
         await bot.set_my_commands(commands, scope=scope, language_code=code)

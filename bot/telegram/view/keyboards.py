@@ -25,11 +25,14 @@ from bot.telegram.intake.callbacks import (
 )
 from bot.telegram.intake.people import build_people_keyboard
 from bot.telegram.view.entities import is_blank, trim_text
+from orchestrator.domain.address import format_place, is_card_session
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.message_views import EditBody
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
+from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
+from orchestrator.runs.questions import BUTTON as RUN_BUTTON
 from state.stored import JsonObject
 
 Markup = InlineKeyboardMarkup | ForceReply
@@ -113,21 +116,27 @@ def build_card_keyboard(view: CardView, tr: Translator) -> InlineKeyboardMarkup 
 
 def _build_waiting_rows(view: CardView, tr: Translator) -> Buttons:
     confirmation_id = view.card.confirmation_id
-    if not (view.home or "tg:").startswith("tg:"):  # click data can name Telegram chats only
+    if view.home and not is_card_session(view.home):  # click data can name Telegram chats and runs only
         return _build_copy_rows(view, tr)
     no = _build_decision_button(view, tr.translate("button-deny"), approve=False)
-    if view.home:  # shown in a lead's chat; the card belongs to another session
+    if view.is_copy:  # shown in a lead's chat; the card belongs to another session
         return [
             *_build_decision_rows(view, no, tr),
             [_build_deny_reason_button(view, tr)],
             [_build_remote_details_button(view, tr)],
             *_build_copy_rows(view, tr),
         ]
-    details = _build_button(tr.translate("button-details"), DetailsClick(confirmation_id=confirmation_id))
+    shows = _build_run_click(view, "details") if view.home else DetailsClick(confirmation_id=confirmation_id)
+    details = _build_button(tr.translate("button-details"), shows)
     if view.is_waiting_for_lead:
         return [[_build_decision_button(view, tr.translate("button-withdraw"), approve=False), details], *_build_copy_rows(view, tr)]
     edit = [] if _is_fixed(view) else [_build_button(tr.translate("button-edit"), ActionClick(words=("edit", confirmation_id)))]
     return [*_build_decision_rows(view, no, tr), [*edit, details], *_build_copy_rows(view, tr)]
+
+
+def _build_run_click(view: CardView, what: str) -> ActionClick:
+    """Return the click on a button of a run's card in the run's chat that does not decide the card: "details", "check" or "undo"."""
+    return ActionClick(words=(RUN_BUTTON, view.home.partition(":")[2], what, view.card.confirmation_id))
 
 
 def _build_deny_reason_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
@@ -135,7 +144,7 @@ def _build_deny_reason_button(view: CardView, tr: Translator) -> InlineKeyboardB
 
     After a click on it, the lead's next message is the reason of the denial.
     """
-    words = ("why", view.card.confirmation_id, view.card.nonce, _format_origin(view))
+    words = (DENY_WITH_REASON, view.card.confirmation_id, view.card.nonce, format_place(view.home))
     return _build_button(tr.translate("button-deny-why"), ActionClick(words=words))
 
 
@@ -144,12 +153,8 @@ def _build_remote_details_button(view: CardView, tr: Translator) -> InlineKeyboa
 
     Its callback data names the session that the card belongs to, because the call is stored there and not in the lead's session.
     """
-    words = ("details", view.card.confirmation_id, _format_origin(view))
+    words = ("details", view.card.confirmation_id, format_place(view.home))
     return _build_button(tr.translate("button-details"), ActionClick(words=words))
-
-
-def _format_origin(view: CardView) -> str:
-    return view.home.removeprefix("tg:").replace(":", ".")
 
 
 def _build_decision_rows(view: CardView, no: InlineKeyboardButton, tr: Translator) -> Buttons:
@@ -162,20 +167,22 @@ def _build_decision_rows(view: CardView, no: InlineKeyboardButton, tr: Translato
 
 
 def _is_fixed(view: CardView) -> bool:
-    """Return whether the card's values cannot be edited: it belongs to a batch or an undo, or shows no values."""
-    return bool(view.preview.items) or not view.preview.lines or is_undo(view.card)
+    """Return whether the card's values cannot be edited: it belongs to a batch, an undo or a run, or shows no values."""
+    return bool(view.preview.items or view.home) or not view.preview.lines or is_undo(view.card)
 
 
 def _build_settled_rows(view: CardView, tr: Translator) -> Buttons:
     card = view.card
-    if view.home:  # what is left to do is done in the card's own chat
+    if view.is_copy:  # what is left to do is done in the card's own chat
         return []
     if card.status == "unknown":
-        return [[_build_button(tr.translate("button-check"), CheckClick(confirmation_id=card.confirmation_id))]]
+        check = _build_run_click(view, "check") if view.home else CheckClick(confirmation_id=card.confirmation_id)
+        return [[_build_button(tr.translate("button-check"), check)]]
     if card.status == "executed" and card.undo_until:
         code = "button-undo-ask" if card.undo_by_lead else "button-undo"
-        return [[_build_button(tr.translate(code), ActionClick(words=("undo", card.effect_id)))]]
-    if may_repeat(card):
+        undo = _build_run_click(view, "undo") if view.home else ActionClick(words=("undo", card.effect_id))
+        return [[_build_button(tr.translate(code), undo)]]
+    if may_repeat(card) and not view.home:  # a run goes on without the call; the run itself is started again
         code = "button-ask-again" if card.status == "expired" else "button-repeat"
         return [[_build_button(tr.translate(code), ActionClick(words=("again", card.confirmation_id)))]]
     return []

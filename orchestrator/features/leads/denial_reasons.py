@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from orchestrator.domain.address import build_sibling_key, is_chat
+from orchestrator.domain.address import build_sibling_key, is_card_session
 from orchestrator.domain.inputs import CardDecision, DenialReason, FeatureClick
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
@@ -37,7 +37,9 @@ async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     match FeatureClick.model_validate(row.body).words:
-        case (_, confirmation_id, nonce, place) if is_chat(home := build_sibling_key(session.key, place)) and session.key == actor.key:
+        case (_, confirmation_id, nonce, place) if (
+            is_card_session(home := build_sibling_key(session.key, place)) and session.key == actor.key
+        ):
             event = DenialReasonAsked(
                 confirmation_id=confirmation_id,
                 nonce=nonce,
@@ -70,7 +72,7 @@ async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
     elif home == session.key:
         decision = CardDecision(confirmation_id=said.confirmation_id, nonce=said.nonce, approve=False, via="typed", reason=said.text)
         await run_decision(replace(row, body=decision.to_json()), session, tools)
-    elif is_chat(home):
+    elif is_card_session(home):
         passed = DenialReason(confirmation_id=said.confirmation_id, nonce=said.nonce, text=said.text)
         await session.commit(actor=row.actor_key, inbox_new=[_build_passed_row(passed, row, home, session)], inbox_done=[row.id])
         wake_workers(tools.store)

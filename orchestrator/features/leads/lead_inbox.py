@@ -11,7 +11,7 @@ from typing import Final
 
 from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.address import build_sibling_key, is_chat
+from orchestrator.domain.address import build_sibling_key, is_card_session
 from orchestrator.domain.card_view import must_be_opened
 from orchestrator.domain.inputs import Click, FeatureClick
 from orchestrator.domain.outputs import Notice, build_reply
@@ -93,7 +93,7 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
     if actor is None:
         return
     match FeatureClick.model_validate(row.body).words:
-        case (_, confirmation_id, place) if is_chat(home := build_sibling_key(session.key, place)) and session.key == actor.key:
+        case (_, confirmation_id, place) if is_card_session(home := build_sibling_key(session.key, place)) and session.key == actor.key:
             toast = build_click_toasts(row, session, Notice(code="lead-details-toast"))
             wanted = [build_cross_session_row(DETAILS_TO_LEAD, row, home, {"confirmation_id": confirmation_id}, session)]
         case _:

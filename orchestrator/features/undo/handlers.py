@@ -65,6 +65,8 @@ async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     words = FeatureClick.model_validate(row.body).words
     effect_id = words[1] if len(words) > 1 else ""
+    if effect_id in session.state.cards:  # the button of a run's card names the card, because its data has no room for the effect
+        effect_id = session.state.cards[effect_id].effect_id
     is_requested = words[2:] == (_ON_REQUEST,) and session.key == actor.key and actor.role in undo_policy.LEADING
     answer = await _undo(effect_id, actor, row, is_requested=is_requested, session=session, tools=tools)
     rows = [

@@ -27,19 +27,20 @@ from tests.unit.bot.i18n.message_ids import list_message_ids
 
 ROOT = Path(__file__).parents[4]
 LOCALES: tuple[Locale, ...] = ("ru", "en")
-SOURCES = sorted(path for ring in ("bot", "orchestrator") for path in (ROOT / ring).rglob("*.py"))
+SOURCES = sorted(path for ring in ("bot", "orchestrator", "examples") for path in (ROOT / ring).rglob("*.py"))
 BUILT = {
     "which-": ("deal", "lead", "contact", "company", "task"),
     "recovered-": tuple(verdict.replace("_", "-") for verdict in get_args(OutcomeReconciled.model_fields["verdict"].annotation)),
     "card-already-": ("approved", "denied", "expired", "superseded", "executed", "refused", "unknown"),
     "menu-": (*COMMANDS, *ADMIN_COMMANDS),
     "button-make-": FORWARD_REQUESTS,
+    "run-answer-": ("contact", "photo", "document"),
     "start-": ("deal", "lead", "contact", "company", "task"),
     "step-": ("running", "done", "waiting", "refused", "unknown", "planned"),
 }
 """Codes that are put together while the program runs: prefix -> the endings there are."""
 FAMILY = re.compile(
-    r"(toast|card|gate|which|button|menu|example|recovered|reason|list|planned|shadow|today|only|too|choice)-[a-z]+(-[a-z]+)*"
+    r"(toast|card|gate|which|button|menu|example|recovered|reason|list|planned|shadow|today|only|too|choice|run|runs)-[a-z]+(-[a-z]+)*"
 )
 
 

@@ -1,6 +1,7 @@
 """Callback data: short, read back as made, and nothing else is read."""
 
 import secrets
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,7 @@ from state.clock import generate_id
 
 ID = generate_id()  # longer than the ids we use
 NONCE = secrets.token_hex(8)
+RUN = str(uuid4())
 PRESSES: list[ButtonClick] = [
     CardClick(confirmation_id=ID, nonce=NONCE, approve=True),
     CardClick(confirmation_id=secrets.token_hex(5), nonce=calculate_second_nonce(NONCE), approve=False),
@@ -30,6 +32,9 @@ PRESSES: list[ButtonClick] = [
         confirmation_id=secrets.token_hex(5), nonce=calculate_second_nonce(NONCE), approve=True, home="tg:-1001234567890123:2147483647"
     ),
     CardClick(confirmation_id=secrets.token_hex(5), nonce=calculate_second_nonce(NONCE), approve=False, home="tg:1007"),
+    CardClick(confirmation_id=secrets.token_hex(5), nonce=calculate_second_nonce(NONCE), approve=True, home=f"run:{RUN}"),
+    ActionClick(words=("why", secrets.token_hex(5), secrets.token_hex(4), f"r{RUN}")),
+    ActionClick(words=("run", RUN, "details", secrets.token_hex(5))),
     ActionClick(words=("undo", "f" * 32)),
     ActionClick(words=("field", secrets.token_hex(5), "12")),
     ChoiceClick(question_id=ID, option=999),
@@ -54,6 +59,7 @@ def test_a_press_is_read_back_as_made_within_telegrams_64_bytes(press: ButtonCli
         "c1:а:б:y", "c1:a/../b:n:y", "n1:q:", "n1:q:-1", "n1:q:1.5", "n1:q:²", "n1:q:٣", "n1::1", "n1:q:" + "9" * 50, "n1:q:1e3", "e1:", "e1:welcome",
         "e1:gate-mode", "a1", "a1:", "a1::x", "a1:a b", "a1:" + "a" * 41, "a1:" + ":".join("aaaa" for _ in range(13)), "a1:слово", "a1:x\n",
         "c2:0123456789:01234567:y:", "c2:0123456789:01234567:y:tg", "c2:0123456789:01234567:y:-", "c2:0123456789:01234567:y:1.", "c2:0123456789:01234567:y:1:2",
+        "c2:0123456789:01234567:y:r", "c2:0123456789:01234567:y:r1007", "c2:0123456789:01234567:y:r" + "a" * 36, "c2:0123456789:01234567:y:" + RUN,
         "c2:0123456789:01234567:y:" + "1" * 17, "c2:012345678:01234567:y:1", "c2:0123456789:01234567:Y:1", "e1:example-", "s1:", "s1:t", "u1:", "u1:a:b", "d1:" + "a" * 60, '{"approve":true}', "y" * 10_000,
     ],
 )  # fmt: skip
