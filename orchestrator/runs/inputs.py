@@ -125,7 +125,8 @@ async def take_restore(row: InboxRow, session: Session, _tools: Tools) -> None:
         run_id = session.key.removeprefix("run:")
         args = {"definition": run.definition, "id": run_id[-6:]}
         actions = tuple(
-            Action(words=(BUTTON, run_id, order), label=Notice(code=f"run-{order}-one", args=args)) for order in ("resume", "cancel")
+            Action(words=(BUTTON, run_id, order), label=Notice(code=code, args=args))
+            for order, code in (("resume", "run-resume-one"), ("cancel", "run-cancel-one"))
         )
         notice = Notice(code="run-restored", args={**args, "at": RunRestored.model_validate(row.body).made_at})
         told = [outbox.build_reply_row(session.key, Reply(notices=(notice,), actions=actions), session.now)]
