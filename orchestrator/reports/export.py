@@ -82,6 +82,7 @@ NAMES: Final = {
     "NodeFailed": ("Node of a run failed", 5),
     "RunWaits": ("Run waits", 1),
     "RunWoken": ("Run goes on", 1),
+    "RunForgotten": ("Data of an ended run removed", 2),
     "RunFinished": ("Run ended", 2),
     "InputAwaited": ("Run waits for words in a chat", 1),
     "InputTaken": ("Run took the words of a chat", 1),
