@@ -81,7 +81,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     _, run_id, *rest = (*click.words, "")
     found = await tools.store.list_runs(RunFilter(run_id=run_id)) if is_run(f"{PREFIX}{run_id}") else []
     if not found or (rest[0] in CARD_BUTTONS and found[0].home != session.key):
-        outdated = build_click_toasts(row, session, Notice(code="card-outdated" if rest[0] in CARD_BUTTONS else "choice-outdated"))
+        outdated = build_click_toasts(row, session, Notice(code="card-outdated" if rest[0] in CARD_BUTTONS | ORDERS else "choice-outdated"))
         await session.commit(actor=actor.key, outbox=outdated, inbox_done=[row.id])
         return
     told: list[OutboxRow] = []

@@ -105,7 +105,7 @@ async def test_a_button_of_a_forgotten_run_does_nothing(tmp_path: Path) -> None:
             body=body, received_at=NOW,
         )  # fmt: skip
         await world.work(click)
-        assert world.codes() == ["toast:choice-outdated"]
+        assert world.codes() == ["toast:card-outdated"]
         assert (keys(world), events(world)[-1].type) == (set(), "RunForgotten")
 
 
