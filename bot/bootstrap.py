@@ -154,7 +154,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     naming = Naming(reads)
     watch, switch = PolicyWatcher(), LiveSwitch(store)
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
-    ports = Ports(reads, naming, store, watcher, switch, members, ear)
+    ports = Ports(reads, naming, store, watcher, switch, members, ear, run_retention=timedelta(days=settings.run_retention_days))
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news)
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     gate = Gate(

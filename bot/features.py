@@ -1,5 +1,6 @@
 """Builds the features, each from the services it needs. Part of the composition root; a new feature is one line of `build_features`."""
 
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -28,6 +29,7 @@ from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.language.work_calendar import load_workdays
 from orchestrator.runs import feature as runs
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.retention import KEPT
 from orchestrator.runtime.feature import Feature, merge_features
 from state.journal.async_store import AsyncStore
 
@@ -50,6 +52,8 @@ class Ports(NamedTuple):
     members: Members | None = None
     ear: VoiceInput | None = None
     engines: Engines = SHIPPED_ENGINES
+    run_retention: timedelta = KEPT
+    """How long finished runs are kept; zero for ever."""
 
 
 def build_features(ports: Ports, data: Path) -> Feature:
@@ -72,5 +76,5 @@ def build_features(ports: Ports, data: Path) -> Feature:
         freezing.build_feature(ports.switch, members),
         portal_events.build_feature(ports.watcher),
         *([people.build_feature(registry)] if registry else []),
-        *([runs.build_feature(ports.engines)] if ports.engines.runs else []),
+        *([runs.build_feature(ports.engines, store=store, keep=ports.run_retention)] if ports.engines.runs else []),
     )

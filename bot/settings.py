@@ -77,6 +77,7 @@ class Settings(BaseSettings):
     confirmation_ttl: Annotated[timedelta, BeforeValidator(_parse_duration)] = Field(
         timedelta(hours=24), gt=timedelta(0), description="How long a card waits for a decision, such as 24h."
     )
+    run_retention_days: int = Field(90, ge=0, le=36500, description="How many days a finished run is kept in lists; 0 = for ever.")
     bitrix_event_token: SecretStr | None = Field(
         None,
         description="Token of the portal's outgoing webhook, several with commas; without it no events are received, see docs/events.md.",

@@ -113,8 +113,8 @@ def build_restored_row(key: str, made_at: str, now: datetime) -> InboxRow:
 
 
 def build_forget_row(key: str, now: datetime) -> InboxRow:
-    """Return the input that removes what is kept of the run `key`, which ended long ago."""
-    return _build_news(key, f"forget:{key}:{format_iso(now)}", RunForget(), now)
+    """Return the input that removes what is kept of the run `key`, which ended long ago; one such order an hour is enough."""
+    return _build_news(key, f"forget:{key}:{format_iso(now)[:13]}", RunForget(), now)
 
 
 def _build_news(key: str, source: str, news: RunOwnerGone | RunRestored | RunForget, now: datetime) -> InboxRow:

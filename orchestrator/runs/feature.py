@@ -1,8 +1,11 @@
 """Registers runs with the runtime: their inputs and timers, the buttons and commands of the chats in which they are shown."""
 
+from datetime import timedelta
+
 from orchestrator.domain.run_inputs import (
     RunAnswer,
     RunChildEnd,
+    RunForget,
     RunMessage,
     RunOrder,
     RunOwnerGone,
@@ -16,12 +19,17 @@ from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.context import SLEEP, TIMEOUT
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.retention import KEPT, RunRetention, forget_run
 from orchestrator.runs.runner import Runner
 from orchestrator.runtime.feature import Feature
+from state.journal.async_store import AsyncStore
 
 
-def build_feature(engines: Engines) -> Feature:
-    """Return the part of the program that starts, plays and ends runs of these engines."""
+def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: timedelta = KEPT) -> Feature:
+    """Return the part of the program that starts, plays and ends runs of these engines.
+
+    With a `store` it also removes runs that ended longer ago than `keep`; a `keep` of zero keeps them for ever.
+    """
     runner = Runner(engines)
     return Feature(
         inbox={
@@ -31,10 +39,12 @@ def build_feature(engines: Engines) -> Feature:
             RunOrder.KIND: inputs.take_order,
             RunChildEnd.KIND: inputs.take_child_end,
             RunOwnerGone.KIND: inputs.take_owner_gone,
+            RunForget.KIND: forget_run,
             RunRestored.KIND: inputs.take_restore,
             RunMessage.KIND: inputs.pass_message,
             RunQuestion.KIND: listening.note_question,
         },
+        periodic_tasks=(RunRetention(store, keep).run,) if store is not None and keep else (),
         timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer},
         buttons={BUTTON: listening.take_click},
         commands=build_commands(engines),

@@ -124,10 +124,8 @@ async def take_restore(row: InboxRow, session: Session, _tools: Tools) -> None:
     if run is not None and run.status == "paused":
         run_id = session.key.removeprefix("run:")
         args = {"definition": run.definition, "id": run_id[-6:]}
-        actions = tuple(
-            Action(words=(BUTTON, run_id, order), label=Notice(code=code, args=args))
-            for order, code in (("resume", "run-resume-one"), ("cancel", "run-cancel-one"))
-        )
+        labels = {"resume": Notice(code="run-resume"), "cancel": Notice(code="run-cancel-one", args={**args, "id": "none"})}
+        actions = tuple(Action(words=(BUTTON, run_id, order), label=label) for order, label in labels.items())
         notice = Notice(code="run-restored", args={**args, "at": RunRestored.model_validate(row.body).made_at})
         told = [outbox.build_reply_row(session.key, Reply(notices=(notice,), actions=actions), session.now)]
     await session.commit(actor="system", outbox=told, inbox_done=[row.id])
@@ -140,7 +138,10 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     run = session.state.run
     order = RunOrder.model_validate(row.body).order
-    if run is None or not may_control(actor, run):
+    if run is None:  # it has no chat in which anything could be said; `listening.take_click` has answered the click
+        await session.commit(actor=actor.key, inbox_done=[row.id])
+        return
+    if not may_control(actor, run):
         told = _build_refusal(row, session, Notice(code="run-not-yours"))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return

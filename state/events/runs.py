@@ -123,7 +123,7 @@ class RunForgotten(Event):
     """
 
     blobs: int = 0
-    """How many large values were removed."""
+    """How many large values its records speak of."""
 
 
 class InputAwaited(Event):

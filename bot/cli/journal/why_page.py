@@ -108,7 +108,8 @@ def _render_request(asked: Request | None) -> Iterator[str]:
         return
     words = f": “{asked.words}”" if asked.words else ""
     foreign = ", with text of somebody else" if asked.with_foreign_text else ""
-    yield f"{asked.person}{', ' + format_moment(asked.at) if asked.at else ''}{words}{foreign}"
+    run = f", by the run of {asked.run}" if asked.run else ""
+    yield f"{asked.person}{', ' + format_moment(asked.at) if asked.at else ''}{run}{words}{foreign}"
 
 
 def _render_proposal(proposed: Proposal | None) -> Iterator[str]:

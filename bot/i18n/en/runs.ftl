@@ -44,12 +44,14 @@ run-too-deep = Scenarios start one another more than { $most } times in a row, w
 run-large-value = The step “{ $node }” gave too much data. Tell the person who made the scenario.
 run-bad-value = The step “{ $node }” gave something that cannot be stored. Tell the person who made the scenario.
 run-stuck = The scenario waits for nothing and does not go on. Tell the person who made it.
+run-value-gone = The scenario used the words of a person whose data was erased. Without them it would take another way, so nothing more is done.
 run-turn-asked = I could not tell which record is meant: “{ $text }”. Name it more exactly and start the scenario again.
 run-step-refused = The step “{ $step }” was declined or is not allowed.
 run-step-failed = The scenario inside was not completed, step “{ $step }”.
 run-step-unknown = It is not clear what to do at the step “{ $step }”. Tell the person who made the scenario.
 run-paused = The scenario is paused: it takes the answer when it is continued
 run-is-paused = ⏸ The scenario “{ $definition }” is paused.
+run-restored = ⏸ The bot was restored from a backup made { $at }. The scenario “{ $definition }” may have gone on since then, so it is paused. Please look in Bitrix24 what was done already, then resume or cancel it.
 run-not-yours = The person who started this scenario controls it, or a head of sales
 run-order-late = { $status ->
     [done] The scenario is already done

@@ -54,6 +54,10 @@ def _describe_end(voice: Narrator, said: runs.RunFinished, _event: StoredEvent) 
     return f"the run ended: {said.status}{by}" + (f" ({to_one_line(said.code)})" if said.code else "")
 
 
+def _describe_forgetting(_voice: Narrator, said: runs.RunForgotten, _event: StoredEvent) -> str:
+    return f"the time for which the run is kept is over: it is in no list any more, and its large values ({said.blobs}) are removed"
+
+
 def _describe_listening(_voice: Narrator, said: runs.InputAwaited, _event: StoredEvent) -> str:
     takes = ", ".join(said.takes) or "a button"
     return f"{to_one_line(said.run)} waits here for {takes} (question {to_one_line(said.question_id)})"
@@ -70,6 +74,7 @@ DESCRIPTIONS: Final = {
     **bind_reader(runs.RunWaits, _describe_wait),
     **bind_reader(runs.RunWoken, _describe_wake),
     **bind_reader(runs.RunFinished, _describe_end),
+    **bind_reader(runs.RunForgotten, _describe_forgetting),
     **bind_reader(runs.InputAwaited, _describe_listening),
     **bind_reader(runs.InputTaken, _describe_taking),
 }

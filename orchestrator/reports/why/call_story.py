@@ -35,6 +35,8 @@ from state.clock import parse_iso
 from state.events.calls import CallRefused, CallStarted, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
 from state.events.conversation import MessageReceived, ModelAnswered, PlanRecorded, StepRefused
+from state.events.runs import RunStarted
+from state.journal.run_index import PREFIX
 from state.journal.store import Store, StoredEvent
 from state.stored import JsonObject
 
@@ -86,7 +88,7 @@ def build_story(trail: CallTrail, store: Store, *, voice: Narrator, catalogue: C
         call_class=_find_first_value(trail, "call_class"),
         records=list(dict.fromkeys(touch.target for touch in touched if touch.target)),
         changes=_build_changes(trail, touched, catalogue),
-        asked=_build_request(trail, voice),
+        asked=_build_request(trail, store, voice),
         undoes=parse_undo_slot(trail.slot),
         proposed=_build_proposal(trail),
         judged=_build_verdict(trail, voice),
@@ -129,11 +131,12 @@ def _find_outcome(events: Sequence[StoredEvent]) -> str:
     return found
 
 
-def _build_request(trail: CallTrail, voice: Narrator) -> Request | None:
+def _build_request(trail: CallTrail, store: Store, voice: Narrator) -> Request | None:
     event = next((event for event in trail.turn if event.type == "MessageReceived"), None)
     if event is None:
         requester = _find_first_value(trail, "requested_by")
-        return Request(by=requester, person=voice.format_person(requester), at="", words="", origin="") if requester else None
+        run = _describe_run(trail, store)
+        return Request(by=requester, person=voice.format_person(requester), at="", words="", origin="", run=run) if requester else None
     message = MessageReceived.from_data(event.data)
     return Request(
         by=event.actor,
@@ -143,6 +146,16 @@ def _build_request(trail: CallTrail, voice: Narrator) -> Request | None:
         origin=message.origin,
         with_foreign_text=bool(message.quoted),
     )
+
+
+def _describe_run(trail: CallTrail, store: Store) -> str:
+    """Return what the run of the call executes, and the node that proposed the call; "" for a call of a turn in a chat."""
+    begun = next(iter(store.read_events(trail.stream, limit=1)), None) if trail.stream.startswith(PREFIX) else None
+    if begun is None or begun.type != RunStarted.__name__:
+        return ""
+    said = RunStarted.from_data(begun.data)
+    node = to_one_line(trail.slot.removeprefix(f"{trail.stream}/"), limit=80)
+    return f"{to_one_line(said.definition, limit=80)} version {said.version} ({to_one_line(said.engine, limit=40)}), node {node}"
 
 
 def _find_step(trail: CallTrail) -> PlanStep:

@@ -50,6 +50,8 @@ class Request(View):
     origin: str
     with_foreign_text: bool = False
     """Whether the message contained forwarded or pasted text of somebody else."""
+    run: str = ""
+    """The run (execution of a scenario, flow or workflow) that proposed the call, with the node; "" if a message led to the call."""
 
 
 class Proposal(View):

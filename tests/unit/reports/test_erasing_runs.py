@@ -119,6 +119,7 @@ async def test_what_the_runs_of_a_person_held_is_gone(home: Home, decide: bool) 
     checked = verify_journal(home.url, judge=EffectChecker, anchors={}, progress=lambda _: None)
     assert checked.findings == []
     with opened(home) as store:
+        assert [row.person for row in store.open_erasure().list_keys() if row.person.startswith("run:")] == [], "the owner's key is theirs"
         assert {row.person for row in store.open_erasure().list_keys() if not row.erased_at} <= {BORIS.key, "person:1007"}
         assert {row.owner for row in store.list_runs(RunFilter())} == {""}
 

@@ -1,0 +1,73 @@
+"""Removes what is kept of runs that ended long ago: their entries in the index, their snapshots, and their large values.
+
+The records of their streams stay, because the hash chain, its heads and the anchors outside name every one of them. What they hold in
+themselves remains readable until the owner of the run is erased.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from orchestrator.runs.ending import build_forget_row
+from orchestrator.runtime.feature import Receive, Tools
+from orchestrator.runtime.session import Session
+from state.clock import format_iso
+from state.events.runs import RunForgotten
+from state.journal.async_store import AsyncStore
+from state.journal.blobs import list_digests
+from state.journal.run_index import PREFIX, RunFilter
+from state.journal.store import InboxRow
+from state.run_state import ENDED
+
+KEPT: Final = timedelta(days=90)
+"""How long a finished run is kept if nobody says otherwise."""
+EVERY: Final = timedelta(hours=6)
+AT_ONCE: Final = 200
+"""How many runs are ordered to be removed in one round; with more, the next round of the worker goes on."""
+_PAGE: Final = 1000
+
+
+class RunRetention:
+    """A periodic task that looks for runs which ended long ago, and orders that what is kept of them be removed."""
+
+    def __init__(self, store: AsyncStore, keep: timedelta) -> None:
+        """Look for runs whose last change is more than `keep` ago."""
+        self._store, self._keep = store, keep
+        self._next: datetime | None = None
+
+    async def run(self, receive: Receive, now: datetime) -> None:
+        """Look for such runs every few hours, and send each of them the order."""
+        if self._next is not None and now < self._next:
+            return
+        gone = RunFilter(statuses=tuple(sorted(ENDED)), before=format_iso(now - self._keep), limit=AT_ONCE)
+        found = await self._store.list_runs(gone)
+        if found:
+            await receive([build_forget_row(PREFIX + row.run_id, now) for row in found])
+        self._next = now + EVERY if len(found) < AT_ONCE else None
+
+
+async def forget_run(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Note that the time of the run is over, then remove what is kept of it beside its records.
+
+    If the process dies in between, the entry in the index is still there, so the order comes again.
+    """
+    run = session.state.run
+    if run is not None and not run.is_over:  # retried at this very moment
+        await session.commit(actor="system", inbox_done=[row.id])
+        return
+    digests = await _list_digests(session, tools.store)
+    if run is not None:
+        await session.commit(RunForgotten(blobs=len(digests)), actor="system")
+    await tools.store.remove_run(session.key, digests)
+    await session.commit(actor="system", inbox_done=[row.id])
+
+
+async def _list_digests(session: Session, store: AsyncStore) -> list[str]:
+    """Return the digests of the run's large values; texts of definitions are not among them, because other runs may share them."""
+    found: dict[str, None] = {}
+    after = 0
+    await session.flush()
+    while page := await store.read_events(session.stream, after=after, limit=_PAGE):
+        told = (one for one in page if one.type != "RunStarted")
+        found |= dict.fromkeys(digest for one in told for digest in list_digests(one.type, one.data))
+        after = page[-1].seq
+    return list(found)

@@ -1,0 +1,117 @@
+"""Runs that wait in every way: the definitions they execute, how their corpus was written, and how it is opened again.
+
+`make_runs_v1.py` wrote `tests/corpus/runs_v1` once; `tests/regression/test_runs_v1.py` resumes each of its runs with the program of today.
+"""
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any, Final
+
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.inputs import FeatureClick
+from orchestrator.domain.run_inputs import RunOrder
+from orchestrator.runtime import worker
+from state.clock import generate_id
+from state.sql import build_sqlite_url, open_store
+from tests.unit.runs.runs_kit import a_run_world, start, steps
+from tests.unit.spine_kit import ANNA, CHAT, NOW, InboxRow, World, raise_sum, reply, until
+from tests.unit.spine_portal import Portal
+
+CORPUS = Path(__file__).parent / "runs_v1"
+LARGE: Final = "Поставка трансформаторов заводу. " * 100
+DOCUMENTS: Final[dict[str, Any]] = {
+    "input": steps({"model": "начало"}, {"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}, {"say": "Тариф: {s1}, {s0}"}),
+    "text": steps({"ask": "Как зовут клиента?"}, {"say": "Клиент: {s0}"}),
+    "timeout": steps({"ask": "Да?", "options": ["Да"], "timeout": 3600}, {"say": "Дальше без ответа"}),
+    "effect": steps({"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}, {"say": "Сумма: {s0}"}),
+    "timer": steps({"sleep": 7200}, {"say": "Проснулся"}),
+    "child": steps({"child": "inner"}, {"say": "Вернулся"}),
+    "inner": steps({"ask": "Внутри?", "options": ["Да"]}, {"say": "Внутри: {s0}"}),
+    "paused": steps({"ask": "Пока?", "options": ["Да"]}, {"say": "Снят с паузы: {s0}"}),
+    "failed": steps({"model": "раз"}, {"model": "два"}, {"say": "Со второй попытки: {s1}"}),
+    "turn": steps({"turn": "подними сумму сделки 482"}, {"say": "Ход: {s0}"}),
+    "killed": steps({"model": "раз"}, {"model": "два"}, {"say": "Доехал: {s1}"}),
+}
+RUNS: Final = {name: f"run:0190aaaa-0000-7000-8000-0000000000{number:02}" for number, name in enumerate(DOCUMENTS) if name != "inner"}
+"""The key of each run, by the way in which it waits. The run "inner" was started by "child" and has a key of its own."""
+NEWER: Final = {name: steps({"say": "Это новая версия"}) for name in DOCUMENTS}
+"""What the same definitions say now: runs that were begun before go on with the text that they began with."""
+
+
+def click(key: str, *words: str) -> InboxRow:
+    """A click on a button of a run in its chat."""
+    fresh = generate_id()
+    body = FeatureClick(words=("run", key.removeprefix("run:"), *words), callback_id=fresh).to_json()
+    return _row(fresh, CHAT, FeatureClick.KIND, body)
+
+
+def order(key: str, what: str) -> InboxRow:
+    """A person's order to a run."""
+    fresh = generate_id()
+    return _row(fresh, key, RunOrder.KIND, RunOrder(order=what).to_json())
+
+
+def _row(fresh: str, session: str, kind: str, body: Mapping[str, Any]) -> InboxRow:
+    actor = ANNA.model_dump(mode="json")
+    return InboxRow(id=fresh, source=fresh, session=session, lane="express", kind=kind, actor=actor, body=body, received_at=NOW)
+
+
+@asynccontextmanager
+async def opened_runs(folder: Path, documents: Mapping[str, Any] = NEWER, *, portal: Portal | None = None) -> AsyncIterator[World]:
+    """The program of today on the database in that folder."""
+    async with a_run_world(folder, documents, store=open_store(build_sqlite_url(folder / "sdelka.db")), portal=portal) as world:
+        yield world
+
+
+def copy_corpus(folder: Path) -> Path:
+    """A copy of the corpus to work with."""
+    shutil.copytree(CORPUS, folder, dirs_exist_ok=True)
+    return folder
+
+
+async def write_corpus(folder: Path) -> None:
+    """Start every run and leave it where it waits; the process dies while the last one asks the model for the second time."""
+    worker.POLL = 0.02
+    async with opened_runs(folder, DOCUMENTS) as world:
+        for name, key in RUNS.items():
+            if name != "killed":
+                await _begin(world, name, key)
+        await world.work(order(RUNS["paused"], "pause"))
+        world.outbox()
+        await _die_while_playing(world)
+    with closing(sqlite3.connect(folder / "sdelka.db")) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("VACUUM")
+
+
+async def _begin(world: World, name: str, key: str) -> None:
+    match name:
+        case "input":
+            world.model.will(LARGE)
+        case "failed":
+            world.model.will("раз сделано", ModelClientError("model-unavailable"))
+        case "turn":
+            world.model.will(reply(raise_sum(1_300_000, 482), text="Поднимаю."))
+    await world.work(start(name, key=key))
+
+
+async def _die_while_playing(world: World) -> None:
+    begun = asyncio.Event()
+    answers = iter(["раз сделано"])
+
+    async def answer(payload: Mapping[str, Any], on_delta: object = None) -> Any:
+        del on_delta
+        if (text := next(answers, None)) is None:
+            begun.set()
+            await asyncio.Event().wait()
+        world.model.will(str(text))
+        return await asked(payload)
+
+    asked, world.model.stream_chat = world.model.stream_chat, answer  # type: ignore[method-assign,assignment]  # the wire of this kit
+    async with world.working():
+        await world.orchestrator.receive([start("killed", key=RUNS["killed"])])
+        await until(begun.is_set)
