@@ -29,6 +29,8 @@ from state.journal.streams import to_stream
 
 WITHIN: Final = 30.0
 """Seconds that a request waits until its order or answer is worked; after that the answer is 202."""
+BEGIN_WITHIN: Final = 5.0
+"""Seconds that a request to start a run waits until the run has begun."""
 OWN_SESSION: Final = "runs"
 """The conversation of a token in which its runs are shown if the caller names no other."""
 _PERSON: Final[Origins] = frozenset({"person"})
@@ -55,7 +57,21 @@ class RunInputs:
         asked = order.to_json()
         row = self._build_row(client, f"{PREFIX}{fresh}", order, source=source, lane="turn", request=hash_text(dumps(asked)))
         known = await store_once(row, self._take, self._desk.store)
+        await self._wait_for_begin(known)
         return RunAccepted(id=known.session.removeprefix(PREFIX), home=home)
+
+    async def _wait_for_begin(self, row: InboxRow) -> None:
+        """Wait until the run that the inbox row starts has begun, or was refused, at most `BEGIN_WITHIN` seconds.
+
+        The caller then finds the run under its address at once.
+        """
+
+        async def begun() -> bool | None:
+            seq, _ = await self._desk.store.read_head(row.session)
+            stored = None if seq else await self._desk.store.find_inbox(row.source)
+            return True if seq or stored is None or stored.status != "new" else None
+
+        await self._desk.wait_until(begun, BEGIN_WITHIN)
 
     async def _check_start(self, client: Client, body: RunBody) -> None:
         registered = self._engines.runs.get(body.engine)
