@@ -119,7 +119,8 @@ def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, des
         found = await reader.find_run(client, run_id)
         stream = _build_stream(found, desk)
         if MEDIA_TYPE not in request.headers.get("accept", "").lower():
-            return (await streams.read_events(client, stream, asked)).to_answer()
+            wanted = asked.model_copy(update={"wait": 0}) if found.run.is_over else asked  # nothing more happens in it
+            return (await streams.read_events(client, stream, wanted)).to_answer()
         seq = parse_place(asked.after or last)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(_stream_events(client, found, stream, seq, reader, streams), media_type=MEDIA_TYPE, headers=headers)
