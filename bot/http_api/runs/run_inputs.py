@@ -93,7 +93,7 @@ class RunInputs:
         if not (viewer.may_see_session(home) and seq):
             raise ApiError(403, "not_your_session", "home must be one of the token's own sessions.")
 
-    async def order(self, client: Client, found: FoundRun, order: Order) -> tuple[Run, bool]:
+    async def submit_order(self, client: Client, found: FoundRun, order: Order) -> tuple[Run, bool]:
         """Submit an order to a run. Return the run as it is then, and whether the order was already worked."""
         if not may_control(client.actor, found.run):
             raise ApiError(403, "not_your_run", "Only the owner of a run, leads and administrators may do this.")
@@ -106,7 +106,7 @@ class RunInputs:
             raise _build_late(order, now.run.status)
         return await self._reader.describe_run(client, now), worked
 
-    async def answer(self, client: Client, found: FoundRun, question: str, body: AnswerBody) -> tuple[Run, bool]:
+    async def submit_answer(self, client: Client, found: FoundRun, question: str, body: AnswerBody) -> tuple[Run, bool]:
         """Submit an answer to a question of a run. Return the run as it is then, and whether the answer was already worked."""
         if (body.option is None) == (body.text is None or not body.text.strip()):
             raise ApiError(400, "invalid_request", "An answer has either option or text.")
