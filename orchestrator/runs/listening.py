@@ -14,6 +14,7 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.clock import generate_id
 from state.events.runs import InputAwaited, InputTaken
+from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, Lane
 
 ORDERS: Final = frozenset({"pause", "resume", "retry", "cancel"})
@@ -73,7 +74,8 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    match click.words:
+    is_known = len(click.words) > 1 and await tools.store.list_runs(RunFilter(run_id=click.words[1]))
+    match click.words if is_known else ():
         case (_, run_id, order) if order in ORDERS:
             given: Input = RunOrder(order=order, callback_id=click.callback_id)
         case (_, run_id, question_id, option) if option.isdecimal():

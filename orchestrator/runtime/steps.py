@@ -21,6 +21,7 @@ from state.events.base import Event
 from state.events.calls import CallRefused, CallSucceeded
 from state.events.codec import encode
 from state.events.runs import NodeDone, RunStarted, RunWoken, is_run_event, preview_run
+from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import build_run_row
 from state.journal.store import Commit, InboxRow, OutboxRow
 from state.run_state import RunState
@@ -45,6 +46,8 @@ def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
         woken = _build_wakes(step, run)
         new = [*step.inbox_new, *sent, *([build_play_row(key, step.now)] if woken else [])]
         step = replace(step, events=[*step.events, *woken], inbox_new=new)
+    elif key.startswith(RUN):  # there is no such run, so no chat is known that could be told
+        rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]
     kept, delivered = split_pulled_rows(rows, key, cause)
     slim = [_move_to_blob(event, blobs) for event in (*step.events, *kept)]
     return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=delivered, blobs=blobs)

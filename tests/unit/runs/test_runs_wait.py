@@ -212,3 +212,11 @@ async def test_a_turn_of_the_agent_is_played_inside_of_a_run(tmp_path: Path) -> 
         assert len(world.portal.written("crm.deal.update")) == 1
         assert texts(world)[-2:] == ["Дальше", "Готово."]
         assert len(world.model.prompts) == 1
+
+
+async def test_a_button_of_a_run_that_is_not_there_is_answered_in_its_chat(tmp_path: Path) -> None:
+    """The person hears that it is outdated; nothing is stored for a run that does not exist, and nothing waits to be delivered to it."""
+    async with a_run_world(tmp_path, {"plan": steps({"say": "Готово"})}) as world:
+        await world.work(click("run", RUN.removeprefix("run:"), "7f3a90c2", "0"), order("cancel"))
+        assert [row.body["notice"]["code"] for row in world.outbox() if row.kind == "toast"] == ["choice-outdated"]
+        assert (events(world), world.outbox("run")) == ([], [])

@@ -170,6 +170,7 @@ async def test_a_button_of_a_run_is_pressed_in_the_chat(tmp_path: Path) -> None:
         await door.world.idle()
         assert (await door.http.get(f"/runs/{run}", headers=headers)).json()["result"]["s0"] == "Полный"
         assert (await door.http.get(f"/runs/{ID}", headers=headers)).status_code == 404
+        assert door.world.outbox("run") == []
 
 
 async def test_orders_are_carried_out_or_refused_with_a_sentence(tmp_path: Path) -> None:
