@@ -168,7 +168,7 @@ def _add_order(order: "Order", what: str) -> None:
 
     @app.command(name=order, help=what, epilog=_EXIT_CODES)
     def give(run: _Id, *, wait: _Wait = 10.0, as_json: _Json = False) -> None:
-        _order(run, order, wait=wait, as_json=as_json)
+        _submit_order(run, order, wait=wait, as_json=as_json)
 
 
 _add_order("pause", "Stop a run until it is resumed; a call that was sent already is completed.")
@@ -177,7 +177,7 @@ _add_order("retry", "Run the failed nodes of a failed run again.")
 _add_order("cancel", "End a run, and withdraw its open cards and questions.")
 
 
-def _order(run: str, order: "Order", *, wait: float, as_json: bool) -> None:
+def _submit_order(run: str, order: "Order", *, wait: float, as_json: bool) -> None:
     from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see list_
     from orchestrator.domain.run_inputs import RunOrder  # noqa: PLC0415 - see list_
     from orchestrator.runs.orders import FITTING, describe_late_order, is_carried_out  # noqa: PLC0415 - see list_

@@ -57,13 +57,17 @@ async def _play(ctx: "Context", node: str, ended: str, engine: Engine, said: Val
     )
     context = TurnContext(ctx.session, turn, actor=ctx.actor, mode=ctx.mode, reach=services, recorded=await _read_recorded(ctx, turn_id))
     end = await engine.run(context)
+    for entry in context.iterations:
+        state = ctx.session.state.agent
+        told = {"session": ctx.session.key, "turn_id": turn_id, "text": turn.text}
+        await tools.audit.record_iteration(entry, actor=ctx.actor, mode=ctx.mode, state=state, **told)
     if end.reason == "asked":
         raise RunFailed("run-turn-asked", "the turn asked which record was meant", text=text)
     cards = {one: ctx.session.state.cards[one].effect_id for one in end.reply.confirmations if one in ctx.session.state.cards}
     reply = tools.guard.clean_reply(end.reply, turn.text, locale=ctx.actor.locale)
     rows = [outbox.build_reply_row(ctx.session.key, reply, ctx.now, key=f"turn:{turn_id}")]
     rows += [outbox.build_card_row(ctx.session.key, ctx.session.state.cards[one], ctx.now) for one in cards]
-    output: dict[str, Any] = {"text": reply.text, "reason": end.reason, "cards": cards}
+    output: dict[str, Any] = {"asked": turn.text, "text": reply.text, "reason": end.reason, "cards": cards}
     await ctx.store(NodeDone(node=ended, kind="turn", output=output, origins=sorted(ORIGINS)), outbox=rows)
 
 

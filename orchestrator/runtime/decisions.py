@@ -295,7 +295,8 @@ async def build_undo_news(confirmation_id: str, session: Session) -> list[Outbox
         return []
     about = {"who": entry.approved_by_name or entry.denied_by_name, "what": find_title(entry)}
     told = build_reply(Notice(code=code, args=about))
-    return [outbox.build_reply_row(row.stream.removeprefix("session:"), told, session.now, key=f"undo-news:{confirmation_id}")]
+    home = await session.find_home(row.stream)
+    return [outbox.build_reply_row(home, told, session.now, key=f"undo-news:{confirmation_id}")] if home else []
 
 
 def _build_lead_approved_row(entry: Card, who: str, outcome: Outcome, session: Session) -> OutboxRow:

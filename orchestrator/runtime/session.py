@@ -22,6 +22,8 @@ from state.events import fold as agent_state
 from state.events.base import Event
 from state.journal.async_store import AsyncStore, run_to_end
 from state.journal.journal import SNAPSHOT_EVERY, build_snapshot, load_state
+from state.journal.run_index import PREFIX as RUN
+from state.journal.run_index import RunFilter
 from state.journal.store import (
     Commit,
     EffectChange,
@@ -36,7 +38,7 @@ from state.journal.store import (
     StoredEvent,
     Timer,
 )
-from state.journal.streams import to_stream
+from state.journal.streams import to_lease_key, to_stream
 from state.session_state import SessionState
 from state.sql.checksummed_json import DamagedRow
 
@@ -312,6 +314,14 @@ class Session:
             row = await self._store.find_effect(effect_id)  # the answer goes into the old cache if a commit replaced it meanwhile
             return known.setdefault(effect_id, row)  # a row buffered meanwhile is newer
         return known[effect_id]
+
+    async def find_home(self, stream: str) -> str:
+        """Return the session in whose chat messages about `stream` are shown: its own or, for a run, the home of the run; "" if unknown."""
+        key = to_lease_key(stream)
+        if not key.startswith(RUN):
+            return key
+        found = await self._store.list_runs(RunFilter(run_id=key.removeprefix(RUN)))
+        return found[0].home if found else ""
 
     def mark_effect_absent(self, effect_id: str) -> None:
         """Note that no effect is stored under this id, which spares the next `find_effect` or `buffer` a query."""

@@ -12,6 +12,8 @@ from schemathesis.engine import events
 from schemathesis.engine.core import Engine
 from schemathesis.engine.recorder import ScenarioRecorder
 
+from bot.http_api.audit.session_events import LONGEST_WAIT
+
 LATER = ("fuzzing", "stateful")
 ALL = ("examples", "coverage", *LATER)
 OUR_OWN = frozenset({"x-trace-id", "cache-control", "x-content-type-options"})
@@ -56,7 +58,7 @@ def generated(description: Mapping[str, Any], address: str, token: str, *, examp
         {
             "seed": seed,
             "base-url": address,
-            "request-timeout": 15.0,
+            "request-timeout": LONGEST_WAIT + 10.0,
             "generation": {"deterministic": True, "max-examples": examples, "database": "none", "no-shrink": True},
             "phases": {name: {"enabled": name in phases} for name in ALL},
             "checks": {"positive_data_acceptance": {"enabled": False}},

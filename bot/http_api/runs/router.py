@@ -3,6 +3,7 @@
 A run is one execution of a scenario, flow or workflow. A token sees its own runs; those of leads and administrators see more (`Viewer`).
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
@@ -25,6 +26,8 @@ from state.journal.store import StoreError
 
 _LONGEST_KEY: Final = 255
 _PAGE: Final = 100
+_SHORTEST_LOOK: Final = 1.0
+"""Seconds between two looks for new events of a stream that may not wait for them."""
 _RunId = Annotated[str, Path(max_length=64, description="A run.", examples=[RUN_ID])]
 _Question = Annotated[str, Path(max_length=64, description="A question of the run, as its `waits` name it.", examples=[QUESTION])]
 _Key = Annotated[
@@ -58,7 +61,7 @@ def build_runs_router(desk: EndpointContext, streams: StreamReader, engines: Eng
 
     @router.post("/{run_id}/answers/{question}", summary="Answer a question of a run", responses=_describe_changes())
     async def answer(client: ClientOf, run_id: _RunId, question: _Question, body: AnswerBody, response: Response) -> Run:
-        run, worked = await inputs.answer(client, await reader.find_run(client, run_id), question, body)
+        run, worked = await inputs.submit_answer(client, await reader.find_run(client, run_id), question, body)
         response.status_code = 200 if worked else 202
         return run
 
@@ -86,7 +89,7 @@ def _add_lists(router: APIRouter, reader: RunReader, inputs: RunInputs) -> None:
 def _add_order(router: APIRouter, order: Order, summary: str, reader: RunReader, inputs: RunInputs) -> None:
     @router.post(f"/{{run_id}}/{order}", name=order, summary=summary, responses=_describe_changes())
     async def ordered(client: ClientOf, run_id: _RunId, response: Response) -> Run:
-        run, worked = await inputs.order(client, await reader.find_run(client, run_id), order)
+        run, worked = await inputs.submit_order(client, await reader.find_run(client, run_id), order)
         response.status_code = 200 if worked else 202
         return run
 
@@ -119,7 +122,8 @@ def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, des
         found = await reader.find_run(client, run_id)
         stream = _build_stream(found, desk)
         if MEDIA_TYPE not in request.headers.get("accept", "").lower():
-            return (await streams.read_events(client, stream, asked)).to_answer()
+            wanted = asked.model_copy(update={"wait": 0}) if found.run.is_over else asked  # nothing more happens in it
+            return (await streams.read_events(client, stream, wanted)).to_answer()
         seq = parse_place(asked.after or last)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(_stream_events(client, found, stream, seq, reader, streams), media_type=MEDIA_TYPE, headers=headers)
@@ -144,7 +148,7 @@ async def _stream_events(
     """
     until = read_boottime() + STREAM_WITHIN
     try:
-        while read_boottime() < until:
+        while (begun := read_boottime()) < until:
             page = await streams.wait_for_page(client, stream, seq, limit=_PAGE, wait=BEAT_EVERY)
             for at, event in page.events:
                 yield format_event(event.type, format_place(at), event.model_dump(mode="json"))
@@ -155,6 +159,8 @@ async def _stream_events(
                     yield format_event("end", format_place(seq), {"status": now.run.status})
                     return
                 yield HEARTBEAT
+                if read_boottime() - begun < _SHORTEST_LOOK:  # too many requests wait already, so this one did not
+                    await asyncio.sleep(_SHORTEST_LOOK)
     except ApiError as error:
         yield format_event("error", format_place(seq), {"code": error.code, "message": error.message})
     except StoreError:

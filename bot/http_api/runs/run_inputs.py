@@ -29,6 +29,8 @@ from state.journal.streams import to_stream
 
 WITHIN: Final = 30.0
 """Seconds that a request waits until its order or answer is worked; after that the answer is 202."""
+BEGIN_WITHIN: Final = 5.0
+"""Seconds that a request to start a run waits until the run has begun."""
 OWN_SESSION: Final = "runs"
 """The conversation of a token in which its runs are shown if the caller names no other."""
 _PERSON: Final[Origins] = frozenset({"person"})
@@ -55,7 +57,21 @@ class RunInputs:
         asked = order.to_json()
         row = self._build_row(client, f"{PREFIX}{fresh}", order, source=source, lane="turn", request=hash_text(dumps(asked)))
         known = await store_once(row, self._take, self._desk.store)
+        await self._wait_for_begin(known)
         return RunAccepted(id=known.session.removeprefix(PREFIX), home=home)
+
+    async def _wait_for_begin(self, row: InboxRow) -> None:
+        """Wait until the run that the inbox row starts has begun, or was refused, at most `BEGIN_WITHIN` seconds.
+
+        The caller then finds the run under its address at once.
+        """
+
+        async def begun() -> bool | None:
+            seq, _ = await self._desk.store.read_head(row.session)
+            stored = None if seq else await self._desk.store.find_inbox(row.source)
+            return True if seq or stored is None or stored.status != "new" else None
+
+        await self._desk.wait_until(begun, BEGIN_WITHIN)
 
     async def _check_start(self, client: Client, body: RunBody) -> None:
         registered = self._engines.runs.get(body.engine)
@@ -77,7 +93,7 @@ class RunInputs:
         if not (viewer.may_see_session(home) and seq):
             raise ApiError(403, "not_your_session", "home must be one of the token's own sessions.")
 
-    async def order(self, client: Client, found: FoundRun, order: Order) -> tuple[Run, bool]:
+    async def submit_order(self, client: Client, found: FoundRun, order: Order) -> tuple[Run, bool]:
         """Submit an order to a run. Return the run as it is then, and whether the order was already worked."""
         if not may_control(client.actor, found.run):
             raise ApiError(403, "not_your_run", "Only the owner of a run, leads and administrators may do this.")
@@ -90,7 +106,7 @@ class RunInputs:
             raise _build_late(order, now.run.status)
         return await self._reader.describe_run(client, now), worked
 
-    async def answer(self, client: Client, found: FoundRun, question: str, body: AnswerBody) -> tuple[Run, bool]:
+    async def submit_answer(self, client: Client, found: FoundRun, question: str, body: AnswerBody) -> tuple[Run, bool]:
         """Submit an answer to a question of a run. Return the run as it is then, and whether the answer was already worked."""
         if (body.option is None) == (body.text is None or not body.text.strip()):
             raise ApiError(400, "invalid_request", "An answer has either option or text.")

@@ -10,17 +10,21 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
-from orchestrator.reports.log_rebuild.records import Record
-from orchestrator.runtime.audit import PlayedNode, build_node_record
+from orchestrator.reports.log_rebuild.records import Record, Turn, build_iteration_records
+from orchestrator.runtime.audit import PlayedNode, build_node_record, trim_state
 from orchestrator.runtime.turn_context import build_call_record
 from state.canonical import loads
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationRequested
+from state.events.conversation import MessageReceived
 from state.events.runs import NodeDone, RunStarted, RunWaits
 from state.journal.store import Store
+from state.session_state import AgentState
 from state.stored import JsonObject
 
+_TURN = "/turn"
+"""The end of the name of a node that holds the end of a turn."""
 _CLOSED = "/closed"
 """The end of the name of a node that closes a question, after its answer has come."""
 
@@ -36,9 +40,15 @@ class RunTrail:
     unknown: dict[str, CallOutcomeUnknown] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
     """The kind of the answer to each question that was answered, by node."""
+    turns: dict[str, Turn] = field(default_factory=dict)
+    """The turns of engines that hold conversations, which the run played as nodes, by turn id ("run:<id>/<node>")."""
 
     def take(self, said: Event) -> None:
         """Add what the event says."""
+        turn_id = str(getattr(said, "turn_id", ""))
+        if turn_id.startswith(f"{self.run}/"):
+            begun = MessageReceived(turn_id=turn_id, text="")
+            self.turns.setdefault(turn_id, Turn(begun, "", "")).take(said)
         match said:
             case RunStarted():
                 self.started = said
@@ -57,13 +67,25 @@ class RunTrail:
             self.answers[node] = str(value["kind"])
 
 
-def build_node_records(said: Event, trail: RunTrail, store: Store) -> Iterator[tuple[str, Record]]:
-    """Yield (key of the run's owner, audit record) for what the event `said` tells of a node; nothing for other events."""
+def build_node_records(said: Event, trail: RunTrail, state: AgentState, store: Store) -> Iterator[tuple[str, Record]]:
+    """Yield (key of the run's owner, audit record) for what the event `said` tells of a node; nothing for other events.
+
+    A turn that the run played as a node has one record for each answer of the model; `state` is the agent state after it.
+    """
     node = _find_node(said, trail, store)
-    if node is None or trail.started is None:
-        return
     started = trail.started
+    if started is None:
+        return
     actor = Actor.model_construct(key=str(started.actor.get("key", "")), name=str(started.actor.get("name", "")))
+    if isinstance(said, NodeDone) and said.kind == "turn":
+        turn = trail.turns.get(f"{trail.run}/{said.node.removesuffix(_TURN)}")
+        asked = _load_output(said, store)
+        if turn is not None:
+            turn.text = str(asked.get("asked", "")) if isinstance(asked, Mapping) else ""
+            person = {"key": actor.key, "name": actor.name}
+            yield from ((actor.key, one | {"state": trim_state(state)}) for one in build_iteration_records(turn, store, person))
+    if node is None:
+        return
     record = build_node_record(node, actor=actor, run=trail.run, definition=started.definition, engine=started.engine, mode=started.mode)
     yield actor.key, dict(record)
 
@@ -87,8 +109,7 @@ def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
 
 
 def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
-    text = store.load_blob(said.output_blob) if said.output_blob else None
-    output = loads(text) if text is not None else said.output
+    output = _load_output(said, store)
     if said.kind == "model":
         tokens = {"prompt": said.prompt_tokens, "completion": said.completion_tokens}
         words = output if isinstance(output, str) else ""
@@ -98,6 +119,12 @@ def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
         effect = Effect(method=outcome.method, params=dict(outcome.call), slot=f"{trail.run}/{said.node}")
         return PlayedNode(node=said.node, what="effect", call=build_call_record(effect, outcome))
     return PlayedNode(node=said.node, what="memo")
+
+
+def _load_output(said: NodeDone, store: Store) -> object:
+    """Return what a node gave, from its event or its blob; None if the blob is gone."""
+    text = store.load_blob(said.output_blob) if said.output_blob else None
+    return loads(text) if text is not None else said.output
 
 
 def _build_waiting_call(effect_id: str, trail: RunTrail) -> JsonObject | None:

@@ -61,7 +61,7 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
             for record in _build_turn_records(turn, said, state, store, names):
                 yield turn.actor, common | record
             turn = None
-        for owner, told in _build_node_records(said, trail, store):
+        for owner, told in _build_node_records(said, trail, state, store):
             yield owner, common | told
         decision = _find_decision(event, said, decided)
         if decision is not None and _is_left_by_stop(event, said):
@@ -72,12 +72,12 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
         yield _build_decision(*held, state, store, names, session)
 
 
-def _build_node_records(said: Event, trail: RunTrail, store: Store) -> Iterator[tuple[str, Record]]:
+def _build_node_records(said: Event, trail: RunTrail, state: SessionState, store: Store) -> Iterator[tuple[str, Record]]:
     """Yield (key of the owner, audit record) for what an event tells of a node of a run; nothing in other streams."""
     if isinstance(said, RunWoken):
         trail.note_answer(said.node, said.value)
     trail.take(said)
-    yield from build_node_records(said, trail, store)
+    yield from build_node_records(said, trail, state.agent, store)
 
 
 def _update_turn(event: StoredEvent, said: Event, turn: Turn | None, state: SessionState) -> Turn | None:

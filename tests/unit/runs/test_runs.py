@@ -56,3 +56,11 @@ async def test_an_answer_in_words_goes_to_the_run_that_asked(tmp_path: Path) -> 
         world.model.will("THOUGHT:\nничего\nACTION:\n[]\nASSISTANT:\nДобрый день")
         await world.work(message("привет"))
         assert texts(world) == ["Добрый день"]
+
+
+async def test_news_about_a_call_of_a_run_go_to_the_chat_of_the_run(tmp_path: Path) -> None:
+    """Another session that has something to say about it finds the home of the run; of a run that is not there nobody is told."""
+    async with a_run_world(tmp_path, {"plan": steps({"ask": "Как зовут?"})}) as world:
+        await world.work(start("plan"))
+        session = await world.session("tg:1006")
+        assert [await session.find_home(one) for one in (RUN, "run:nobody", "session:tg:5")] == [CHAT, "", "tg:5"]

@@ -12,7 +12,7 @@ from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from orchestrator.runtime import worker
 from state.audit_log.interaction_log import list_users, read_records
 from tests.unit.runs.runs_kit import RUN, a_run_world, start, steps
-from tests.unit.spine_kit import World, message, press
+from tests.unit.spine_kit import World, message, press, raise_sum, reply
 from tests.unit.spine_portal import lost
 
 pytestmark = pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "G1")
@@ -103,3 +103,20 @@ async def test_a_call_whose_answer_was_lost_is_recorded_as_unknown(tmp_path: Pat
     for name in ("logs", "rebuilt"):
         statuses = [call["status"] for one in records(tmp_path / name) if one["type"] == "node" for call in one["executed_actions"]]
         assert "unknown" in statuses or "waiting" in statuses
+
+
+async def test_a_turn_inside_of_a_run_is_recorded_like_one_in_a_chat(tmp_path: Path) -> None:
+    """Each answer of the model has its record, whose turn is named by run and node; the journal tells the same."""
+    async with a_run_world(tmp_path, {"plan": steps({"turn": "подними сумму сделки 481 до 1 200 000"})}) as world:
+        world.model.will(reply(raise_sum()))
+        await world.work(start("plan"))
+        world.tools.audit.wait()
+        rebuild_logs(world.sql, tmp_path / "rebuilt")
+    [old] = [one for one in records(tmp_path / "logs") if one["type"] == "iteration"]
+    [new] = [one for one in records(tmp_path / "rebuilt") if one["type"] == "iteration"]
+    assert (old["turn_id"], old["session"], old["user_message"]) == (f"{RUN}/s0", RUN, "подними сумму сделки 481 до 1 200 000")
+    assert [call["status"] for call in old["executed_actions"]] == ["waiting"]
+    for key in (old.keys() | new.keys()) - UNTOLD:
+        assert new.get(key) == old.get(key), key
+    validator = Draft202012Validator(orjson.loads(SCHEMA.read_bytes()))
+    assert [error.message for one in (old, new) for error in validator.iter_errors(one)] == []

@@ -3,11 +3,14 @@
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from bot.http_api.audit import session_events
 from bot.http_api.audit.session_events import format_place
+from bot.http_api.runs import router
 from orchestrator.domain.actor import Actor
 from orchestrator.runtime import worker
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
@@ -237,3 +240,20 @@ async def test_a_run_ends_for_a_token_that_is_gone(tmp_path: Path) -> None:
         await api.world.orchestrator.receive([start("plan", actor=gone, home="http:gone:42")])
         await api.world.idle()
         assert (await api.get("/runs", "chief")).json()["runs"] == []
+
+
+async def test_a_stream_beyond_the_places_for_waiting_does_not_spin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where too many requests wait already it looks now and then, and still tells everything."""
+    monkeypatch.setattr(session_events, "MAX_WAITING", 0)
+    pauses: list[float] = []
+    async with an_api(tmp_path, documents=DOCUMENTS) as api:
+        run_id = await begun(api)
+
+        async def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            await api.http.post(f"/runs/{run_id}/cancel", headers={"X-API-Key": "site-0123456789abcdef"})
+
+        monkeypatch.setattr(router, "asyncio", SimpleNamespace(sleep=pause))
+        headers = {"X-API-Key": "site-0123456789abcdef", "Accept": "text/event-stream"}
+        found = _parse(await api.http.get(f"/runs/{run_id}/events", headers=headers))
+    assert (pauses, found[-1][2]) == ([1.0], {"status": "cancelled"})
