@@ -63,7 +63,7 @@ def ids(store: SqlStore, **wanted: Any) -> list[str]:
 class TestIndex:
     """What each kind of database keeps of runs."""
 
-    @pytest.mark.req("S003")
+    @pytest.mark.req("G2")
     async def test_runs_are_listed_by_each_part_of_the_filter(self, store: SqlStore) -> None:
         """By home, owner, engine, status, time of the last change and number; the run that began last is first."""
         await write(store, "run:1", started(), waits())

@@ -74,6 +74,3 @@ run-answer-contact = ✓ Contact received: { $name }
 run-file-too-large = The file is larger than { $limit } MB, which is more than I can take. Send a smaller one; the scenario waits.
 run-file-unread = Telegram did not give the file. Send it again; the scenario waits.
 run-buttons-elsewhere = This button works in the chat where the scenario runs
-run-resume-one = ▶ Continue “{ $definition }” ({ $id })
-run-restored = The data came back from a backup, and “{ $definition }” ({ $id }) is paused. What was done after the backup is not known: look, then continue or stop it.
-run-value-gone = The data of one of its steps is gone, so it cannot continue. Start it anew.

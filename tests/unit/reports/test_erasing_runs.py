@@ -104,7 +104,7 @@ async def live(home: Home, *, decide: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.req("S003")
+@pytest.mark.req("G2")
 @pytest.mark.parametrize("home", ["file", "postgresql"], indirect=True)
 @pytest.mark.parametrize("decide", [True, False])
 async def test_what_the_runs_of_a_person_held_is_gone(home: Home, decide: bool) -> None:  # noqa: FBT001 - a table

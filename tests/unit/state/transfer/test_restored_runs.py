@@ -58,7 +58,7 @@ def order(what: str, key: str = RUN) -> InboxRow:
     )  # fmt: skip
 
 
-@pytest.mark.req("S003")
+@pytest.mark.req("G2")
 @pytest.mark.parametrize("done", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_run_that_waits_for_a_card_repeats_nothing(homes: Homes, tmp_path: Path, kind: str, done: bool) -> None:  # noqa: FBT001 - a table
