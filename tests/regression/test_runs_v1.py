@@ -64,7 +64,7 @@ async def _answer(world: World, key: str, *, option: str = "0") -> None:
     await world.work(click(key, wait.waits_for, option))
 
 
-@pytest.mark.req("S003")
+@pytest.mark.req("G2")
 def test_the_corpus_is_whole_and_its_runs_wait_in_every_way(folder: Path) -> None:
     """By the check of today; the index says of each run what it waited for on that day."""
     store = open_store(build_sqlite_url(folder / "sdelka.db"))

@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
     made.close()
 
 
-@pytest.mark.req("S004")
+@pytest.mark.req("G1")
 def test_every_event_of_every_run_has_a_sentence(store: SqlStore) -> None:
     """Nothing is shown as the bare name of its type."""
     seen = set()

@@ -61,7 +61,7 @@ def findings(url: str) -> list[Any]:
     return [one for one in verify_journal(url, judge=EffectChecker, anchors={}, progress=lambda _: None).findings if one.kind != "note"]
 
 
-@pytest.mark.req("S003")
+@pytest.mark.req("G2")
 async def test_a_run_that_ended_long_ago_is_forgotten_and_a_later_one_is_not(tmp_path: Path) -> None:
     """Entry, snapshot and own blob go, the same answer of another run stays, the records stay, and the journal is whole."""
     url = build_sqlite_url(tmp_path / "state" / "sdelka.db")
