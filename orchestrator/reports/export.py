@@ -52,7 +52,6 @@ NAMES: Final = {
     "RecordsSeen": ("Records looked at", 1),
     "BackupRestored": ("Backup restored", 7),
     "PersonErased": ("Person erased", 7),
-    "RunForgotten": ("Run removed after its time", 2),
     "EditAsked": ("New value asked for", 1),
     "EditClosed": ("Change of a card ended", 1),
     "ReminderSet": ("Reminder set", 1),
