@@ -267,10 +267,10 @@ def _find_run(store: "Store", text: str) -> str:
 
 
 def _list_all(store: "Store") -> "list[RunRow]":
-    from state.journal.run_index import MOST, RunFilter  # noqa: PLC0415 - see list_
+    from state.journal.run_index import MOST, NO_TIME, RunFilter  # noqa: PLC0415 - see list_
 
     found: list[RunRow] = []
-    while page := store.list_runs(RunFilter(limit=MOST, after=(found[-1].started_at, found[-1].run_id) if found else ("~", ""))):
+    while page := store.list_runs(RunFilter(limit=MOST, after=(found[-1].started_at, found[-1].run_id) if found else (NO_TIME, ""))):
         found += page
     return found
 

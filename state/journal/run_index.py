@@ -43,7 +43,7 @@ class RunFilter:
     statuses: tuple[str, ...] = ()
     before: str = ""
     """Only runs that were last changed before this ISO time."""
-    after: tuple[str, str] = ("~", "")
+    after: tuple[str, str] = (NO_TIME, "")
     """Only runs that come after this place (start, run id) in the list, which begins with the run that was started last."""
     limit: int = 100
 

@@ -16,7 +16,7 @@ from orchestrator.reports.viewer import Viewer
 from orchestrator.runs.inputs import may_control
 from state.events.runs import NodeFailed, RunFinished, RunWaits
 from state.journal.journal import load_state
-from state.journal.run_index import PREFIX, RunFilter, RunRow
+from state.journal.run_index import NO_TIME, PREFIX, RunFilter, RunRow
 from state.journal.store import StoredEvent
 from state.run_state import RunState, RunWait
 from state.session_state import SessionState
@@ -67,7 +67,7 @@ class RunReader:
             engine=asked.engine or "",
             owner="" if viewer.is_lead else client.actor.key,
             statuses=(asked.status,) if asked.status else (),
-            after=(place[0], place[1]) if place else ("~", ""),
+            after=(place[0], place[1]) if place else (NO_TIME, ""),
             limit=_SCANNED if viewer.is_lead else asked.limit + 1,
         )
         rows = await self._desk.store.list_runs(wanted)

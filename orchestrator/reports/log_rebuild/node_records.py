@@ -13,12 +13,12 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_iteration_records
 from orchestrator.runtime.audit import PlayedNode, build_node_record, trim_state
 from orchestrator.runtime.turn_context import build_call_record
-from state.canonical import loads
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationRequested
 from state.events.conversation import MessageReceived
 from state.events.runs import NodeDone, RunStarted, RunWaits
+from state.journal.blobs import parse_blob
 from state.journal.store import Store
 from state.session_state import AgentState
 from state.stored import JsonObject
@@ -124,7 +124,7 @@ def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
 def _load_output(said: NodeDone, store: Store) -> object:
     """Return what a node gave, from its event or its blob; None if the blob is gone."""
     text = store.load_blob(said.output_blob) if said.output_blob else None
-    return loads(text) if text is not None else said.output
+    return parse_blob(text) if text is not None else said.output
 
 
 def _build_waiting_call(effect_id: str, trail: RunTrail) -> JsonObject | None:

@@ -7,13 +7,14 @@ import pytest
 
 from bitrix.catalogue.catalogue import load_catalogue
 from orchestrator.gate.call.policy import SHIPPED
+from orchestrator.reports.log_rebuild.rebuild import rebuild_records
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from orchestrator.reports.why.call_search import find_by_record
 from orchestrator.reports.why.call_story import build_story
 from state.events.runs import RUN_TYPES, NodeFailed, RunForgotten
 from state.sql import SqlStore, build_sqlite_url, open_store
-from tests.corpus.runs_corpus_kit import RUNS, copy_corpus
+from tests.corpus.runs_corpus_kit import LARGE, RUNS, copy_corpus
 
 VOICE = Narrator(lambda code, _: code)
 
@@ -49,3 +50,9 @@ def test_the_story_of_a_call_names_the_run_and_the_node_that_proposed_it(store: 
 def test_a_failed_node_says_why(store: SqlStore) -> None:
     (failed,) = [event for event in store.read_events(RUNS["failed"]) if event.type == NodeFailed.__name__]
     assert describe_event(failed, VOICE) == "node s1 failed (attempt 1): model-unavailable"
+
+
+def test_a_large_output_is_in_the_rebuilt_log(store: SqlStore) -> None:
+    """The blob of a run begins with the run's key, which is no part of the value."""
+    (record,) = [one for _, one in rebuild_records(store, RUNS["input"], {}) if one.get("node") == "s0"]
+    assert LARGE.strip()[:40] in str(record)

@@ -16,6 +16,7 @@ from bot.http_api.chat.request_body import ChatRequest
 from bot.http_api.chat.router import _parse_message
 from bot.telegram.intake.router import parse_update
 from orchestrator.engines.crm_agent.turn_work import start_work
+from orchestrator.runtime.feature import Feature
 from orchestrator.runtime.turn import ANNOUNCED_FOR
 from state.events.fold import create_state
 from state.journal.store import InboxRow
@@ -45,13 +46,13 @@ def by_telegram(paste: Paste, key: str) -> InboxRow:
 def by_terminal(paste: Paste, key: str) -> InboxRow:
     """The input that the terminal makes of it: what a person pastes there."""
     terminal = Terminal(None, ANNA, key, read_line=None, show=print)  # type: ignore[arg-type] - nothing is read or shown
-    row = terminal._parse_line(paste.text or "глянь")
+    row = terminal._parse_line(paste.text or "глянь", Feature())
     return replace(message("", key=key), body={**row.body, "quoted": paste.quoted})
 
 
 def by_http(paste: Paste, key: str) -> InboxRow:
     """The input that the HTTP API makes of it."""
-    said = _parse_message(ChatRequest(user_id="42", message=paste.text or "глянь", overrides={}, quoted=paste.quoted))
+    said, _ = _parse_message(ChatRequest(user_id="42", message=paste.text or "глянь", overrides={}, quoted=paste.quoted), Feature())
     return replace(message("", key=key), body=said.to_json())
 
 
