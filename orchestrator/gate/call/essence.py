@@ -40,7 +40,7 @@ def build_canonical_form(spec: Method, params: JsonObject, *, entity: str, info:
     `entity` is the kind of record that the written fields belong to, `info` the catalogue's definition of it.
     """
     method = _find_twin(spec, entity)
-    top = {name: value for name, value in params.items() if name not in MARKS and (name != _OPTIONS or value)}
+    top = {name: value for name, value in params.items() if name != _OPTIONS or value}
     if method != spec.name:
         top.pop(_ENTITY_TYPE, None)
         top.pop("useOriginalUfNames", None)
@@ -133,7 +133,7 @@ def _convert_inner(value: object) -> object:
     if isinstance(inner, list):
         return [_convert_inner(item) for item in inner]
     if isinstance(inner, Mapping):
-        return {name: _convert_inner(item) for name, item in inner.items() if name not in MARKS}
+        return {name: _convert_inner(item) for name, item in inner.items()}
     return _convert_scalar(inner, None)
 
 
