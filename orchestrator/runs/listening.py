@@ -43,7 +43,7 @@ async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
     said = parse_input(row)
     if not session.state.listening or not isinstance(said, TextMessage) or said.origin == "button" or not (said.text or said.quoted):
         return False
-    found = _find_listener(session, row.actor_key, "text")
+    found = find_listener(session, row.actor_key, "text")
     if found is None:
         return False
     actor = await admit_actor(row, session, tools)
@@ -62,7 +62,7 @@ async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
     return True
 
 
-def _find_listener(session: Session, person: str, takes: str) -> tuple[str, str] | None:
+def find_listener(session: Session, person: str, takes: str) -> tuple[str, str] | None:
     """Return (question id, run) of the newest question in this chat that this person may answer in this way, None if there is none."""
     listening = reversed((session.state.listening or {}).items())
     return next(((key, one.run) for key, one in listening if takes in one.takes and person in one.answers), None)

@@ -103,13 +103,13 @@ def is_answer_fitting(given: RunAnswer, wait: RunWait) -> bool:
 def store_answer(given: RunAnswer) -> tuple[dict[str, Any], Origins]:
     """Return (what a RunWoken event stores of an answer, where it comes from).
 
-    Text of somebody else in a message makes the whole answer foreign text.
+    Text of somebody else in a message makes the whole answer foreign text. So does a file, and a contact that is not the person's own.
     """
     kind = "option" if given.option is not None else given.answer_kind
     stored: dict[str, Any] = {"kind": kind, "option": given.option, "text": given.text, "sent": dict(given.sent)}
     if given.quoted:
         stored["text"] = "\n\n".join(part for part in (given.text, given.quoted) if part)
-    foreign = bool(given.quoted) or kind in {"photo", "document"}
+    foreign = bool(given.quoted) or kind in {"photo", "document"} or (kind == "contact" and not given.is_own_contact)
     return stored, frozenset({"person", "prose"}) if foreign else frozenset({"person"})
 
 
