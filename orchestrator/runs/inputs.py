@@ -16,7 +16,7 @@ from orchestrator.engines.runs import RunResult
 from orchestrator.runs.context import TIMEOUT
 from orchestrator.runs.ending import build_pause_reply, finish_run
 from orchestrator.runs.memo import RETRY
-from orchestrator.runs.questions import BUTTON, build_closing_row, is_answer_fitting, store_answer
+from orchestrator.runs.questions import BUTTON, build_closing_row, build_reopening_row, is_answer_fitting, store_answer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -39,12 +39,19 @@ async def take_answer(row: InboxRow, session: Session, tools: Tools) -> None:
 
 async def is_answer_open(given: RunAnswer, row: InboxRow, session: Session, actor: Actor) -> bool:
     """Return whether the run waits for this answer of this person; if it does not, say why not and finish the input."""
-    found = _find_question(session.state.run, given.question_id)
-    if found is None or (session.state.run is not None and session.state.run.status == "paused"):
-        code = "choice-outdated" if found is None else "run-paused"
-        await session.commit(actor=actor.key, outbox=build_refusal(row, session, Notice(code=code)), inbox_done=[row.id])
+    run = session.state.run
+    found = _find_question(run, given.question_id)
+    if run is None or found is None:
+        told = build_refusal(row, session, Notice(code="choice-outdated"))
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return False
     _, wait = found
+    if run.status == "paused":
+        told = build_refusal(row, session, Notice(code="run-paused"))
+        is_typed = given.option is None and wait.takes
+        listen = [build_reopening_row(session.key, run.home, wait, row.id, now=session.now)] if is_typed else []
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=listen)
+        return False
     if actor.key not in wait.answers or not is_answer_fitting(given, wait):
         code = "choice-not-yours" if actor.key not in wait.answers else "choice-outdated"
         told = build_click_toasts(row, session, Notice(code=code))

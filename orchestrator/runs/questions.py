@@ -85,6 +85,15 @@ def build_question_row(key: str, home: str, question: Question, *, now: datetime
     return _build_row(home, f"asks:{key}:{question.question_id}", RunQuestion.KIND, told.to_json(), now)
 
 
+def build_reopening_row(key: str, home: str, wait: RunWait, cause: str, *, now: datetime) -> InboxRow:
+    """Return the input that tells the chat `home` that the run `key` still waits for words there.
+
+    The chat stopped listening when it passed the input `cause` on to the run, which did not take it.
+    """
+    told = RunQuestion(run=key, question_id=wait.waits_for, takes=tuple(wait.takes), answers=tuple(wait.answers))
+    return _build_row(home, f"asks:{key}:{wait.waits_for}:{cause}", RunQuestion.KIND, told.to_json(), now)
+
+
 def build_closing_row(key: str, home: str, question_id: str, *, now: datetime) -> InboxRow:
     """Return the input that tells the chat `home` that the run `key` does not wait for an answer to this question any more."""
     told = RunQuestion(run=key, question_id=question_id, is_over=True)

@@ -70,6 +70,19 @@ async def test_somebody_elses_press_answers_nothing(tmp_path: Path) -> None:
         assert (events(world, "RunWoken"), index(world).status) == ([], "waiting")
 
 
+async def test_words_for_a_paused_run_are_taken_after_it_goes_on(tmp_path: Path) -> None:
+    """The pause is told, and the chat listens on: the next words answer the question and begin no turn."""
+    plan = steps({"ask": "Как зовут?"}, {"say": "Записал: {s0}"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        await world.work(start("plan"))
+        await world.work(order("pause"))
+        await world.work(message("Иван"))
+        assert world.codes()[-1] == "run-paused"
+        await world.work(order("resume"))
+        await world.work(message("Пётр"))
+        assert texts(world)[-2:] == ["Записал: Пётр", "Готово."]
+
+
 async def test_a_question_that_nobody_answers_ends_by_itself(tmp_path: Path) -> None:
     """After its time the run goes on, and words that come later begin an ordinary turn."""
     plan = steps({"ask": "Как зовут?", "timeout": 600}, {"say": "Дальше"})
