@@ -16,7 +16,6 @@ from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines, RunCommand
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import CommandSpec, Handler, Tools
-from orchestrator.runtime.input_filter import wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.journal.journal import load_state
@@ -113,7 +112,6 @@ async def cancel_run(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     order = build_input(RunOrder(order="cancel"), f"{PREFIX}{fits[0].run_id}", actor, session, source=f"run-cancel:{row.id}")
     await session.commit(actor=actor.key, inbox_done=[row.id], inbox_new=[order])
-    wake_workers(tools.store)
 
 
 def _is_named(row: RunRow, wanted: str) -> bool:

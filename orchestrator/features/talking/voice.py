@@ -16,7 +16,7 @@ from orchestrator.domain.inputs import TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Files, Tools
-from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer, wake_workers
+from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, run_turn
 from state.canonical import to_storable_text
@@ -69,7 +69,6 @@ class VoiceInput:
             await run_turn(request, session, tools)
             return
         await session.commit(actor=actor.key, inbox_new=[answer], inbox_done=[row.id])
-        wake_workers(tools.store)
 
     async def _transcribe(self, row: InboxRow, said: VoiceMessage, actor: Actor, session: Session, tools: Tools) -> str | None:
         """Show and store the text of a voice message, and return it.
