@@ -146,6 +146,7 @@ class RunContext(Protocol):
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
         """Return the answer of the language model, which is asked once for each node.
 
+        While it comes it is shown as a draft in the run's chat, unless the engine takes its parts itself with `on_delta`.
         Raises RunFailed if the model does not answer or the person's budget is used up.
         """
 
