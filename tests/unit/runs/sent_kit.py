@@ -14,6 +14,7 @@ from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime.feature import merge_features
 from state.events.runs import RunWoken
+from state.sql.store import SqlStore
 from tests.unit.bot.telegram.door_kit import ANNA, opened_door, person, raw_message
 from tests.unit.runs.runs_kit import RUN, events, start
 from tests.unit.runs.test_runs_telegram import Chat
@@ -42,13 +43,15 @@ class AskingEngine:
 
 
 @asynccontextmanager
-async def a_sent_world(folder: Path, *asks: Sequence[str], home: str = CHAT, **more: Any) -> AsyncIterator[Chat]:
+async def a_sent_world(
+    folder: Path, *asks: Sequence[str], home: str = CHAT, store: SqlStore | None = None, **more: Any
+) -> AsyncIterator[Chat]:
     """A run under way that asks for these things in the chat `home`."""
     engines = Engines(
         runs={"asking": RegisteredEngine(engine=AskingEngine())},
         definitions=StaticDefinitions({("asking", "plan"): {"asks": [list(one) for one in asks], **more}}),
     )
-    async with a_world(folder) as world, world.working(), opened_door(world) as (door, wire):
+    async with a_world(folder, store=store) as world, world.working(), opened_door(world) as (door, wire):
         feature = build_feature(engines, files=TelegramFiles(door.bot))
         world.orchestrator.tools = replace(world.tools, features=merge_features(world.tools.features, feature))
         chat = Chat(world, door, wire)

@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError
 
+from orchestrator.runs.ending import build_forget_row
 from orchestrator.runs.sent_items import LARGEST_FILE
 from orchestrator.runtime import worker
 from state.events.runs import InputTaken
 from state.journal.blobs import unpack_file
 from state.journal.journal import load_state
 from state.journal.store import Commit, StoreUnwritable
+from state.sql.store import open_store
+from tests.postgres_kit import Server
 from tests.unit.bot.telegram.door_kit import ANNA, VERA, Answer, forwarded, refused
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.runs.sent_kit import REPLY_TO_BOT, a_sent_world, answers, contact, document, photo, said, send
@@ -137,6 +140,24 @@ async def test_the_declared_size_is_not_believed(tmp_path: Path) -> None:
         chat.wire.files["doc"] = bytes(LARGEST_FILE)
         await send(chat, 2, document(file_size=7))
         assert [one.value["sent"]["size"] for one in answers(chat.world)] == [LARGEST_FILE]
+
+
+@pytest.mark.req("G2")
+async def test_the_largest_file_is_kept_and_goes_with_its_run(postgres: Server, tmp_path: Path) -> None:
+    """PostgreSQL takes 20 MB in the transaction of the answer; when the time of the run is over, the file is removed."""
+    url = postgres.fresh()
+    try:
+        async with a_sent_world(tmp_path, ["photo"], store=open_store(url)) as chat:
+            content = bytes(range(256)) * (LARGEST_FILE // 256)
+            chat.wire.files["big"] = content
+            await send(chat, 1, photo())
+            digest = answers(chat.world)[0].value["sent"]["digest"]
+            assert unpack_file(chat.world.sql.load_blob(digest) or "") == content
+            await chat.world.orchestrator.receive([build_forget_row(RUN, chat.world.clock.now())])
+            await chat.settle()
+            assert chat.world.sql.load_blob(digest) is None
+    finally:
+        postgres.drop(url)
 
 
 async def test_of_an_album_one_file_answers_one_question(tmp_path: Path) -> None:
