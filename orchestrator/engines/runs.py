@@ -106,7 +106,7 @@ class Heard:
     """The answer to an `Ask`.
 
     `value` is the text, the value of the option, {phone, name, user_id} for a contact, {digest, name, size, type} for a photo or document
-    (its content is the blob of this digest), None after a timeout.
+    (`RunContext.load_file` gives its content), None after a timeout.
     """
 
     kind: AnswerKind
@@ -164,6 +164,9 @@ class RunContext(Protocol):
 
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         """Ask a person in the run's chat and return the answer; until it comes the node waits (RunSuspended)."""
+
+    async def load_file(self, sent: Value) -> Value:
+        """Return the content (bytes) of the photo or document that `wait_input` gave, with its origins. Raises RunFailed if it is gone."""
 
     async def sleep(self, node: str, until: datetime) -> None:
         """Wait until this moment (RunSuspended)."""

@@ -45,6 +45,7 @@ from state.clock import format_iso
 from state.events.base import Event
 from state.events.runs import NodeDone, NodeFailed, RunWaits
 from state.journal.async_store import run_to_end
+from state.journal.blobs import get_blob_prefix, unpack_file
 from state.journal.store import InboxRow, OutboxRow, Timer
 
 MAX_VALUE: Final = 2_000_000
@@ -266,6 +267,14 @@ class Context(RunContext):
             listen = [build_question_row(self._session.key, self.run.home, question, now=self.now)] if ask.takes else []
             await self.store(question.event, outbox=[told], timers=self._build_timers(node, TIMEOUT, question.until), inbox_new=listen)
         raise RunSuspended(node)
+
+    async def load_file(self, sent: Value) -> Value:
+        """Return the content of a photo or document that a person sent to this run."""
+        digest = str(sent.data.get("digest", "")) if isinstance(sent.data, Mapping) else ""
+        text = await self._tools.store.load_blob(digest)
+        if text is None or not text.startswith(get_blob_prefix(self._session.key)):  # a digest of the engine's own making opens nothing
+            raise RunFailed("run-file-gone", f"the file {digest} is gone")
+        return Value(await asyncio.to_thread(unpack_file, text), sent.origins)
 
     async def sleep(self, node: str, until: datetime) -> None:
         """Wait until this moment."""

@@ -73,6 +73,7 @@ run-answer-document = ✓ File received: { $name }
 run-answer-contact = ✓ Contact received: { $name }
 run-file-too-large = The file is larger than { $limit } MB, which is more than I can take. Send a smaller one; the scenario waits.
 run-file-unread = Telegram did not give the file. Send it again; the scenario waits.
+run-file-gone = The file that the scenario needs is gone. Start the scenario anew and send the file again.
 run-started = Starting the scenario “{ $definition }”, its number is { $run }.
 run-passed = Passed on to the scenario.
 run-album = One file of the album was taken, the scenario does not need the others. If it was the wrong one, send the right one by itself when the scenario asks.

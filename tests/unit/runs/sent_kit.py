@@ -22,7 +22,7 @@ from tests.unit.spine_kit import CHAT, World, a_world
 
 
 class AskingEngine:
-    """Asks for one thing after the other; with "note" it writes the name that came into a comment."""
+    """Asks for one thing after the other; with "note" it writes the name that came into a comment, with "read" it says what a file holds."""
 
     replay = 1
     replays = frozenset({1})
@@ -35,6 +35,9 @@ class AskingEngine:
             answers = tuple(document.get("answers", ()))
             heard = await ctx.wait_input(f"ask{number}", Ask(text=f"Жду: {', '.join(takes)}", takes=frozenset(takes), answers=answers))
             came.append([heard.kind, heard.value.data])
+            if document.get("read"):
+                content = await ctx.load_file(heard.value)
+                await ctx.say(build_reply(text=f"{content.data.decode()} {sorted(content.origins)}"), key=f"read{number}")
             if document.get("note"):
                 fixed = {"ENTITY_ID": 481, "ENTITY_TYPE": "deal"}
                 fields = {name: Value(one, frozenset({"definition"})) for name, one in fixed.items()} | {"COMMENT": heard.value.get("name")}

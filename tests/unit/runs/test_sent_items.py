@@ -58,6 +58,17 @@ async def test_of_a_photo_the_largest_size_is_taken_and_its_caption_kept(tmp_pat
         assert chat.wire.downloads == ["big"]
 
 
+async def test_an_engine_reads_the_content_with_its_origins(tmp_path: Path) -> None:
+    """A digest that is none of a file of this run opens nothing and ends the run with a sentence."""
+    async with a_sent_world(tmp_path, ["document"], ["contact"], read=True) as chat:
+        chat.wire.files["doc"] = "Смета".encode()
+        await send(chat, 1, document())
+        assert "Смета ['person', 'prose']" in said(chat)
+        await send(chat, 2, contact())
+        assert index(chat.world).status == "failed"
+        assert "больше нет" in said(chat)[-1]
+
+
 @pytest.mark.parametrize(
     ("sent", "own"),
     [(contact(ANNA), True), (contact(VERA), False), (contact(None), False), (contact(ANNA) | {"forward_origin": forwarded()}, False)],
