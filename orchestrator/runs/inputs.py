@@ -42,12 +42,12 @@ async def is_answer_open(given: RunAnswer, row: InboxRow, session: Session, acto
     run = session.state.run
     found = _find_question(run, given.question_id)
     if run is None or found is None:
-        told = build_refusal(row, session, Notice(code="choice-outdated"))
+        told = _build_refusal(row, session, Notice(code="choice-outdated"))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return False
     _, wait = found
     if run.status == "paused":
-        told = build_refusal(row, session, Notice(code="run-paused"))
+        told = _build_refusal(row, session, Notice(code="run-paused"))
         is_typed = given.option is None and wait.takes
         listen = [build_reopening_row(session.key, run.home, wait, row.id, now=session.now)] if is_typed else []
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=listen)
@@ -92,7 +92,7 @@ def _find_question(run: RunState | None, question_id: str) -> tuple[str, RunWait
     return next(((node, wait) for node, wait in waits if wait.on == "input" and wait.waits_for == question_id), None)
 
 
-def build_refusal(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
+def _build_refusal(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
     """Return the toast that answers a click, or a message for an answer that was typed."""
     if Click.model_validate(row.body).callback_id:
         return build_click_toasts(row, session, notice)
@@ -176,7 +176,7 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
         await session.commit(actor=actor.key, inbox_done=[row.id])
         return
     if not may_control(actor, run):
-        told = build_refusal(row, session, Notice(code="run-not-yours"))
+        told = _build_refusal(row, session, Notice(code="run-not-yours"))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
     told = build_click_toasts(row, session, Notice(code="toast-doing"))
@@ -196,7 +196,7 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
             if (playing := tools.running.get(session.key)) is not None:
                 playing.stop()
         case _:
-            refused = build_refusal(row, session, Notice(code="run-order-late", args={"status": run.status}))
+            refused = _build_refusal(row, session, Notice(code="run-order-late", args={"status": run.status}))
             await session.commit(actor=actor.key, outbox=refused, inbox_done=[row.id])
 
 

@@ -1,11 +1,16 @@
 """What a sender may write into a contact or a file's name is cleaned before it is stored."""
 
-import pytest
+import asyncio
 
+import pytest
+from aiogram import Bot
+
+from bot.telegram.intake.files import TelegramFiles
 from bot.telegram.intake.router import parse_update
 from bot.telegram.intake.sent_items import LONGEST_NAME, UNKNOWN_TYPE, clean_file_name, offer_to_run
+from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.run_inputs import RunSentItem
-from tests.unit.bot.telegram.door_kit import ANNA, ME, NOW, VERA, access, forwarded, message
+from tests.unit.bot.telegram.door_kit import ANNA, ME, NOW, TOKEN, VERA, Wire, access, forwarded, message
 
 
 @pytest.mark.parametrize(
@@ -90,3 +95,11 @@ def _parse(**sent: object) -> RunSentItem | None:
     routed = parse_update(message(str(sent.pop("text")) if "text" in sent else None, **sent), access(), ME, (), NOW, may_answer_run=True)
     (row,) = routed.rows
     return RunSentItem.model_validate(row.body) if row.kind == RunSentItem.KIND else None
+
+
+async def test_a_file_that_does_not_come_in_time_is_given_up() -> None:
+    """A Telegram that is silent holds nobody up for longer than the caller allows."""
+    wire = Wire()
+    wire.gates.append((lambda name, _: name == "getFile", asyncio.Event()))
+    with pytest.raises(FileUnavailable, match="in time"):
+        await TelegramFiles(Bot(TOKEN, session=wire)).read("doc", 100, within=0.01)
