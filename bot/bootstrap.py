@@ -41,7 +41,7 @@ from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.policy_news import PolicyWatcher
 from orchestrator.features.portal_events.news import Audience, Nobody
 from orchestrator.features.portal_events.watcher import PortalWatcher
-from orchestrator.features.talking.voice import Files, VoiceInput
+from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
@@ -56,7 +56,7 @@ from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runtime.audit import Audit
-from orchestrator.runtime.feature import Feature, RefreshActor, ShowPartial, Tools, merge_features
+from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.turn_context import Query
 from orchestrator.runtime.worker import Orchestrator, TellTrouble
 from state.audit_log.interaction_log import InteractionLogger
@@ -126,6 +126,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         audience=audience,
         members=members,
         ear=VoiceInput(files=files, transcriber=hearing) if files else None,
+        files=files,
     )
     return made, [client, model, limiter, *([hearing] if hearing else [])]
 
@@ -143,18 +144,22 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     audience: Audience = NOBODY,
     members: Members | None = None,
     ear: VoiceInput | None = None,
+    files: Files | None = None,
 ) -> Orchestrator:
     """Build the orchestrator with the given portal and model clients.
 
-    `ear` handles voice messages; without it they are not handled. The other arguments are those of `build_orchestrator`, which calls this
-    function. Benchmarks and tests call it with clients that have transports of their own.
+    `ear` handles voice messages; without it they are not handled. `files` downloads the files with which people answer runs. The other
+    arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have transports
+    of their own.
     """
     policy, catalogue = load_rules(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
     watch, switch = PolicyWatcher(), LiveSwitch(store)
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
-    ports = Ports(reads, naming, store, watcher, switch, members, ear, run_retention=timedelta(days=settings.run_retention_days))
+    ports = Ports(
+        reads, naming, store, watcher, switch, members, ear, files=files, run_retention=timedelta(days=settings.run_retention_days)
+    )
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news)
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     gate = Gate(

@@ -30,7 +30,7 @@ from orchestrator.language.work_calendar import load_workdays
 from orchestrator.runs import feature as runs
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.retention import KEPT
-from orchestrator.runtime.feature import Feature, merge_features
+from orchestrator.runtime.feature import Feature, Files, merge_features
 from state.journal.async_store import AsyncStore
 
 SHIPPED_ENGINES = Engines()
@@ -52,6 +52,8 @@ class Ports(NamedTuple):
     members: Members | None = None
     ear: VoiceInput | None = None
     engines: Engines = SHIPPED_ENGINES
+    files: Files | None = None
+    """Downloads what people send; None without a messenger that gives files."""
     run_retention: timedelta = KEPT
     """How long finished runs are kept; zero for ever."""
 
@@ -76,5 +78,5 @@ def build_features(ports: Ports, data: Path) -> Feature:
         freezing.build_feature(ports.switch, members),
         portal_events.build_feature(ports.watcher),
         *([people.build_feature(registry)] if registry else []),
-        *([runs.build_feature(ports.engines, store=store, keep=ports.run_retention)] if ports.engines.runs else []),
+        *([runs.build_feature(ports.engines, store=store, keep=ports.run_retention, files=ports.files)] if ports.engines.runs else []),
     )

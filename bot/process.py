@@ -31,7 +31,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.features.portal_events.watcher import START as PORTAL_START
-from orchestrator.features.talking.voice import Files
+from orchestrator.runtime.feature import Files
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, SystemClock
 from state.journal.async_store import AsyncStore

@@ -24,6 +24,7 @@ from bot.telegram.intake.people import ChatPeople
 from bot.telegram.intake.queue_position import QueueNotices
 from bot.telegram.intake.routed_updates import RestoreGuard
 from bot.telegram.intake.router import OpenCard, ParsedUpdate, format_session, parse_update
+from bot.telegram.intake.sent_items import SENT_TYPES
 from bot.telegram.intake.typed_answers import may_decide
 from bot.telegram.intake.webhook import Webhook, build_webhook_router, drop_webhook, keep_webhook
 from bot.telegram.leader_election import LeaderElection
@@ -183,7 +184,8 @@ class TelegramDoor:
 
     async def _parse_update(self, update: Update) -> ParsedUpdate:
         me, now = await self.bot.me(), self._clock.now()
-        routed = parse_update(update, self._people.access, me, await self._find_open_cards(update), now, self._list_features())
+        cards, awaited = await self._find_open_cards(update), await self._may_answer_run(update)
+        routed = parse_update(update, self._people.access, me, cards, now, self._list_features(), may_answer_run=awaited)
         routed = await self._refuse_unknown_run(update, routed)
         return self._refuse_stale_click(update, replace(routed, rows=self._people.throttle_strangers(routed.rows, now)))
 
@@ -195,6 +197,13 @@ class TelegramDoor:
         if await self._store.list_runs(RunFilter(run_id=row.session.removeprefix(RUN))):
             return routed
         return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
+
+    async def _may_answer_run(self, update: Update) -> bool:
+        """Return whether the update is a contact, photo or document in a chat in which a run waits for something."""
+        message = update.message
+        if message is None or message.content_type not in SENT_TYPES:
+            return False
+        return bool(await self._store.list_runs(RunFilter(home=format_session(message), statuses=("waiting", "paused"), limit=1)))
 
     def _list_features(self) -> Feature:
         return self._orchestrator.tools.features if self._orchestrator is not None else Feature()

@@ -5,6 +5,7 @@ SdelkaError
 ├── ModelClientError     the orchestrator: the model is unreachable or its answer broke the format (S004-20, S004-21)
 ├── OverBudget           the person: the month's budget is used up, so the model is not asked
 ├── JournalUnwritable    the person and operations staff: the intent could not be stored, so nothing was done
+├── FileUnavailable      the person: the messenger does not give the file that they sent
 ├── SessionTaken         the worker: another process holds the lease of this session
 ├── RunOver              the player of a run: the run ended while its next step was being stored
 └── DefinitionError      the author of a definition file: what is wrong, where, and how to fix it
@@ -30,6 +31,15 @@ class ModelClientError(SdelkaError):
 
 class OverBudget(SdelkaError):
     """The person's budget of the month is used up."""
+
+
+class FileUnavailable(SdelkaError):
+    """The messenger does not give a file. The message gives the reason and contains no URL."""
+
+    def __init__(self, reason: str | None = None, *, is_too_large: bool = False) -> None:
+        """Store the reason; `is_too_large` says whether a smaller file would have been given."""
+        super().__init__(reason)
+        self.is_too_large = is_too_large
 
 
 class JournalUnwritable(SdelkaError):

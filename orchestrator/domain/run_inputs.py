@@ -4,10 +4,11 @@ The rows stand in the session of the run ("run:<id>"), except RunMessage and Run
 """
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.domain.inputs import Click, Input
+from orchestrator.domain.inputs import Click, Input, PlacedInput
 from state.stored import JsonObject
 
 
@@ -44,6 +45,35 @@ class RunAnswer(Click, kind="run_answer"):
     """Text of somebody else in the same message."""
     sent: JsonObject = Field(default_factory=dict)
     """A contact, photo or document, as `Heard.value` describes it."""
+    is_own_contact: bool = False
+    """Whether the contact is that of the person who sent it, who shared it themselves."""
+
+
+class RunSentItem(PlacedInput, kind="run_sent"):
+    """A contact, photo or document that came into a chat in which a run may wait for one. The input is in the session of the chat."""
+
+    answer_kind: Literal["contact", "photo", "document"]
+    sent: JsonObject = Field(default_factory=dict)
+    """Of a contact {phone, name, user_id}, otherwise {name, size, type}: without the digest, since nothing is downloaded yet."""
+    file_id: str = ""
+    """The messenger's id of the file; "" for a contact."""
+    is_own_contact: bool = False
+    caption: str = ""
+    instead_kind: str
+    """The kind, the lane and the body of the input that the message is handled as if no run takes it."""
+    instead_lane: Literal["turn", "express"]
+    instead: JsonObject
+
+
+class RunFile(Input, kind="run_file"):
+    """A photo or document with which a person answers the question of a run; the run downloads it."""
+
+    question_id: str
+    answer_kind: Literal["photo", "document"]
+    file_id: str
+    sent: JsonObject = Field(default_factory=dict)
+    """What the messenger says of the file: {name, size, type}."""
+    caption: str = ""
 
 
 class RunOrder(Click, kind="run_order"):

@@ -106,7 +106,7 @@ class Heard:
     """The answer to an `Ask`.
 
     `value` is the text, the value of the option, {phone, name, user_id} for a contact, {digest, name, size, type} for a photo or document
-    (its content is the blob of this digest), None after a timeout.
+    (`RunContext.load_file` gives its content), None after a timeout.
     """
 
     kind: AnswerKind
@@ -146,6 +146,7 @@ class RunContext(Protocol):
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
         """Return the answer of the language model, which is asked once for each node.
 
+        While it comes it is shown as a draft in the run's chat, unless the engine takes its parts itself with `on_delta`.
         Raises RunFailed if the model does not answer or the person's budget is used up.
         """
 
@@ -163,6 +164,9 @@ class RunContext(Protocol):
 
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         """Ask a person in the run's chat and return the answer; until it comes the node waits (RunSuspended)."""
+
+    async def load_file(self, sent: Value) -> Value:
+        """Return the content (bytes) of the photo or document that `wait_input` gave, with its origins. Raises RunFailed if it is gone."""
 
     async def sleep(self, node: str, until: datetime) -> None:
         """Wait until this moment (RunSuspended)."""

@@ -11,12 +11,11 @@ from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.domain.taint import Value
 from orchestrator.runs.inputs import MAY_CONTROL
-from orchestrator.runs.listening import build_input, build_start
+from orchestrator.runs.listening import build_input, build_receipt, build_start
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines, RunCommand
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import CommandSpec, Handler, Tools
-from orchestrator.runtime.input_filter import wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.journal.journal import load_state
@@ -112,8 +111,8 @@ async def cancel_run(row: InboxRow, session: Session, tools: Tools) -> None:
         await _answer(row, Notice(code="run-cancel-which"), fits[:LISTED], actor, session, tools)
         return
     order = build_input(RunOrder(order="cancel"), f"{PREFIX}{fits[0].run_id}", actor, session, source=f"run-cancel:{row.id}")
-    await session.commit(actor=actor.key, inbox_done=[row.id], inbox_new=[order])
-    wake_workers(tools.store)
+    told = build_receipt("run-passed", order.session, session)
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[order])
 
 
 def _is_named(row: RunRow, wanted: str) -> bool:
@@ -152,10 +151,11 @@ async def _start_run(row: InboxRow, session: Session, tools: Tools, *, engine: s
     if not definition:
         definition, _, text = text.partition(" ")
     if not definition:
-        told = outbox.build_reply_row(session.key, build_reply(Notice(code="run-which", args={"command": name})), session.now)
-        await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
+        which = outbox.build_reply_row(session.key, build_reply(Notice(code="run-which", args={"command": name})), session.now)
+        await session.commit(actor=actor.key, outbox=[which], inbox_done=[row.id])
         return
     start = build_start(
         engine, definition, {"text": Value(text.strip(), frozenset({"person"}))}, actor=actor, home=session.key, session=session
     )
-    await session.commit(actor=actor.key, inbox_done=[row.id], inbox_new=[start])
+    told = build_receipt("run-started", start.session, session, definition=definition)
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[start])

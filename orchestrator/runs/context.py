@@ -14,7 +14,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError, RunOver
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Reply, build_reply
+from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import (
     MAX_NODES,
@@ -46,6 +46,7 @@ from state.clock import format_iso
 from state.events.base import Event
 from state.events.runs import NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import run_to_end
+from state.journal.blobs import get_blob_prefix, unpack_file
 from state.journal.store import InboxRow, OutboxRow, Timer
 
 MAX_VALUE: Final = 2_000_000
@@ -70,6 +71,10 @@ class Context(RunContext):
         self._is_counted = True
         """Whether this attempt at the input still counts, because nothing new was stored in it."""
         self._flushing: asyncio.Task[None] | None = None
+        self._has_draft = False
+        """Whether the run's chat shows a draft of this run."""
+        self._streamed = ""
+        """The node whose model answer is the draft; "" for none."""
 
     @property
     def session(self) -> Session:
@@ -100,7 +105,37 @@ class Context(RunContext):
     async def show(self, text: str, *, node: str) -> None:
         """Show a draft of progress in the run's chat. It may be dropped."""
         del node  # a chat shows one draft at a time
-        await self._tools.show_partial(self.run.home, text)
+        await self.show_draft(text)
+
+    async def show_draft(self, said: str | Notice) -> None:
+        """Show a text, or a notice about a step, as the draft of this run, until `end_draft`."""
+        told = said if isinstance(said, str) else said.model_dump(mode="json")
+        self._has_draft = True
+        await self._tools.show_partial(self.run.home, Notice(code="run-shows", args={"run": self._session.key, "said": told}))
+
+    async def end_draft(self) -> None:
+        """Show nothing more of this run until it shows something anew."""
+        if self._has_draft:
+            self._has_draft = False
+            await self._tools.show_partial(self.run.home, Notice(code="run-shown", args={"run": self._session.key}))
+
+    def _build_streamer(self, node: str) -> Callable[[str], Awaitable[None]]:
+        """Return a function that shows the model's answer to the node while it comes. Of several nodes one at a time is shown."""
+        shown = ""
+
+        async def show_delta(delta: str) -> None:
+            nonlocal shown
+            shown += delta
+            if self._streamed in {"", node}:
+                self._streamed = node
+                await self.show_draft(shown)
+
+        return show_delta
+
+    async def _end_stream(self, node: str) -> None:
+        if self._streamed == node:
+            self._streamed = ""
+            await self.end_draft()
 
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
         """Return the answer of the language model, which is asked once for each node."""
@@ -111,10 +146,12 @@ class Context(RunContext):
             raise RunFailed(over.code, "the budget is used up", **over.args)
         started = time.monotonic()
         try:
-            answer = await self._tools.model.stream_chat({"messages": list(request.messages)}, on_delta)
+            answer = await self._tools.model.stream_chat({"messages": list(request.messages)}, on_delta or self._build_streamer(node))
         except ModelClientError as error:
             await self.store(NodeFailed(node=node, attempt=self.known.count_attempt(node), code="degraded", detail=error.reason))
             raise RunFailed("degraded", error.reason) from error
+        finally:
+            await self._end_stream(node)
         seconds = round(time.monotonic() - started, 3)
         origins: Origins = request.origins | _MODEL
         await self.store(
@@ -251,6 +288,14 @@ class Context(RunContext):
             listen = [build_question_row(self._session.key, self.run.home, question, now=self.now)] if ask.takes else []
             await self.store(question.event, outbox=[told], timers=self._build_timers(node, TIMEOUT, question.until), inbox_new=listen)
         raise RunSuspended(node)
+
+    async def load_file(self, sent: Value) -> Value:
+        """Return the content of a photo or document that a person sent to this run."""
+        digest = str(sent.data.get("digest", "")) if isinstance(sent.data, Mapping) else ""
+        text = await self._tools.store.load_blob(digest)
+        if text is None or not text.startswith(get_blob_prefix(self._session.key)):  # a digest of the engine's own making opens nothing
+            raise RunFailed("run-file-gone", f"the file {digest} is gone")
+        return Value(await asyncio.to_thread(unpack_file, text), sent.origins)
 
     async def sleep(self, node: str, until: datetime) -> None:
         """Wait until this moment."""

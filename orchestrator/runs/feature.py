@@ -5,6 +5,7 @@ from datetime import timedelta
 from orchestrator.domain.run_inputs import (
     RunAnswer,
     RunChildEnd,
+    RunFile,
     RunForget,
     RunMessage,
     RunOrder,
@@ -12,6 +13,7 @@ from orchestrator.domain.run_inputs import (
     RunPlay,
     RunQuestion,
     RunRestored,
+    RunSentItem,
     RunStart,
 )
 from orchestrator.runs import inputs, listening
@@ -21,16 +23,18 @@ from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.retention import KEPT, RunRetention, forget_run
 from orchestrator.runs.runner import Runner
-from orchestrator.runtime.feature import Feature
+from orchestrator.runs.sent_items import FileTaker, pass_item
+from orchestrator.runtime.feature import Feature, Files
 from state.journal.async_store import AsyncStore
 
 
-def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: timedelta = KEPT) -> Feature:
+def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: timedelta = KEPT, files: Files | None = None) -> Feature:
     """Return the part of the program that starts, plays and ends runs of these engines.
 
-    With a `store` it also removes runs that ended longer ago than `keep`; a `keep` of zero keeps them for ever.
+    With a `store` it also removes runs that ended longer ago than `keep`; a `keep` of zero keeps them for ever. `files` downloads what
+    people send as answers.
     """
-    runner = Runner(engines)
+    runner, taker = Runner(engines), FileTaker(files)
     return Feature(
         inbox={
             RunStart.KIND: runner.start,
@@ -43,6 +47,8 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
             RunRestored.KIND: inputs.take_restore,
             RunMessage.KIND: inputs.pass_message,
             RunQuestion.KIND: listening.note_question,
+            RunSentItem.KIND: pass_item,
+            RunFile.KIND: taker.take_file,
         },
         periodic_tasks=(RunRetention(store, keep).run,) if store is not None and keep else (),
         timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer},
@@ -50,5 +56,5 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
         commands=build_commands(engines),
         command_specs=build_command_specs(engines),
         message_takers=(listening.take_message,),
-        given_up_inputs={RunStart.KIND: runner.give_up, RunPlay.KIND: runner.give_up},
+        given_up_inputs={RunStart.KIND: runner.give_up, RunPlay.KIND: runner.give_up, RunFile.KIND: taker.give_up},
     )

@@ -3,6 +3,8 @@
 These inputs are in the express lane of the run. They store what has come and order the run to go on; only `runner` plays it.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from orchestrator.domain.actor import Actor
@@ -15,7 +17,7 @@ from orchestrator.engines.runs import RunResult
 from orchestrator.runs.context import TIMEOUT
 from orchestrator.runs.ending import build_pause_reply, finish_run
 from orchestrator.runs.memo import RETRY
-from orchestrator.runs.questions import BUTTON, build_closing_row, is_answer_fitting, store_answer
+from orchestrator.runs.questions import BUTTON, build_closing_row, build_reopening_row, is_answer_fitting, store_answer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -32,20 +34,47 @@ MAY_CONTROL: Final = frozenset({"lead", "admin"})
 async def take_answer(row: InboxRow, session: Session, tools: Tools) -> None:
     """Store a person's answer to a question of the run, and let the run go on. An answer that comes too late changes nothing."""
     actor = await admit_actor(row, session, tools)
-    if actor is None:
-        return
-    given = RunAnswer.model_validate(row.body)
-    found = _find_question(session.state.run, given.question_id)
-    if found is None or (session.state.run is not None and session.state.run.status == "paused"):
-        code = "choice-outdated" if found is None else "run-paused"
-        await session.commit(actor=actor.key, outbox=_build_refusal(row, session, Notice(code=code)), inbox_done=[row.id])
-        return
-    node, wait = found
+    if actor is not None:
+        await settle_answer(RunAnswer.model_validate(row.body), row, session, actor)
+
+
+async def is_answer_open(given: RunAnswer, row: InboxRow, session: Session, actor: Actor) -> bool:
+    """Return whether the run waits for this answer of this person; if it does not, say why not and finish the input."""
+    run = session.state.run
+    found = _find_question(run, given.question_id)
+    if run is None or found is None:
+        told = _build_refusal(row, session, Notice(code="choice-outdated"))
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        return False
+    _, wait = found
+    if run.status == "paused":
+        told = _build_refusal(row, session, Notice(code="run-paused"))
+        is_typed = given.option is None and wait.takes
+        listen = [build_reopening_row(session.key, run.home, wait, row.id, now=session.now)] if is_typed else []
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=listen)
+        return False
     if actor.key not in wait.answers or not is_answer_fitting(given, wait):
         code = "choice-not-yours" if actor.key not in wait.answers else "choice-outdated"
         told = build_click_toasts(row, session, Notice(code=code))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
-        return
+        return False
+    return True
+
+
+async def settle_answer(
+    given: RunAnswer, row: InboxRow, session: Session, actor: Actor, blobs: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Store the answer with the file that was sent, and let the run go on. An answer that comes too late changes nothing."""
+    async with session.settling:
+        if await is_answer_open(given, row, session, actor):
+            await _store_answer(given, row, session, actor, blobs)
+
+
+async def _store_answer(given: RunAnswer, row: InboxRow, session: Session, actor: Actor, blobs: Mapping[str, str]) -> None:
+    found = _find_question(session.state.run, given.question_id)
+    if found is None:
+        raise LookupError(given.question_id)
+    node, wait = found
     value, origins = store_answer(given)
     woken = RunWoken(node=node, by=actor.key, value=value, origins=sorted(origins))
     await session.commit(
@@ -55,6 +84,7 @@ async def take_answer(row: InboxRow, session: Session, tools: Tools) -> None:
         timers=[Timer(id=f"{session.key}/{node}", due_at=session.now, session=session.key, kind="", delete=True)] if wait.until else [],
         inbox_done=[row.id],
         inbox_new=[_build_play(session), _build_closing(session, wait)],
+        blobs=blobs,
     )
 
 
@@ -81,7 +111,11 @@ def _build_play(session: Session) -> InboxRow:
 
 async def take_timer(row: InboxRow, session: Session, _tools: Tools) -> None:
     """Let a node go on whose time has come: one that sleeps, or whose question nobody has answered."""
-    due = TimerDue.model_validate(row.body)
+    async with session.settling:
+        await _settle_timer(TimerDue.model_validate(row.body), row, session)
+
+
+async def _settle_timer(due: TimerDue, row: InboxRow, session: Session) -> None:
     node = str(row.body.get("node", ""))
     run = session.state.run
     wait = run.waits.get(node) if run is not None else None

@@ -3,13 +3,14 @@
 from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.address import is_run
+from orchestrator.domain.address import Address, is_run
 from orchestrator.domain.inputs import Command, FeatureClick, Input, TextMessage, parse_input
-from orchestrator.domain.outputs import Notice
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunQuestion, RunStart
 from orchestrator.domain.taint import Value
 from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.runs.memo import format_args
+from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
@@ -43,7 +44,7 @@ async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
     said = parse_input(row)
     if not session.state.listening or not isinstance(said, TextMessage) or said.origin == "button" or not (said.text or said.quoted):
         return False
-    found = _find_listener(session, row.actor_key, "text")
+    found = find_listener(session, row.actor_key, "text")
     if found is None:
         return False
     actor = await admit_actor(row, session, tools)
@@ -56,13 +57,14 @@ async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
     await session.commit(
         InputTaken(question_id=question_id),
         actor=actor.key,
+        outbox=build_receipt("run-passed", run, session),
         inbox_done=[row.id],
         inbox_new=[build_input(answer, run, actor, session, source=f"run-answer:{row.id}")],
     )
     return True
 
 
-def _find_listener(session: Session, person: str, takes: str) -> tuple[str, str] | None:
+def find_listener(session: Session, person: str, takes: str) -> tuple[str, str] | None:
     """Return (question id, run) of the newest question in this chat that this person may answer in this way, None if there is none."""
     listening = reversed((session.state.listening or {}).items())
     return next(((key, one.run) for key, one in listening if takes in one.takes and person in one.answers), None)
@@ -81,7 +83,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     _, run_id, *rest = (*click.words, "")
     found = await tools.store.list_runs(RunFilter(run_id=run_id)) if is_run(f"{PREFIX}{run_id}") else []
     if not found or (rest[0] in CARD_BUTTONS and found[0].home != session.key):
-        outdated = build_click_toasts(row, session, Notice(code="card-outdated" if rest[0] in CARD_BUTTONS | ORDERS else "choice-outdated"))
+        outdated = _refuse_click(row, session, "card-outdated" if rest[0] in CARD_BUTTONS | ORDERS else "choice-outdated")
         await session.commit(actor=actor.key, outbox=outdated, inbox_done=[row.id])
         return
     told: list[OutboxRow] = []
@@ -96,11 +98,30 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
         case (_, run_id, question_id, option) if option.isdecimal():
             given = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
         case _:
-            told = build_click_toasts(row, session, Notice(code="choice-outdated"))
+            told = _refuse_click(row, session, "choice-outdated")
             await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
             return
+    told = told or build_receipt("run-passed", f"{PREFIX}{run_id}", session)
     new = build_input(given, f"run:{run_id}", actor, session, source=f"run-click:{row.id}")
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[new])
+
+
+def _refuse_click(row: InboxRow, session: Session, code: str) -> list[OutboxRow]:
+    """Return the answer to a click that changes nothing: a toast, or a message for a client that waits for the answer to each input."""
+    if Address.parse(session.key).is_pulled:
+        return [outbox.build_reply_row(session.key, build_reply(Notice(code=code)), session.now)]
+    return build_click_toasts(row, session, Notice(code=code))
+
+
+def build_receipt(code: str, run: str, session: Session, **more: str) -> list[OutboxRow]:
+    """Return the message that says which run got an input, for a client that waits for the answer to each input.
+
+    Elsewhere nothing is said: what the run itself says comes into the same chat.
+    """
+    if not Address.parse(session.key).is_pulled:
+        return []
+    notice = Notice(code=code, args={"run": run.removeprefix(PREFIX), **more})
+    return [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
 
 
 def build_start(engine: str, definition: str, args: dict[str, Value], *, actor: Actor, home: str, session: Session) -> InboxRow:

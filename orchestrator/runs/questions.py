@@ -85,6 +85,15 @@ def build_question_row(key: str, home: str, question: Question, *, now: datetime
     return _build_row(home, f"asks:{key}:{question.question_id}", RunQuestion.KIND, told.to_json(), now)
 
 
+def build_reopening_row(key: str, home: str, wait: RunWait, cause: str, *, now: datetime) -> InboxRow:
+    """Return the input that tells the chat `home` that the run `key` still waits for words there.
+
+    The chat stopped listening when it passed the input `cause` on to the run, which did not take it.
+    """
+    told = RunQuestion(run=key, question_id=wait.waits_for, takes=tuple(wait.takes), answers=tuple(wait.answers))
+    return _build_row(home, f"asks:{key}:{wait.waits_for}:{cause}", RunQuestion.KIND, told.to_json(), now)
+
+
 def build_closing_row(key: str, home: str, question_id: str, *, now: datetime) -> InboxRow:
     """Return the input that tells the chat `home` that the run `key` does not wait for an answer to this question any more."""
     told = RunQuestion(run=key, question_id=question_id, is_over=True)
@@ -103,13 +112,13 @@ def is_answer_fitting(given: RunAnswer, wait: RunWait) -> bool:
 def store_answer(given: RunAnswer) -> tuple[dict[str, Any], Origins]:
     """Return (what a RunWoken event stores of an answer, where it comes from).
 
-    Text of somebody else in a message makes the whole answer foreign text.
+    Text of somebody else in a message makes the whole answer foreign text. So does a file, and a contact that is not the person's own.
     """
     kind = "option" if given.option is not None else given.answer_kind
     stored: dict[str, Any] = {"kind": kind, "option": given.option, "text": given.text, "sent": dict(given.sent)}
     if given.quoted:
         stored["text"] = "\n\n".join(part for part in (given.text, given.quoted) if part)
-    foreign = bool(given.quoted) or kind in {"photo", "document"}
+    foreign = bool(given.quoted) or kind in {"photo", "document"} or (kind == "contact" and not given.is_own_contact)
     return stored, frozenset({"person", "prose"}) if foreign else frozenset({"person"})
 
 

@@ -161,7 +161,7 @@ class Runner:
 
     async def _play(self, registered: RegisteredEngine, context: Context, queued: Sequence[str]) -> None:
         session, tools = context.session, context.tools
-        task = asyncio.ensure_future(registered.engine.run(context))
+        task = asyncio.ensure_future(_run_engine(registered, context))
         playing = _PlayingRun(actor=context.actor, task=task)
         tools.running[session.key] = playing
         try:
@@ -220,6 +220,14 @@ class Runner:
             await _refuse_start(notice, RunStart.model_validate(row.body), row, session)
             return
         await _fail(RunFailed("failed", "each attempt ended the process", id=row.id[-8:]), session, tools, [])
+
+
+async def _run_engine(registered: RegisteredEngine, context: Context) -> RunResult:
+    """Return what the engine gives. Its draft ends before anything that follows is shown."""
+    try:
+        return await registered.engine.run(context)
+    finally:
+        await context.end_draft()
 
 
 def _find_refusal(

@@ -52,7 +52,7 @@ async def _play(ctx: "Context", node: str, ended: str, engine: Engine, said: Val
         gate=tools.gate,
         model=tools.model,
         queries=tools.queries,
-        show_partial=lambda draft: tools.show_partial(ctx.run.home, draft),
+        show_partial=ctx.show_draft,
         model_budget=tools.model_budget,
     )
     context = TurnContext(ctx.session, turn, actor=ctx.actor, mode=ctx.mode, reach=services, recorded=await _read_recorded(ctx, turn_id))

@@ -23,6 +23,9 @@ MAX_TURNS = 512
 A model that hangs for one person must not block the others.
 """
 
+FILE_SECONDS: Final = 30.0
+"""How long the download of a file may take, unless the caller says otherwise."""
+
 T = TypeVar("T")
 RefreshActor = Callable[[Actor], Actor | None]
 Handler = Callable[[InboxRow, Session, "Tools"], Awaitable[None]]
@@ -136,6 +139,13 @@ class Stoppable(Protocol):
 
     def stop(self) -> None:
         """Ask the work to stop soon. If a call was already sent, the work first waits for its answer."""
+
+
+class Files(Protocol):
+    """Downloads what people send from the messenger. A front end implements this protocol."""
+
+    async def read(self, file_id: str, limit: int, *, within: float = FILE_SECONDS) -> bytes:
+        """Return the content of the file. Raises FileUnavailable, also for more than `limit` bytes or after `within` seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,16 +79,10 @@ def is_cancelled(row: InboxRow, session: Session) -> bool:
     return int(row.received_at.timestamp() * 1000) < find_stop_time(session.state, row.actor_key)
 
 
-def wake_workers(store: AsyncStore) -> None:
-    """Wake the worker, so that it handles an input that was stored for another session or lane. Nothing else tells the worker of it."""
-    for listener in store.listeners:
-        listener()
-
-
 def build_cross_session_row(kind: str, row: InboxRow, home: str, body: JsonObject, session: Session) -> InboxRow:
     """Return an inbox row of `kind` with which the input `row` of one session causes work in another session, `home`.
 
-    It is stored only once for the same `row`, `kind` and `home`. The caller must wake the workers after storing it.
+    It is stored only once for the same `row`, `kind` and `home`.
     """
     return InboxRow(
         id=generate_id(),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from orchestrator.domain.inputs import TextMessage, parse_neighbour
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
-from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer, wake_workers
+from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer
 from orchestrator.runtime.session import Session
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
@@ -55,7 +55,6 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
     asked = await recognize_answer(row, session, store)
     if asked is not None:
         await session.commit(actor=row.actor_key, inbox_done=[row.id], inbox_new=[asked])
-        wake_workers(store)
         return None
     first = _read_piece(row)
     begun = first is None or session.state.turn_id == row.id or first.said.pieces is not None

@@ -87,6 +87,8 @@ class Session:
         self._storing: set[asyncio.Task[None]] = set()
         self.used_at = clock.now()
         """The time of the last commit."""
+        self.settling = asyncio.Lock()
+        """Held while an answer to a question of a run is checked and stored, so that of several only one is stored."""
         self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
         """Functions called with the changes of effects of each commit, after it is stored and before anything external follows from it."""
 

@@ -19,7 +19,7 @@ from orchestrator.runtime.feature import PeriodicTask, Tools
 from orchestrator.runtime.recovery import recover
 from orchestrator.runtime.session import LEASE, Session, open_session
 from state.clock import Clock, read_boottime
-from state.journal.store import InboxRow, Lane, StaleEpoch, StoreError
+from state.journal.store import Commit, InboxRow, Lane, StaleEpoch, StoreError
 from state.trace import bind_trace
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,8 @@ class Orchestrator:
         """Lanes whose oldest row is being claimed: no drain may start on them."""
         self._claimed: dict[LaneKey, _ClaimedRow] = {}
         self._passed_over: set[LaneKey] = set()
+        self._in_hand: set[str] = set()
+        """The ids of the inputs that are being handled now."""
         self._troubled: set[str] = set()
         self._excused: dict[str, int] = {}
         """By row: the attempts that failed because of the store and could not be marked as such in it.
@@ -132,6 +134,7 @@ class Orchestrator:
     async def run(self) -> None:
         """Work until cancelled; then let running calls finish and release the leases."""
         self.tools.store.listeners.append(self._wake.set)
+        self.tools.store.watchers.append(self._observe_commit)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._renew())
@@ -144,7 +147,16 @@ class Orchestrator:
                     self._group = None
         finally:
             self.tools.store.listeners.remove(self._wake.set)
+            self.tools.store.watchers.remove(self._observe_commit)
             await self._close()
+
+    def _observe_commit(self, commit: Commit) -> None:
+        """Start to handle the inputs that a commit of this process has stored: whoever handles an input may cause others elsewhere."""
+        new = [row for step in (*commit.earlier, commit) for row in step.inbox_new if row.id not in self._in_hand]
+        lanes = {(row.session, row.lane) for row in new}
+        self._start({lane for lane in lanes if lane[0] in self._sessions})
+        if not all(lane[0] in self._sessions for lane in lanes):
+            self._wake.set()
 
     async def _poll(self) -> None:
         """Check the database in a loop for work that did not come through `receive`: due timers, inputs stored by others, retries."""
@@ -279,6 +291,7 @@ class Orchestrator:
         if row.attempts - self._excused.get(row.id, 0) > dispatch.MAX_ATTEMPTS:
             await dispatch.quarantine_input(row, session, self.tools)
             return
+        self._in_hand.add(row.id)
         try:
             await dispatch.run_input(row, session, self.tools)
             self._excused.pop(row.id, None)
@@ -292,6 +305,8 @@ class Orchestrator:
                 await session.flush()
             self._drop_session(session.key)
             self._wake.set()
+        finally:
+            self._in_hand.discard(row.id)
 
     async def _return_row(self, row: InboxRow) -> None:
         try:

@@ -10,7 +10,7 @@ from aiogram.types import BotCommandScopeAllGroupChats, BotCommandScopeAllPrivat
 from bot.telegram.intake.files import TelegramFiles
 from bot.telegram.outgoing.menus import IN_GROUPS, list_menus, map_own_menus, publish_common_menus, publish_own_menus
 from orchestrator.domain.actor import Actor
-from orchestrator.features.talking.voice import FileUnavailable
+from orchestrator.domain.errors import FileUnavailable
 from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
 from sandbox.telegram.speech import words_of
 from tests.contract.sandbox_telegram_kit import BORIS, Kit, opened

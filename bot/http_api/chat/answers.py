@@ -33,6 +33,8 @@ WANTED: Final = frozenset({"AnswerGiven", "CallSucceeded", "ConfirmationRequeste
 _PAGE: Final = 100
 BeforeImages = Mapping[str, Mapping[str, JsonObject]]
 """By confirmation id: the before-images of a card, that is, the records it changes as they were when it was made."""
+_RECEIPTS: Final = frozenset({"run-started", "run-passed"})
+"""Codes of the notices that say which run a message started or went to."""
 _RECORDS: Final = ("deal", "contact", "company", "task")
 
 
@@ -66,6 +68,7 @@ class ChatAnswer(BaseModel):
     done: Sequence[Done] = ()
     choices: Sequence[Choice] = ()
     actions: Sequence[Button] = Field((), description="Buttons that are offered; send the `token` of one as the next message.")
+    run: str = Field("", description="The run that the message started or went to: GET /runs/{run}. What it says comes in the events.")
     notices: Sequence[str] = Field((), description="What else there is to say; it stands in `assistant` too.")
 
 
@@ -156,6 +159,7 @@ def build_answer(
         done=[_to_done(call, urls, names.get(call.effect_id)) for call in _select_changes(happened)],
         choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
         actions=[button for reply in replies for button in to_buttons(reply.actions, tr)],
+        run=next((str(one.args["run"]) for reply in replies for one in reply.notices if one.code in _RECEIPTS), ""),
         notices=[tr.translate_notice(notice) for reply in replies for notice in reply.notices],
     )
 

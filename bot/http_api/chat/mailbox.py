@@ -133,6 +133,8 @@ class Mailbox:
 
         `what` is the text of the answer so far, or a notice about the turn's beginning, one of its steps, or its end.
         """
+        if isinstance(what, Notice) and what.code in {"run-shows", "run-shown"}:
+            return  # the answer to a message holds nothing of the runs that go on beside it
         if isinstance(what, Notice) and what.code == "turn-begun":
             self._turns[session] = str(what.args["turn"])
         elif isinstance(what, Notice) and what.code == "turn-over":

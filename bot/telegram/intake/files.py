@@ -5,16 +5,13 @@ The addresses of files contain the bot's token, so they never leave this module.
 
 import asyncio
 from io import BytesIO
-from typing import Final
 
 from aiogram import Bot
-from aiogram.exceptions import AiogramError
+from aiogram.exceptions import AiogramError, TelegramBadRequest
 from aiohttp import ClientError
 
-from orchestrator.features.talking.voice import FileUnavailable
-
-DOWNLOAD_TIMEOUT: Final = 30
-"""Seconds that the download of one file may take."""
+from orchestrator.domain.errors import FileUnavailable
+from orchestrator.runtime.feature import FILE_SECONDS
 
 
 class TelegramFiles:
@@ -24,25 +21,30 @@ class TelegramFiles:
         """Download with the token of `bot`."""
         self._bot = bot
 
-    async def read(self, file_id: str, limit: int) -> bytes:
+    async def read(self, file_id: str, limit: int, *, within: float = FILE_SECONDS) -> bytes:
         """Return the content of the file.
 
-        Raises FileUnavailable if Telegram does not deliver it, if the download takes too long, or if the file exceeds `limit` bytes.
+        Raises FileUnavailable if Telegram does not deliver it, if the download takes more than `within` seconds, or if the file exceeds
+        `limit` bytes.
         """
         try:
-            async with asyncio.timeout(DOWNLOAD_TIMEOUT):
-                return await self._read(file_id, limit)
+            async with asyncio.timeout(within):
+                return await self._read(file_id, limit, within)
         except TimeoutError:
             raise FileUnavailable("it did not come in time") from None
+        except TelegramBadRequest as error:  # Telegram gives bots no file above 20 MB
+            raise FileUnavailable(type(error).__name__, is_too_large="too big" in error.message) from None
         except (AiogramError, ClientError, OSError) as error:  # messages of some of these errors contain the address
             raise FileUnavailable(type(error).__name__) from None
 
-    async def _read(self, file_id: str, limit: int) -> bytes:
+    async def _read(self, file_id: str, limit: int, within: float) -> bytes:
         file = await self._bot.get_file(file_id)
-        if file.file_path is None or (file.file_size or 0) > limit:
-            raise FileUnavailable("it is too large")
+        if (file.file_size or 0) > limit:
+            raise FileUnavailable("it is too large", is_too_large=True)
+        if file.file_path is None:
+            raise FileUnavailable("Telegram does not say where it is")
         held = _LimitedBuffer(limit)
-        await self._bot.download_file(file.file_path, held, timeout=DOWNLOAD_TIMEOUT)
+        await self._bot.download_file(file.file_path, held, timeout=max(1, round(within)))
         return held.getvalue()
 
 
@@ -57,5 +59,5 @@ class _LimitedBuffer(BytesIO):
         """Append `data` and return its length; raises FileUnavailable above the limit."""
         self._left -= len(data)
         if self._left < 0:
-            raise FileUnavailable("it is too large")
+            raise FileUnavailable("it is too large", is_too_large=True)
         return super().write(data)

@@ -17,6 +17,7 @@ from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.intake.message_content import extract_quoted_text, extract_words, find_attached_kind, is_addressed_to, is_foreign
 from bot.telegram.intake.people import extract_start_payload, parse_stranger_message
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
+from bot.telegram.intake.sent_items import offer_to_run
 from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import is_chat
@@ -36,18 +37,27 @@ NO_FEATURES: Final = Feature()
 
 
 def parse_update(
-    update: Update, access: Access, me: User, cards: tuple[OpenCard, ...], now: datetime, features: Feature = NO_FEATURES
+    update: Update,
+    access: Access,
+    me: User,
+    cards: tuple[OpenCard, ...],
+    now: datetime,
+    features: Feature = NO_FEATURES,
+    *,
+    may_answer_run: bool = False,
 ) -> ParsedUpdate:
     """Return the inbox row for `update`, and the answer to a click; an empty result if the bot `me` ignores the update.
 
     `cards` are the cards of the chat that wait for a decision; a typed «да» or «нет» may decide one. `features` are what all features
-    registered: their commands are known in groups and go to the lane that they want.
+    registered: their commands are known in groups and go to the lane that they want. With `may_answer_run` a run waits in the chat, so a
+    contact, photo or document may be an answer to it.
     """
     source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
         return parse_click(update.callback_query, access, source, now)
     if update.message is not None and is_addressed_to(update.message, me, features.commands):
-        return _parse_message(update.message, access, me, source=source, cards=cards, now=now, features=features)
+        routed = _parse_message(update.message, access, me, source=source, cards=cards, now=now, features=features)
+        return offer_to_run(update.message, routed) if may_answer_run else routed
     if update.edited_message is not None and is_addressed_to(update.edited_message, me):
         return _parse_edit(update.edited_message, access, me, source=source, now=now)
     return parse_stop(update, access, source, now) or ParsedUpdate()

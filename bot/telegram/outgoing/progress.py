@@ -1,15 +1,16 @@
-"""Shows the progress of running turns (a turn is the processing of one request) in their chats.
+"""Shows the progress of running turns (a turn is the processing of one request) and runs (executions of scenarios) in their chats.
 
 In a private chat the progress is a draft, a temporary message that Telegram shows for 30 seconds and the bot renews. In a group, and where
 drafts are refused, it is a placeholder, a message that is later edited to become the answer. Progress never delays a turn and may get lost.
-`finish` is called before the answer is sent; after it no more progress of the turn is shown.
+`finish` is called before the answer is sent; after it no more progress of the turn is shown. A chat shows one thing at a time: a turn comes
+before a run, and of several runs the first one is shown. A run never gets a placeholder, so in a group it shows only "typing".
 """
 
 import asyncio
 import logging
 import math
 import zlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 
 from aiogram.exceptions import AiogramError, TelegramBadRequest, TelegramNotFound
@@ -51,17 +52,21 @@ CLOSED = TextGuard()
 
 BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
 """Codes of the notices that control the view; all have the argument turn, a step also number, state, verb, entity, title, url, method."""
+RUN_SHOWS, RUN_OVER = "run-shows", "run-shown"
+"""Codes of the notices about a run; both have the argument run, the first also said: what the run shows, a text or a notice."""
 
 
 @dataclass(kw_only=True)
 class _TurnView:
-    """The progress of one running turn as its chat shows it: the steps, the text so far, and when it was last sent to Telegram."""
+    """The progress of one running turn or run as its chat shows it: the steps, the text so far, and when it was last sent to Telegram."""
 
     session: str
     chat: int
     thread: int | None
     began: float
     turn: str = ""
+    run: str = ""
+    """The run whose progress this is; "" for that of a turn."""
     heard_at: float = 0.0
     text: str = ""
     note: Notice | None = None
@@ -79,7 +84,7 @@ class _TurnView:
     @property
     def draft_id(self) -> int:
         """The id of the turn's draft, never 0. All drafts of a turn have the same id, so that each replaces the one before it."""
-        return zlib.crc32(self.turn.encode()) % 0x7FFFFFFE + 1
+        return zlib.crc32((self.run or self.turn).encode()) % 0x7FFFFFFE + 1
 
 
 class Progress:
@@ -139,19 +144,22 @@ class Progress:
         self._start(self._run_guarded(show, self._send_typing(show, now)))
 
     async def tell(self, session: str, said: str | Notice) -> None:
-        """Take a report on the session's running turn and show it soon. Returns at once.
+        """Take a report on the session's running turn, or on a run that is shown there, and show it soon. Returns at once.
 
-        `said` is the text of the answer so far, or a notice about a step, the beginning or the end of the turn.
+        `said` is the text of the answer so far, or a notice about a step, the beginning or the end of the turn, or about a run.
         """
         if self._group is None:
             return
         show = self._views.get(session)
-        if isinstance(said, Notice) and said.code == OVER:
-            if show is not None:
+        run, said = _unpack_run(said)
+        if isinstance(said, Notice) and said.code in {OVER, RUN_OVER}:
+            if show is not None and show.run == run:
                 self._stop_view(show)
             return
-        if show is None or show.is_over or (isinstance(said, Notice) and said.code == BEGUN):
-            show = self._begin(session, said)
+        if run and show is not None and not show.is_over and show.run != run:
+            return
+        if show is None or show.is_over or show.run != run or (isinstance(said, Notice) and said.code == BEGUN):
+            show = self._begin(session, said, run)
         waiting = show.fresh and show.timer is not None
         show.heard_at, show.fresh = self._seconds(), True
         match said:
@@ -174,7 +182,7 @@ class Progress:
         Called just before the answer is sent. Raises StoreError.
         """
         show = self._views.get(session)
-        if show is None or show.turn not in {turn, ""}:
+        if show is None or show.run or show.turn not in {turn, ""}:
             return await self._parts.find_placeholder(session, turn)
         del self._views[session]
         self._stop_view(show)
@@ -206,13 +214,13 @@ class Progress:
             self._cancel_timer(show)
             self._show_if_due(show)
 
-    def _begin(self, session: str, said: str | Notice) -> _TurnView:
+    def _begin(self, session: str, said: str | Notice, run: str) -> _TurnView:
         old = self._views.get(session)
         if old is not None:
             self._stop_view(old)
         chat, thread = parse_chat(session)
-        turn = str(said.args.get("turn", "")) if isinstance(said, Notice) else ""
-        show = _TurnView(session=session, chat=chat, thread=thread, began=self._seconds(), turn=turn, drafts=chat > 0)
+        turn = str(said.args.get("turn", "")) if isinstance(said, Notice) and not run else ""
+        show = _TurnView(session=session, chat=chat, thread=thread, began=self._seconds(), turn=turn, run=run, drafts=chat > 0)
         self._views[session] = show
         return show
 
@@ -317,7 +325,12 @@ class Progress:
     async def _send_draft(self, show: _TurnView) -> None:
         text, entities = self._render_content(show)
         draft = SendMessageDraft(
-            chat_id=show.chat, draft_id=show.draft_id, text=text, entities=entities, message_thread_id=show.thread, can_stop=True
+            chat_id=show.chat,
+            draft_id=show.draft_id,
+            text=text,
+            entities=entities,
+            message_thread_id=show.thread,
+            can_stop=not show.run,  # /stop ends turns; a run is cancelled with /cancel
         )
         await self._outlet.show(draft, show.chat)
 
@@ -363,3 +376,11 @@ class Progress:
         steps = [Step.model_validate(step) for step in show.steps.values()]
         piece = split_entities(*render_entities(render_progress(steps, show.note, words, tr)))[-1]
         return ("", []) if is_blank(piece[0]) else piece
+
+
+def _unpack_run(said: str | Notice) -> tuple[str, str | Notice]:
+    """Return (the run that a report is about or "", what it says)."""
+    if not isinstance(said, Notice) or said.code not in {RUN_SHOWS, RUN_OVER}:
+        return "", said
+    shown = said.args.get("said", "") if said.code == RUN_SHOWS else said
+    return str(said.args["run"]), Notice.model_validate(shown) if isinstance(shown, Mapping) else shown

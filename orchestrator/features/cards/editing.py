@@ -39,7 +39,7 @@ from orchestrator.language.request_words import is_no_value, may_be_request, str
 from orchestrator.language.text import fold
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_request_row, wake_workers
+from orchestrator.runtime.input_filter import build_request_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.card import Card
@@ -166,7 +166,7 @@ class CardEditor:
             await _cancel_edit(card.id, row, actor, session)
             return
         if field.kind not in TEXTS and is_no_value(words):
-            await _pass_on(row, actor, session, tools)
+            await _pass_on(row, actor, session)
         else:
             await self._take_value(words, card, field, row=row, actor=actor, session=session, tools=tools)
 
@@ -183,7 +183,7 @@ class CardEditor:
             await _cancel_edit(card.id, row, actor, session)
             return
         if is_unread and may_be_request(words):
-            await _pass_on(row, actor, session, tools)
+            await _pass_on(row, actor, session)
             return
         match found:
             case Resolved():
@@ -303,10 +303,9 @@ def _is_unread(found: Resolution) -> bool:
     return isinstance(found, Unresolved) or (isinstance(found, Ambiguous) and found.is_guess)
 
 
-async def _pass_on(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+async def _pass_on(row: InboxRow, actor: Actor, session: Session) -> None:
     """Have a turn handle the reply as a request; the question stays open, so a later reply to it may still be the value."""
     await session.commit(actor=actor.key, inbox_new=[build_request_row(row)], inbox_done=[row.id])
-    wake_workers(tools.store)
 
 
 def _find_reason(result: Outcome) -> Notice:

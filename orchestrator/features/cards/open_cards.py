@@ -17,7 +17,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Receive, Tools
-from orchestrator.runtime.input_filter import build_cross_session_row, build_system_row, wake_workers
+from orchestrator.runtime.input_filter import build_cross_session_row, build_system_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.card import Card
@@ -65,8 +65,6 @@ async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_el
     wanted = [*wanted, *(build_cross_session_row(SHOW_AGAIN, row, key, {}, session) for key in runs)]
     rows = await build_pending_rows(session, tools.store, of_others=count, of_runs=sum(runs.values()))
     await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
-    if wanted:
-        wake_workers(tools.store)
 
 
 async def _count_run_cards(session: Session, store: AsyncStore) -> dict[str, int]:

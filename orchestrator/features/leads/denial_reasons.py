@@ -13,7 +13,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import run_decision
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_cross_session_row, wake_workers
+from orchestrator.runtime.input_filter import build_cross_session_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.clock import format_iso
@@ -68,19 +68,18 @@ async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
     said = DenialReason.model_validate(row.body)
     home = said.home or session.key
     if not said.confirmation_id:
-        await _receive_after_click(row, said.text, session, tools)
+        await _receive_after_click(row, said.text, session)
     elif home == session.key:
         decision = CardDecision(confirmation_id=said.confirmation_id, nonce=said.nonce, approve=False, via="typed", reason=said.text)
         await run_decision(replace(row, body=decision.to_json()), session, tools)
     elif is_card_session(home):
         passed = DenialReason(confirmation_id=said.confirmation_id, nonce=said.nonce, text=said.text)
         await session.commit(actor=row.actor_key, inbox_new=[_build_passed_row(passed, row, home, session)], inbox_done=[row.id])
-        wake_workers(tools.store)
     else:
         await tools.store.finish_inbox(row.id, "quarantined", "a reason for no conversation")
 
 
-async def _receive_after_click(row: InboxRow, text: str, session: Session, tools: Tools) -> None:
+async def _receive_after_click(row: InboxRow, text: str, session: Session) -> None:
     person = row.actor_key
     asked = find_awaited_denial(session.state, person, session.now)
     if asked is None:
@@ -90,7 +89,6 @@ async def _receive_after_click(row: InboxRow, text: str, session: Session, tools
     passed = _build_passed_row(DenialReason(confirmation_id=asked.confirmation_id, nonce=asked.nonce, text=text), row, asked.home, session)
     event = DenialReasonGiven(confirmation_id=asked.confirmation_id, by=person)
     await session.commit(event, actor=person, inbox_new=[passed], inbox_done=[row.id])
-    wake_workers(tools.store)
 
 
 def _build_passed_row(said: DenialReason, row: InboxRow, home: str, session: Session) -> InboxRow:

@@ -19,7 +19,7 @@ from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_cross_session_row, wake_workers
+from orchestrator.runtime.input_filter import build_cross_session_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import dumps
@@ -99,7 +99,6 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
         case _:
             toast, wanted = build_click_toasts(row, session, Notice(code="card-outdated")), []
     await session.commit(actor=actor.key, outbox=toast, inbox_new=wanted, inbox_done=[row.id])
-    wake_workers(tools.store)
 
 
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:

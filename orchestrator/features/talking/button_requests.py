@@ -15,7 +15,6 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import hash_text
@@ -75,7 +74,6 @@ async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
     known = await is_made(made, session, tools)
     told = build_click_toasts(row, session, Notice(code="toast-already" if known else "toast-doing"))
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[] if known else [made])
-    wake_workers(tools.store)
 
 
 def _list_messages(events: Sequence[StoredEvent]) -> list[MessageReceived]:
@@ -142,7 +140,6 @@ async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> 
     again = await is_made(made, session, tools)
     told = build_click_toasts(row, session, Notice(code="toast-already" if again else "toast-doing"))
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[] if again else [made])
-    wake_workers(tools.store)
 
 
 LOOK_BACK = 500

@@ -12,7 +12,6 @@ from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.features.talking import button_requests
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.events.talking import RequestDropped, StopAsked
@@ -115,4 +114,3 @@ async def restore_dropped(row: InboxRow, session: Session, tools: Tools) -> None
     fresh = [one for one in made if not await button_requests.is_made(one, session, tools)]
     told = build_click_toasts(row, session, Notice(code="toast-requeued", args={"count": len(fresh)}))
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=fresh)
-    wake_workers(tools.store)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.errors import FileUnavailable, ModelClientError
 from orchestrator.domain.inputs import TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer, wake_workers
+from orchestrator.runtime.feature import Files, Tools
+from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, run_turn
 from state.canonical import to_storable_text
@@ -29,17 +29,6 @@ LONGEST: Final = 300
 LARGEST: Final = 20_000_000
 """The largest recording that is accepted, in bytes: Telegram gives no larger file to a bot."""
 MAX_TEXT: Final = 20_000
-
-
-class FileUnavailable(Exception):
-    """Raised if the messenger does not provide a file. The message gives the reason and contains no URL."""
-
-
-class Files(Protocol):
-    """Downloads recordings from the messenger. A front end implements this protocol."""
-
-    async def read(self, file_id: str, limit: int) -> bytes:
-        """Return the content of the file. Raises FileUnavailable, also for a file larger than `limit` bytes."""
 
 
 class SpeechToText(Protocol):
@@ -80,7 +69,6 @@ class VoiceInput:
             await run_turn(request, session, tools)
             return
         await session.commit(actor=actor.key, inbox_new=[answer], inbox_done=[row.id])
-        wake_workers(tools.store)
 
     async def _transcribe(self, row: InboxRow, said: VoiceMessage, actor: Actor, session: Session, tools: Tools) -> str | None:
         """Show and store the text of a voice message, and return it.

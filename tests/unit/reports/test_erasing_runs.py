@@ -1,5 +1,6 @@
 """Erasing a person who has runs, or who answered in the run of somebody else."""
 
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -19,9 +20,11 @@ from state.events.runs import NodeFailed
 from state.journal.run_index import RunFilter
 from state.sql import open_store
 from state.verify.journal import verify_journal
+from tests.unit.bot.telegram.door_kit import ANNA as ANNA_ID
 from tests.unit.reports.erasing_kit import Home, everything, opened, run
 from tests.unit.reports.erasing_kit import a_home as a_home  # noqa: PLC0414 - the fixture
 from tests.unit.runs.runs_kit import RUN, build_engines, events, index, start, steps
+from tests.unit.runs.sent_kit import a_sent_world, contact, document, send
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, a_world, message, press
 
 ASKED, GIVEN = "Как зовут нового покупателя?", "Синицын Пётр Аркадьевич"
@@ -157,3 +160,20 @@ async def test_an_answer_in_the_run_of_somebody_else_is_gone_too(home: Home) -> 
         await world.work(message("дальше"))
         assert (index(world).status, index(world).owner) == ("failed", ANNA.key)
         assert "run-value-gone" in world.codes()
+
+
+async def test_what_an_erased_person_sent_to_a_run_is_gone(home: Home) -> None:
+    """A file with its name, and a contact: neither the database nor its files hold anything of them."""
+    content = "Договор с покупателем Синицыным. ".encode() * 300
+    async with a_sent_world(home.folder, ["document"], ["contact"], ["photo"], store=open_store(home.url)) as chat:
+        chat.wire.files["doc"] = content
+        await send(chat, 1, document(file_name="Синицын договор.pdf"))
+        await send(chat, 2, contact(ANNA_ID, first_name="Синицын", last_name="Аркадий"))
+        assert len(events(chat.world, "RunWoken")) == 2
+        chat.world.outbox()
+        assert b64encode(content) in everything(home)
+    _, done = run(home)
+    assert (done.remains, done.removed["blobs"]) == ((), 1)
+    held = everything(home)
+    for secret in (b64encode(content[:30]), "Синицын".encode(), b"79160000001"):
+        assert secret not in held

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from orchestrator.runtime.feature import Feature, merge_features
 from state.journal.journal import load_state
 from tests.unit.bot.telegram.door_kit import ANNA, VERA, Wire, opened_door, person, raw_message
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
-from tests.unit.spine_kit import World, until
+from tests.unit.spine_kit import Said, World, until
 
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 PLAN = steps(WRITE, {"say": "Дальше"})
@@ -169,3 +170,27 @@ async def test_a_lead_denies_a_runs_card_with_a_reason_from_the_copy(tmp_path: P
         await chat.say("клиент передумал", who=VERA)
         (denied,) = events(chat.world, "ConfirmationDenied", key=RUN)
         assert (denied.data["reason"], index(chat.world).status) == ("клиент передумал", "failed")
+
+
+async def test_a_runs_model_answer_is_a_draft_until_it_has_come(tmp_path: Path) -> None:
+    """The draft shows the words while they come, and is not shown again when the run has gone on."""
+    plan = steps({"model": "Придумай"}, {"ask": "Годится?"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world, world.working(), opened_door(world) as (door, wire):
+        world.orchestrator.tools = replace(world.tools, show_partial=door.delivery.report_partial)
+        arrived, gate = asyncio.Event(), asyncio.Event()
+
+        async def stream_chat(payload: Any, on_delta: Any) -> Said:
+            await on_delta("Скидка ")
+            await on_delta("5 %")
+            arrived.set()
+            await gate.wait()
+            return Said("Скидка 5 %")
+
+        world.orchestrator.tools = replace(world.tools, model=SimpleNamespace(stream_chat=stream_chat))
+        await world.orchestrator.receive([start("plan")])
+        await asyncio.wait_for(arrived.wait(), 30)
+        await until(lambda: [one["text"] for one in wire.calls("sendMessageDraft")][-1:] == ["Скидка 5 %"])
+        gate.set()
+        await Chat(world, door, wire).settle()
+        assert all(show.is_over for show in door.delivery.progress._views.values())
+        assert wire.calls("sendMessage")[-1]["text"] == "Годится?"

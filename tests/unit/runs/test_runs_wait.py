@@ -13,7 +13,7 @@ from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
-from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, message, press, raise_sum, reply
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, until
 
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 
@@ -60,6 +60,22 @@ async def test_a_chosen_option_goes_to_the_run_once(tmp_path: Path) -> None:
         assert len(events(world, "RunWoken")) == 1
 
 
+async def test_what_one_session_stores_for_another_is_handled_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run begins, asks, hears clicks and words and ends, though the worker would look for work by itself only after an hour."""
+    monkeypatch.setattr(worker, "POLL", 3600.0)
+    plan = steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}, {"ask": "Как зовут?"}, {"say": "{s1}: {s0}"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world, world.working() as orchestrator:
+        await orchestrator.receive([command("steps", args="plan")])
+        await until(lambda: [one.status for one in world.sql.list_runs(RunFilter())] == ["waiting"])
+        key = f"run:{world.sql.list_runs(RunFilter())[0].run_id}"
+        (asked,) = [row for row in world.outbox() if row.kind == "reply"]
+        await orchestrator.receive([click(*asked.body["actions"][1]["words"])])
+        await until(lambda: bool(world.events("InputAwaited")))
+        await orchestrator.receive([message("Иван")])
+        await until(lambda: bool(events(world, "RunFinished", key=key)))
+        assert "Иван: Полный" in texts(world)
+
+
 async def test_somebody_elses_press_answers_nothing(tmp_path: Path) -> None:
     """Only the asked person may answer."""
     plan = steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]})
@@ -68,6 +84,19 @@ async def test_somebody_elses_press_answers_nothing(tmp_path: Path) -> None:
         (asked,) = [row for row in world.outbox() if row.kind == "reply"]
         await world.work(click(*asked.body["actions"][0]["words"], actor=BORIS))
         assert (events(world, "RunWoken"), index(world).status) == ([], "waiting")
+
+
+async def test_words_for_a_paused_run_are_taken_after_it_goes_on(tmp_path: Path) -> None:
+    """The pause is told, and the chat listens on: the next words answer the question and begin no turn."""
+    plan = steps({"ask": "Как зовут?"}, {"say": "Записал: {s0}"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        await world.work(start("plan"))
+        await world.work(order("pause"))
+        await world.work(message("Иван"))
+        assert world.codes()[-1] == "run-paused"
+        await world.work(order("resume"))
+        await world.work(message("Пётр"))
+        assert texts(world)[-2:] == ["Записал: Пётр", "Готово."]
 
 
 async def test_a_question_that_nobody_answers_ends_by_itself(tmp_path: Path) -> None:

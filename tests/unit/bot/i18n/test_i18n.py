@@ -16,7 +16,7 @@ from fluent.syntax import ast as ftl
 from fluent.syntax.visitor import Visitor
 
 from bot.i18n.translate import Locale, Translator
-from bot.telegram.outgoing.progress import BEGUN, OVER, STEP
+from bot.telegram.outgoing.progress import BEGUN, OVER, RUN_OVER, RUN_SHOWS, STEP
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.reasons import SENTENCES
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
@@ -132,7 +132,7 @@ def _variables(locale: Locale) -> dict[str, _Variables]:
     return found
 
 
-SIGNS = {BEGUN, STEP, OVER}
+SIGNS = {BEGUN, STEP, OVER, RUN_SHOWS, RUN_OVER}
 """Signs of progress: the door makes its own words of them."""
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.errors import ModelClientError
-from orchestrator.features.talking.voice import FileUnavailable, VoiceInput
+from orchestrator.domain.errors import FileUnavailable, ModelClientError
+from orchestrator.features.talking.voice import VoiceInput
 from state.journal.store import InboxRow
 from tests.unit.features.talking.talking_kit import Wire, pressed, said_of, voice, wired
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, until

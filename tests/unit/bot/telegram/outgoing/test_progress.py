@@ -320,3 +320,69 @@ async def test_two_hundred_turns_share_the_drafts_there_are() -> None:
         assert len(post.wire.calls("sendMessageDraft")) <= 10
         await post.put(text_row("Готово", "tg:5199", key="turn:t1"))
         await post.until_states("sent")
+
+
+def _run(said: str | Notice, run: str = "run:1") -> Notice:
+    told = said if isinstance(said, str) else said.model_dump(mode="json")
+    return Notice(code="run-shows", args={"run": run, "said": told})
+
+
+async def test_a_turn_comes_before_a_run_and_the_first_run_before_the_next() -> None:
+    """One draft at a time: what a run shows waits until the turn of the conversation is over, and never changes the turn's text."""
+    async with posting() as post:
+        await _calm()
+        await post.delivery.report_partial(CHAT, _run("считаю"))
+        (first,) = await _shown(post, 1)
+        assert (first["text"], first["can_stop"]) == ("считаю", False)
+        await post.delivery.report_partial(CHAT, _run("другой", run="run:2"))
+        await post.delivery.report_partial(CHAT, BEGUN)
+        await post.delivery.report_partial(CHAT, "отвечаю")
+        await post.delivery.report_partial(CHAT, _run("считаю дальше"))
+        await post.delivery.report_partial(CHAT, Notice(code="run-shown", args={"run": "run:1"}))
+        post.later(DRAFT_EVERY)
+        await until(lambda: _drafts(post)[-1] == "отвечаю")
+        await post.delivery.report_partial(CHAT, Notice(code="turn-over", args={"turn": "t1"}))
+        await post.delivery.report_partial(CHAT, _run("досчитал"))
+        await until(lambda: _drafts(post)[-1] == "досчитал")
+        assert {"другой", "считаю дальше"}.isdisjoint(_drafts(post))
+        ids = [body["draft_id"] for body in post.wire.calls("sendMessageDraft")]
+        assert ids[0] == ids[-1] != ids[1]
+
+
+async def test_what_a_run_shows_ends_with_it_and_takes_no_answer_its_place() -> None:
+    """After its end nothing is renewed; the answer of a turn is sent and replaces nothing of a run."""
+    async with posting() as post:
+        await _calm()
+        await post.delivery.report_partial(CHAT, _run("считаю"))
+        await _shown(post, 1)
+        await post.put(text_row("Ответ", CHAT, key="turn:t1"))
+        await post.until_states("sent")
+        await until(lambda: len(_drafts(post)) == 2)  # the message took the draft away
+        await post.delivery.report_partial(CHAT, Notice(code="run-shown", args={"run": "run:1"}))
+        post.later(DRAFT_AGAIN)
+        await _calm()
+        assert _drafts(post) == ["считаю", "считаю"]
+
+
+async def test_in_a_group_a_run_only_types() -> None:
+    """Nobody's answer would replace a placeholder of a run, so there is none."""
+    async with posting() as post:
+        await _calm()
+        await post.delivery.report_partial(GROUP, _run("считаю"))
+        await _shown(post, 1, "sendChatAction")
+        post.later(30)
+        await _shown(post, 2, "sendChatAction")
+        assert post.texts(-100123) == []
+        assert post.wire.calls("sendMessageDraft") == []
+
+
+async def test_a_turn_inside_of_a_run_shows_its_steps_and_links_stay_out() -> None:
+    async with posting() as post:
+        await _calm()
+        await post.delivery.report_partial(CHAT, _run(Notice(code="step", args=FOUND)))
+        await _shown(post, 1)
+        await post.delivery.report_partial(CHAT, _run("см. https://evil.example/x"))
+        post.later(DRAFT_EVERY)
+        await _shown(post, 2)
+        assert "✓" in _drafts(post)[0]
+        assert "evil.example" not in _drafts(post)[1]
