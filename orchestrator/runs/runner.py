@@ -18,11 +18,12 @@ from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
-from orchestrator.engines.runs import NOTHING, Definition, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
+from orchestrator.engines.runs import NOTHING, Definition, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runs.context import Context
 from orchestrator.runs.ending import finish_run
 from orchestrator.runs.memo import Memo, read_args
+from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
 from orchestrator.runs.registry import Engines, RegisteredEngine
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -160,12 +161,16 @@ class Runner:
 
     async def _play(self, registered: RegisteredEngine, context: Context, queued: Sequence[str]) -> None:
         session, tools = context.session, context.tools
-        task = asyncio.ensure_future(registered.engine.run(context))
+        task = asyncio.ensure_future(_run_engine(registered.engine, context))
         playing = _PlayingRun(actor=context.actor, task=task)
         tools.running[session.key] = playing
         try:
             result = await task
         except asyncio.CancelledError:
+            me = asyncio.current_task()
+            if not playing.stopped and (me is None or not me.cancelling()):  # the engine cancelled itself
+                await self._end_with(EngineMistake("the engine let its own work be cancelled"), context, queued)
+                return
             if not playing.stopped:
                 task.cancel()  # the process stops: a call that was sent is awaited, the rest is left to the restart
                 with contextlib.suppress(BaseException):
@@ -198,7 +203,7 @@ class Runner:
                 raise cause
             case _:
                 log.error("a run failed", exc_info=cause, extra={"action": "run_failed", "run": session.key})
-                await _fail(RunFailed("failed", str(cause), id=session.key[-8:]), session, tools, queued)
+                await _fail(RunFailed("failed", str(cause)[:MAX_DETAIL], id=session.key[-8:]), session, tools, queued)
 
     async def _rest(self, context: Context, queued: Sequence[str]) -> None:
         """Store that the run waits. A run that waits for nothing would never go on, so it fails."""
@@ -219,6 +224,14 @@ class Runner:
             await _refuse_start(notice, RunStart.model_validate(row.body), row, session)
             return
         await _fail(RunFailed("failed", "each attempt ended the process", id=row.id[-8:]), session, tools, [])
+
+
+async def _run_engine(engine: RunEngine, context: Context) -> RunResult:
+    """Return the result of the engine. What would end the whole process is a mistake of the engine here."""
+    try:
+        return check_result(await engine.run(context))
+    except (SystemExit, GeneratorExit) as error:
+        raise EngineMistake(f"the engine raised {type(error).__name__}") from error
 
 
 def _find_refusal(
@@ -259,7 +272,7 @@ def _build_parent_row(notice: Notice, order: RunStart, session: Session) -> Inbo
 async def _fail(error: RunFailed, session: Session, tools: Tools, done: Sequence[str]) -> None:
     """Store that the run has failed, and tell its person why."""
     log.warning("a run failed: %s", error, extra={"action": "run_failed", "run": session.key, "code": error.code})
-    notice = Notice(code=error.code, args=error.args_of_notice)
+    notice = Notice(code=error.code, args=trim_args(error.args_of_notice))
     await finish_run(session, tools, result=RunResult(status="failed", code=error.code), notice=notice, done=done)
 
 
