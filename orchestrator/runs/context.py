@@ -172,7 +172,7 @@ class Context(RunContext):
                 attempt=attempt,
                 output=output,
                 origins=_name_origins(result),
-                refused=result.status == "refused",
+                refused=result.status == "refused" and not result.already,
             )
         )
         return result
