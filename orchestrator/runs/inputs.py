@@ -42,8 +42,7 @@ async def take_answer(row: InboxRow, session: Session, tools: Tools) -> None:
     node, wait = found
     if actor.key not in wait.answers or not is_answer_fitting(given, wait):
         code = "choice-not-yours" if actor.key not in wait.answers else "choice-outdated"
-        told = build_click_toasts(row, session, Notice(code=code))
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        await session.commit(actor=actor.key, outbox=_build_refusal(row, session, Notice(code=code)), inbox_done=[row.id])
         return
     value, origins = store_answer(given)
     woken = RunWoken(node=node, by=actor.key, value=value, origins=sorted(origins))

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunFailed
+from state.canonical import hash_text
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
 from state.journal.blobs import parse_blob
@@ -75,12 +77,13 @@ class Memo:
 
 
 async def load_output(done: NodeDone, store: AsyncStore) -> Value:
-    """Return the value that a finished node gave. Raises ValueError if its blob is gone."""
+    """Return the value that a finished node gave. Raises RunFailed if its blob is gone or damaged."""
     if not done.output_blob:
         return Value(done.output, frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
     text = await store.load_blob(done.output_blob)
-    if text is None:
-        raise ValueError(f"the output of node {done.node} is gone")
+    if text is None or hash_text(text) != done.output_blob:
+        lost = "gone" if text is None else "damaged"
+        raise RunFailed("run-value-lost", f"the output of node {done.node} is {lost}", node=done.node)
     return Value(parse_blob(text), frozenset(done.origins))  # type: ignore[arg-type]  # as above
 
 

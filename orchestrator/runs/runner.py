@@ -131,6 +131,8 @@ class Runner:
         actor = tools.refresh_actor(Actor.model_validate(run.actor)) if run.actor else None
         if actor is None:
             raise RunFailed("run-owner-gone", f"{run.owner} has no access any more")
+        if actor.role not in registered.roles:
+            raise RunFailed("run-not-allowed-now", f"{run.owner} is {actor.role} now", definition=run.definition)
         memo = await self._load_memo(session, tools)
         if memo.started is None:
             raise RunFailed("run-not-begun", "the event that started the run is missing")
@@ -238,13 +240,14 @@ def _find_refusal(
     order: RunStart, actor: Actor | None, registered: RegisteredEngine | None, definition: Definition | None
 ) -> Notice | None:
     """Return why the run may not begin, None if it may."""
+    named = trim_args({"definition": order.definition})
     if actor is None:
         return Notice(code="run-owner-gone")
     if registered is None:
-        return Notice(code="run-engine-gone", args={"engine": order.engine})
+        return Notice(code="run-engine-gone", args=trim_args({"engine": order.engine}))
     if actor.role not in registered.roles:
-        return Notice(code="run-not-allowed", args={"definition": order.definition})
-    return Notice(code="run-definition-gone", args={"definition": order.definition}) if definition is None else None
+        return Notice(code="run-not-allowed", args=named)
+    return Notice(code="run-definition-gone", args=named) if definition is None else None
 
 
 async def _refuse_start(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> None:
@@ -289,6 +292,8 @@ async def _load_definition(started: RunStarted, tools: Tools) -> Definition:
         text = await tools.store.load_blob(digest)
         if text is None:
             raise RunFailed("run-definition-gone", f"the text of {key} is gone", definition=key)
+        if hash_text(text) != digest:  # what is left of it is not what its author wrote
+            raise RunFailed("run-definition-damaged", f"the text of {key} is not the one with which the run began", definition=key)
         return Definition(key=key, version=version, document=loads(text), uses=uses)
 
     pinned: Sequence[dict[str, Any]] = started.pinned
