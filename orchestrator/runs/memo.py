@@ -30,6 +30,8 @@ class Memo:
     woken: dict[str, RunWoken] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     """How often each node has failed; its next attempt has the next number."""
+    retried: set[str] = field(default_factory=set)
+    """The nodes whose child has failed, and goes on because a person has the run retried."""
     finished: RunFinished | None = None
     is_incomplete: bool = False
     """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""
@@ -64,12 +66,16 @@ class Memo:
                 self.finished = RunFinished.from_data(data)
 
     def _forget_refused(self) -> None:
-        """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own."""
+        """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own, and failed children go on."""
         for node, one in list(self.done.items()):
             if one.refused:
                 self.attempts[node] = one.attempt
                 del self.done[node]
                 self.woken.pop(node, None)
+        for node, woken in list(self.woken.items()):
+            if woken.by == "run" and isinstance(woken.value, Mapping) and woken.value.get("status") == "failed":
+                self.retried.add(node)
+                del self.woken[node]
 
     def count_attempt(self, node: str) -> int:
         """Return the number of the node's next attempt, 1 for the first."""

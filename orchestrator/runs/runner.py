@@ -253,16 +253,16 @@ def _find_refusal(
 async def _refuse_start(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> None:
     told = outbox.build_reply_row(order.home, build_reply(notice), session.now)
     passed = [build_passed_message(told, order.home, dict(told.body))] if Address.parse(order.home).is_pulled else []
-    parents = [_build_parent_row(notice, order, session)] if order.parent else []
+    parents = [_build_parent_row(notice, order, row, session)] if order.parent else []
     rows = [] if passed or parents else [told]
     await session.commit(actor="system", outbox=rows, inbox_done=[row.id], inbox_new=[*(passed if not parents else []), *parents])
 
 
-def _build_parent_row(notice: Notice, order: RunStart, session: Session) -> InboxRow:
+def _build_parent_row(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> InboxRow:
     told = RunChildEnd(node=order.parent_node, run=session.key, status="failed", code=notice.code, value=NOTHING.to_stored())
     return InboxRow(
         id=generate_id(),
-        source=f"ended:{session.key}",
+        source=f"ended:{session.key}:{row.id}",
         session=order.parent,
         lane="express",
         kind=RunChildEnd.KIND,

@@ -363,3 +363,27 @@ async def test_the_chat_works_beside_a_run_that_failed(tmp_path: Path) -> None:
         world.model.will(reply(text="Добрый день"))
         await world.work(message("привет"))
         assert "Добрый день" in texts(world)
+
+
+async def test_a_retry_lets_the_failed_child_go_on(tmp_path: Path) -> None:
+    """«Повторить» of the parent is no button that can only fail: the child that failed goes on, and repeats nothing."""
+    documents = {"plan": steps({"child": "inner"}), "inner": steps({"model": "ноль"}, {"model": "раз"})}
+    async with a_run_world(tmp_path, documents) as world:
+        world.model.will("первый", ModelClientError("no answer in 60 s"))
+        await world.work(start("plan"))
+        assert ended(world) == [("failed", "run-step-failed")]
+        world.model.will("ответ")
+        await world.work(order("retry"))
+        assert ended(world)[-1] == ("done", "")
+
+
+async def test_a_retry_starts_a_child_that_never_began(tmp_path: Path) -> None:
+    """Its definition was missing and is there now."""
+    async with a_run_world(tmp_path, {"plan": steps({"child": "inner"})}) as world:
+        await world.work(start("plan"))
+        await world.work(order("retry"))
+        assert ended(world) == [("failed", "run-step-failed")] * 2
+        engines = world.tools.features.inbox[RunStart.KIND].__self__._engines  # type: ignore[attr-defined]
+        engines.definitions._documents["steps", "inner"] = steps({"say": "Я внутри"})
+        await world.work(order("retry"))
+        assert (ended(world)[-1], "Я внутри" in texts(world)) == (("done", ""), True)
