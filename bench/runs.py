@@ -53,7 +53,7 @@ class NodesEngine:
             case _:
                 for number in range(NODES):
                     await ctx.memo(str(number), _make_nothing)
-        await ctx.wait_input("end", Ask(text="?"))
+        await ctx.wait_input("end", Ask(text="?", takes=frozenset({"text"})))
         return RunResult()
 
 

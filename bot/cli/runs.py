@@ -55,7 +55,7 @@ def list_(
 
     wanted = tuple(status or ())
     if wrong := set(wanted) - {"running", "waiting", "paused", "done", "failed", "cancelled"}:
-        raise SettingsError(f"there is no status {', '.join(sorted(wrong))}")
+        raise SettingsError(escape_text(f"there is no status {', '.join(sorted(wrong))}"))
     with open_database_reader() as store:
         found = store.list_runs(RunFilter(engine=engine, owner=owner, statuses=wanted, limit=last))
     if as_json:

@@ -58,9 +58,9 @@ async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: Run
             return await ctx.ask_model(name, request)
         case {"write": method}:
             outcome = await ctx.submit(name, RunEffect(method=method, params=_fill_params(step.get("params", {}), given)))
-            if outcome.status == "refused":
+            if outcome.status == "refused" and not outcome.already:
                 raise RunFailed("run-step-refused", outcome.detail, step=name)
-            return Value(outcome.created or outcome.status, frozenset({"label"}))
+            return Value(outcome.created or ("already" if outcome.already else outcome.status), frozenset({"label"}))
         case {"sleep": seconds}:
             await ctx.sleep(name, ctx.now + timedelta(seconds=seconds))
             return Value(None)

@@ -1,13 +1,16 @@
 """What the gate returns for an effect: its outcome, or, if a person must decide first, that it waits."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from orchestrator.domain.frozen import Frozen, View
 from orchestrator.domain.outputs import Notice
 from state.stored import JsonObject
+
+ALREADY_SO: Final = frozenset({"gate-already-so", "came-back-done"})
+"""The reasons of refusals that say so: the record holds the values, or the call ran before the bot was restored from a backup."""
 
 
 class CommandReport(View):
@@ -54,6 +57,11 @@ class Outcome(Frozen):
     """The effect of this turn that did the same already, so that nothing was sent for this one; otherwise ""."""
     preview: JsonObject = Field(default_factory=dict)
     """What the confirmation card of a planned call would have shown."""
+
+    @property
+    def already(self) -> bool:
+        """Whether the call was not sent because what it should bring about was there already: it ran before, or changes nothing."""
+        return self.status == "refused" and self.reason is not None and self.reason.code in ALREADY_SO
 
 
 class Pending(Frozen):

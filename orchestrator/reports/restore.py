@@ -6,7 +6,7 @@ aside and never processed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,7 +20,7 @@ from state.events.calls import CallOutcomeUnknown
 from state.events.runs import WHOLE, RunWaits, preview_run
 from state.events.transfer import BackupRestored
 from state.journal.journal import load_state
-from state.journal.run_index import MOST, PREFIX, RunFilter, build_run_row
+from state.journal.run_index import PREFIX, RunFilter, build_run_row
 from state.journal.store import Commit, EffectChange, EffectRow, StoreError, Timer
 from state.journal.streams import to_lease_key
 from state.sql.checksummed_json import DamagedRow
@@ -100,9 +100,11 @@ def _pause_runs(store: SqlStore, made_at: str, clock: Clock) -> Iterator[str]:
     A run may have gone on after the backup was made. Only its owner can look what it did, so the owner decides whether it goes on. The
     owner of a run that was paused before is told, too.
     """
-    for row in store.list_runs(RunFilter(statuses=("paused",), limit=MOST)):
-        store.put_inbox([build_restored_row(PREFIX + row.run_id, made_at, clock.now())])
-        yield PREFIX + row.run_id
+    known = RunFilter(statuses=("paused",), limit=PAGE)
+    while page := store.list_runs(known):
+        store.put_inbox([build_restored_row(PREFIX + row.run_id, made_at, clock.now()) for row in page])
+        yield from (PREFIX + row.run_id for row in page)
+        known = replace(known, after=(page[-1].started_at, page[-1].run_id))
     place = RunFilter(statuses=("running", "waiting"), limit=PAGE)
     while page := store.list_runs(place):
         for row in page:

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from orchestrator.domain.inputs import SYSTEM
-from orchestrator.domain.run_inputs import RunStart
+from orchestrator.domain.run_inputs import RunOrder, RunStart
 from orchestrator.domain.taint import NOWHERE, Value
 from orchestrator.engines.runs import RunFailed, RunResult, RunSuspended
-from orchestrator.runs.memo import format_args
+from orchestrator.runs.memo import Memo, format_args
 from orchestrator.runs.turns import play_turn
 from state.canonical import hash_text
 from state.clock import generate_id
 from state.events.runs import RunWaits, RunWoken
+from state.journal.run_index import PREFIX, RunFilter
 from state.journal.store import InboxRow
 
 if TYPE_CHECKING:
@@ -51,9 +52,11 @@ class Children:
                 depth=depth,
                 pinned=tuple({"definition": one.key, "version": one.version} for one in ctx.run.definition.uses),
             )
+            if node in ctx.known.retried and (status := await self._find_status(child)):
+                return await self._go_on(node, child, status)
             row = InboxRow(
                 id=generate_id(),
-                source=f"start:{child}",
+                source=f"start:{child}" if node not in ctx.known.retried else f"start:{child}:{ctx.session.seq}",
                 session=child,
                 lane="turn",
                 kind=RunStart.KIND,
@@ -62,6 +65,35 @@ class Children:
                 received_at=ctx.now,
             )
             await ctx.store(RunWaits(node=node, on="run", waits_for=child), inbox_new=[row])
+        raise RunSuspended(node)
+
+    async def _find_status(self, child: str) -> str:
+        """Return the status of the child, "" if it never began."""
+        found = await self._context.tools.store.list_runs(RunFilter(run_id=child.removeprefix(PREFIX)))
+        return found[0].status if found else ""
+
+    async def _go_on(self, node: str, child: str, status: str) -> RunResult:
+        """Let the failed child go on, which does nothing again that it has done, and wait for its end.
+
+        If somebody else had it retried, only wait for it or, if it is over, return what it gave.
+        """
+        ctx = self._context
+        if status in {"done", "cancelled"}:
+            memo = Memo()
+            await memo.read(ctx.tools.store, child)
+            if (end := memo.finished) is not None:
+                return RunResult(value=Value(end.result, frozenset(end.origins)), status=end.status, code=end.code)  # type: ignore[arg-type]  # stored as text
+        retry = InboxRow(
+            id=generate_id(),
+            source=f"retry:{child}:{ctx.session.seq}",
+            session=child,
+            lane="express",
+            kind=RunOrder.KIND,
+            actor=ctx.actor.model_dump(mode="json"),
+            body=RunOrder(order="retry").to_json(),
+            received_at=ctx.now,
+        )
+        await ctx.store(RunWaits(node=node, on="run", waits_for=child), inbox_new=[retry] if status == "failed" else [])
         raise RunSuspended(node)
 
 

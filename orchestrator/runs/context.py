@@ -17,7 +17,6 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import (
-    MAX_NODES,
     Ask,
     Heard,
     RunContext,
@@ -32,7 +31,8 @@ from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.runs.children import Children
-from orchestrator.runs.memo import Memo, load_output
+from orchestrator.runs.memo import Memo, format_args, load_output
+from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance
 from orchestrator.runs.questions import build_answer, build_question_row, close_question, open_question
 from orchestrator.runtime import outbox
@@ -41,7 +41,6 @@ from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import SETTLED, build_play_row
 from orchestrator.runtime.turn_context import build_call_record
-from state.canonical import NotCanonical, dumps
 from state.clock import format_iso
 from state.events.base import Event
 from state.events.runs import NodeDone, NodeFailed, RunWaits, RunWoken
@@ -49,8 +48,6 @@ from state.journal.async_store import run_to_end
 from state.journal.blobs import get_blob_prefix, unpack_file
 from state.journal.store import InboxRow, OutboxRow, Timer
 
-MAX_VALUE: Final = 2_000_000
-"""How many characters of JSON one node may give at most."""
 _MODEL: Final[Origins] = frozenset({"model"})
 SLEEP: Final = "run_sleep"
 TIMEOUT: Final = "run_timeout"
@@ -64,6 +61,7 @@ class Context(RunContext):
         """Set up the run. `row` is the input whose handling plays it, and `memo` holds what its nodes gave before."""
         self.run, self.actor, self.mode = run, actor, mode
         self.known = memo
+        self.names = NodeNames(memo.done, memo.woken)
         self.records: list[PlayedNode] = []
         """What the nodes did in this process, for the audit log."""
         self.children = Children(self)
@@ -93,10 +91,12 @@ class Context(RunContext):
 
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat now, once for each `key`."""
+        self.names.add_message(key)
         node = f"say/{key}"
         if node in self.known.done:
             return
         self.check_going_on(node)
+        check_reply(key, reply)
         cleaned = self._tools.guard.clean_reply(reply, "", locale=self.actor.locale)
         row = outbox.build_reply_row(self._session.key, cleaned, self.now, key=f"{self._session.key}:{key}")
         await self.store(NodeDone(node=node, kind="say"), outbox=[row])
@@ -137,6 +137,7 @@ class Context(RunContext):
             self._streamed = ""
             await self.end_draft()
 
+    @plays_node("model")
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
         """Return the answer of the language model, which is asked once for each node."""
         if (done := self.known.done.get(node)) is not None:
@@ -153,6 +154,7 @@ class Context(RunContext):
         finally:
             await self._end_stream(node)
         seconds = round(time.monotonic() - started, 3)
+        check_value(node, answer.text)
         origins: Origins = request.origins | _MODEL
         await self.store(
             NodeDone(
@@ -173,17 +175,19 @@ class Context(RunContext):
         self.records.append(PlayedNode(node=node, what="model", model=answer.model, tokens=tokens, seconds=seconds, text=answer.text))
         return Value(answer.text, origins)
 
+    @plays_node("memo")
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = NOWHERE) -> Value:
         """Return what `make` gives, with these origins; it is called once for each node."""
         if (done := self.known.done.get(node)) is not None:
             return await load_output(done, self._tools.store)
         self.check_going_on(node)
         data = await make()
-        _check_size(node, data)
+        check_value(node, data)
         await self.store(NodeDone(node=node, attempt=self.known.count_attempt(node), output=data, origins=sorted(origins)), at_once=False)
         self.records.append(PlayedNode(node=node, what="memo"))
         return Value(data, origins)
 
+    @plays_node("effect")
     async def submit(self, node: str, effect: RunEffect) -> Outcome:
         """Submit an effect to the gate and return its outcome, once it is known."""
         if (done := self.known.done.get(node)) is not None:
@@ -191,6 +195,7 @@ class Context(RunContext):
         self.check_going_on(node)
         attempt = self.known.count_attempt(node)
         wanted = self._build_effect(node, effect, attempt)
+        check_value(node, wanted.params)
         await self._session.flush()
         result = await run_to_end(self._submit(wanted))
         if isinstance(result, Pending) or result.status == "unknown":
@@ -205,7 +210,7 @@ class Context(RunContext):
                 attempt=attempt,
                 output=output,
                 origins=_name_origins(result),
-                refused=result.status == "refused",
+                refused=result.status == "refused" and not result.already,
             )
         )
         return result
@@ -220,7 +225,7 @@ class Context(RunContext):
             proposed_by=self._session.state.run.engine if self._session.state.run else "",
             provenance=provenance,
             requires_confirmation=effect.requires_confirmation,
-            slot=f"{self._session.key}/{node}" if attempt == 1 else f"{self._session.key}/{node}/{attempt}",
+            slot=f"{self._session.key}/{node}" if attempt == 1 else f"{self._session.key}/{node}//{attempt}",
         )
 
     async def _submit(self, effect: Effect) -> Outcome | Pending:
@@ -268,8 +273,10 @@ class Context(RunContext):
         run = self._session.state.run
         return node in self.known.waited or (run is not None and node in run.waits)
 
+    @plays_node("input")
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         """Ask a person in the run's chat and return the answer, once it is given."""
+        check_ask(node, ask)
         woken = self.known.woken.get(node)
         if woken is not None:
             heard = build_answer(woken, ask)
@@ -297,8 +304,11 @@ class Context(RunContext):
             raise RunFailed("run-file-gone", f"the file {digest} is gone")
         return Value(await asyncio.to_thread(unpack_file, text), sent.origins)
 
+    @plays_node("timer")
     async def sleep(self, node: str, until: datetime) -> None:
         """Wait until this moment."""
+        if until.tzinfo is None:
+            raise EngineMistake(f"node {node!r} sleeps until {until}, a time without a zone")
         if node in self.known.woken:
             return
         self.check_going_on(node)
@@ -313,8 +323,10 @@ class Context(RunContext):
         key = self._session.key
         return [Timer(id=f"{key}/{node}", due_at=until, session=key, kind=kind, body={"node": node})]
 
+    @plays_node("run")
     async def child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
         """Start another run or a turn, wait for its end and return its result."""
+        check_value(node, format_args(args))
         return await self.children.run_child(node, engine, definition, args)
 
     async def store(
@@ -361,23 +373,12 @@ class Context(RunContext):
         await self._session.flush()
 
     def check_going_on(self, node: str) -> None:
-        """Raise RunSuspended if a person has paused or cancelled the run, RunFailed if it has more nodes than a run may have."""
+        """Raise RunSuspended if a person has paused or cancelled the run."""
         run = self._session.state.run
         if run is not None and (run.is_over or run.status == "paused"):
             raise RunSuspended(node)
-        if len(self.known.done) >= MAX_NODES:
-            raise RunFailed("run-too-long", f"the run has more than {MAX_NODES} nodes", most=MAX_NODES)
 
 
 def _name_origins(result: Outcome) -> list[str]:
     """Return the origins of an outcome: its titles are labels, and a read may bring text that anybody wrote."""
     return ["prose"] if result.foreign_text or result.call_class == "R" else ["label"]
-
-
-def _check_size(node: str, data: object) -> None:
-    try:
-        length = len(dumps(data))
-    except NotCanonical as error:
-        raise RunFailed("run-bad-value", f"what node {node} gave cannot be stored: {error}", node=node) from error
-    if length > MAX_VALUE:
-        raise RunFailed("run-large-value", f"node {node} gave {length} characters", node=node, most=MAX_VALUE)

@@ -55,7 +55,7 @@ async def is_answer_open(given: RunAnswer, row: InboxRow, session: Session, acto
         return False
     if actor.key not in wait.answers or not is_answer_fitting(given, wait):
         code = "choice-not-yours" if actor.key not in wait.answers else "choice-outdated"
-        told = build_click_toasts(row, session, Notice(code=code))
+        told = _build_refusal(row, session, Notice(code=code))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return False
     return True

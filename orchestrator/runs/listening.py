@@ -20,6 +20,8 @@ from state.journal.run_index import PREFIX, RunFilter
 from state.journal.store import InboxRow, Lane, OutboxRow
 
 ORDERS: Final = frozenset({"pause", "resume", "retry", "cancel"})
+_DIGITS: Final = 4
+"""How many digits the number of a button may have."""
 CARD_BUTTONS: Final = frozenset({"details", "check", "undo"})
 """The buttons of a run's card that do not decide it."""
 
@@ -80,7 +82,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    _, run_id, *rest = (*click.words, "")
+    _, run_id, *rest = (*click.words, "", "")
     found = await tools.store.list_runs(RunFilter(run_id=run_id)) if is_run(f"{PREFIX}{run_id}") else []
     if not found or (rest[0] in CARD_BUTTONS and found[0].home != session.key):
         outdated = _refuse_click(row, session, "card-outdated" if rest[0] in CARD_BUTTONS | ORDERS else "choice-outdated")
@@ -95,7 +97,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
             given = FeatureClick(words=("undo", card), callback_id=click.callback_id)
         case (_, run_id, order) if order in ORDERS:
             given = RunOrder(order=order, callback_id=click.callback_id)
-        case (_, run_id, question_id, option) if option.isdecimal():
+        case (_, run_id, question_id, option) if option.isascii() and option.isdecimal() and len(option) <= _DIGITS:
             given = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
         case _:
             told = _refuse_click(row, session, "choice-outdated")

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunFailed
+from state.canonical import hash_text
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
 from state.journal.blobs import parse_blob
@@ -30,6 +32,8 @@ class Memo:
     """How often each node has failed; its next attempt has the next number."""
     waited: frozenset[str] = frozenset()
     """The nodes that waited just before `read` was called for the last time."""
+    retried: set[str] = field(default_factory=set)
+    """The nodes whose child has failed, and goes on because a person has the run retried."""
     finished: RunFinished | None = None
     is_incomplete: bool = False
     """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""
@@ -64,12 +68,16 @@ class Memo:
                 self.finished = RunFinished.from_data(data)
 
     def _forget_refused(self) -> None:
-        """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own."""
+        """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own, and failed children go on."""
         for node, one in list(self.done.items()):
             if one.refused:
                 self.attempts[node] = one.attempt
                 del self.done[node]
                 self.woken.pop(node, None)
+        for node, woken in list(self.woken.items()):
+            if woken.by == "run" and isinstance(woken.value, Mapping) and woken.value.get("status") == "failed":
+                self.retried.add(node)
+                del self.woken[node]
 
     def count_attempt(self, node: str) -> int:
         """Return the number of the node's next attempt, 1 for the first."""
@@ -77,12 +85,13 @@ class Memo:
 
 
 async def load_output(done: NodeDone, store: AsyncStore) -> Value:
-    """Return the value that a finished node gave. Raises ValueError if its blob is gone."""
+    """Return the value that a finished node gave. Raises RunFailed if its blob is gone or damaged."""
     if not done.output_blob:
         return Value(done.output, frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
     text = await store.load_blob(done.output_blob)
-    if text is None:
-        raise ValueError(f"the output of node {done.node} is gone")
+    if text is None or hash_text(text) != done.output_blob:
+        lost = "gone" if text is None else "damaged"
+        raise RunFailed("run-value-lost", f"the output of node {done.node} is {lost}", node=done.node)
     return Value(parse_blob(text), frozenset(done.origins))  # type: ignore[arg-type]  # as above
 
 

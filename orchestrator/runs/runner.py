@@ -18,11 +18,12 @@ from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
-from orchestrator.engines.runs import NOTHING, Definition, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
+from orchestrator.engines.runs import NOTHING, Definition, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runs.context import Context
 from orchestrator.runs.ending import finish_run
 from orchestrator.runs.memo import Memo, read_args
+from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
 from orchestrator.runs.registry import Engines, RegisteredEngine
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -130,6 +131,8 @@ class Runner:
         actor = tools.refresh_actor(Actor.model_validate(run.actor)) if run.actor else None
         if actor is None:
             raise RunFailed("run-owner-gone", f"{run.owner} has no access any more")
+        if actor.role not in registered.roles:
+            raise RunFailed("run-not-allowed-now", f"{run.owner} is {actor.role} now", definition=run.definition)
         memo = await self._load_memo(session, tools)
         if memo.started is None:
             raise RunFailed("run-not-begun", "the event that started the run is missing")
@@ -161,12 +164,16 @@ class Runner:
 
     async def _play(self, registered: RegisteredEngine, context: Context, queued: Sequence[str]) -> None:
         session, tools = context.session, context.tools
-        task = asyncio.ensure_future(_run_engine(registered, context))
+        task = asyncio.ensure_future(_run_engine(registered.engine, context))
         playing = _PlayingRun(actor=context.actor, task=task)
         tools.running[session.key] = playing
         try:
             result = await task
         except asyncio.CancelledError:
+            me = asyncio.current_task()
+            if not playing.stopped and (me is None or not me.cancelling()):  # the engine cancelled itself
+                await self._end_with(EngineMistake("the engine let its own work be cancelled"), context, queued)
+                return
             if not playing.stopped:
                 task.cancel()  # the process stops: a call that was sent is awaited, the rest is left to the restart
                 with contextlib.suppress(BaseException):
@@ -199,7 +206,7 @@ class Runner:
                 raise cause
             case _:
                 log.error("a run failed", exc_info=cause, extra={"action": "run_failed", "run": session.key})
-                await _fail(RunFailed("failed", str(cause), id=session.key[-8:]), session, tools, queued)
+                await _fail(RunFailed("failed", str(cause)[:MAX_DETAIL], id=session.key[-8:]), session, tools, queued)
 
     async def _rest(self, context: Context, queued: Sequence[str]) -> None:
         """Store that the run waits. A run that waits for nothing would never go on, so it fails."""
@@ -222,10 +229,15 @@ class Runner:
         await _fail(RunFailed("failed", "each attempt ended the process", id=row.id[-8:]), session, tools, [])
 
 
-async def _run_engine(registered: RegisteredEngine, context: Context) -> RunResult:
-    """Return what the engine gives. Its draft ends before anything that follows is shown."""
+async def _run_engine(engine: RunEngine, context: Context) -> RunResult:
+    """Return the result of the engine. Its draft ends before anything that follows is shown.
+
+    What would end the whole process is a mistake of the engine here.
+    """
     try:
-        return await registered.engine.run(context)
+        return check_result(await engine.run(context))
+    except (SystemExit, GeneratorExit) as error:
+        raise EngineMistake(f"the engine raised {type(error).__name__}") from error
     finally:
         await context.end_draft()
 
@@ -234,28 +246,29 @@ def _find_refusal(
     order: RunStart, actor: Actor | None, registered: RegisteredEngine | None, definition: Definition | None
 ) -> Notice | None:
     """Return why the run may not begin, None if it may."""
+    named = trim_args({"definition": order.definition})
     if actor is None:
         return Notice(code="run-owner-gone")
     if registered is None:
-        return Notice(code="run-engine-gone", args={"engine": order.engine})
+        return Notice(code="run-engine-gone", args=trim_args({"engine": order.engine}))
     if actor.role not in registered.roles:
-        return Notice(code="run-not-allowed", args={"definition": order.definition})
-    return Notice(code="run-definition-gone", args={"definition": order.definition}) if definition is None else None
+        return Notice(code="run-not-allowed", args=named)
+    return Notice(code="run-definition-gone", args=named) if definition is None else None
 
 
 async def _refuse_start(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> None:
     told = outbox.build_reply_row(order.home, build_reply(notice), session.now)
     passed = [build_passed_message(told, order.home, dict(told.body))] if Address.parse(order.home).is_pulled else []
-    parents = [_build_parent_row(notice, order, session)] if order.parent else []
+    parents = [_build_parent_row(notice, order, row, session)] if order.parent else []
     rows = [] if passed or parents else [told]
     await session.commit(actor="system", outbox=rows, inbox_done=[row.id], inbox_new=[*(passed if not parents else []), *parents])
 
 
-def _build_parent_row(notice: Notice, order: RunStart, session: Session) -> InboxRow:
+def _build_parent_row(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> InboxRow:
     told = RunChildEnd(node=order.parent_node, run=session.key, status="failed", code=notice.code, value=NOTHING.to_stored())
     return InboxRow(
         id=generate_id(),
-        source=f"ended:{session.key}",
+        source=f"ended:{session.key}:{row.id}",
         session=order.parent,
         lane="express",
         kind=RunChildEnd.KIND,
@@ -268,7 +281,7 @@ def _build_parent_row(notice: Notice, order: RunStart, session: Session) -> Inbo
 async def _fail(error: RunFailed, session: Session, tools: Tools, done: Sequence[str]) -> None:
     """Store that the run has failed, and tell its person why."""
     log.warning("a run failed: %s", error, extra={"action": "run_failed", "run": session.key, "code": error.code})
-    notice = Notice(code=error.code, args=error.args_of_notice)
+    notice = Notice(code=error.code, args=trim_args(error.args_of_notice))
     await finish_run(session, tools, result=RunResult(status="failed", code=error.code), notice=notice, done=done)
 
 
@@ -285,6 +298,8 @@ async def _load_definition(started: RunStarted, tools: Tools) -> Definition:
         text = await tools.store.load_blob(digest)
         if text is None:
             raise RunFailed("run-definition-gone", f"the text of {key} is gone", definition=key)
+        if hash_text(text) != digest:  # what is left of it is not what its author wrote
+            raise RunFailed("run-definition-damaged", f"the text of {key} is not the one with which the run began", definition=key)
         return Definition(key=key, version=version, document=loads(text), uses=uses)
 
     pinned: Sequence[dict[str, Any]] = started.pinned

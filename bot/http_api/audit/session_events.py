@@ -88,7 +88,7 @@ class StreamReader:
         if not head or not self._is_readable(client, stream):
             raise stream.missing
         if seq > head:
-            raise _build_invalid_cursor()
+            raise build_invalid_cursor()
         return await self.wait_for_page(client, stream, seq, limit=asked.limit, wait=asked.wait)
 
     async def wait_for_page(self, client: Client, stream: ReadableStream, seq: int, *, limit: int, wait: float) -> EventPage:
@@ -180,9 +180,10 @@ def _read_stored(store: Store, stream: str, after: int) -> list[StoredEvent]:
 
 def _parse_seq(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise _build_invalid_cursor()
+        raise build_invalid_cursor()
     return int(text)
 
 
-def _build_invalid_cursor() -> ApiError:
-    return ApiError(400, "invalid_cursor", "The cursor is none of this list.")
+def build_invalid_cursor() -> ApiError:
+    """Return the 400 error for a cursor that no page of the list has given."""
+    return ApiError(400, "invalid_cursor", "after: the cursor is none of this list; use one that a page or an event of it gave.")

@@ -10,7 +10,15 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from bot.http_api.audit.session_events import EventsQuery, ReadableStream, SessionEvents, StreamReader, format_place, parse_place
+from bot.http_api.audit.session_events import (
+    EventsQuery,
+    ReadableStream,
+    SessionEvents,
+    StreamReader,
+    build_invalid_cursor,
+    format_place,
+    parse_place,
+)
 from bot.http_api.chat.responses import BEAT_EVERY, HEARTBEAT, MEDIA_TYPE, STREAM_WITHIN, format_event
 from bot.http_api.runs.run_inputs import RunInputs
 from bot.http_api.runs.run_models import QUESTION, RUN_ID, AnswerBody, Run, RunAccepted, RunBody, RunQuery, Runs
@@ -125,6 +133,8 @@ def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, des
             wanted = asked.model_copy(update={"wait": 0}) if found.run.is_over else asked  # nothing more happens in it
             return (await streams.read_events(client, stream, wanted)).to_answer()
         seq = parse_place(asked.after or last)
+        if seq > found.seq:  # nothing would ever come after it
+            raise build_invalid_cursor()
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(_stream_events(client, found, stream, seq, reader, streams), media_type=MEDIA_TYPE, headers=headers)
 

@@ -18,7 +18,7 @@ from orchestrator.domain.taint import Origins, Value
 from orchestrator.runs.inputs import may_control
 from orchestrator.runs.memo import format_args
 from orchestrator.runs.orders import FITTING, Order, describe_late_order, is_carried_out
-from orchestrator.runs.questions import is_answer_fitting
+from orchestrator.runs.questions import is_answer_fitting, store_answer
 from orchestrator.runs.registry import Engines
 from state.canonical import dumps, hash_text, to_storable, to_storable_text
 from state.clock import generate_id
@@ -26,6 +26,7 @@ from state.events.runs import RunWoken
 from state.journal.run_index import PREFIX
 from state.journal.store import InboxRow, Lane, StoredEvent
 from state.journal.streams import to_stream
+from state.run_state import RunWait
 
 WITHIN: Final = 30.0
 """Seconds that a request waits until its order or answer is worked; after that the answer is 202."""
@@ -77,9 +78,16 @@ class RunInputs:
         registered = self._engines.runs.get(body.engine)
         definition = await self._engines.definitions.find(body.engine, body.definition) if registered is not None else None
         if registered is None or definition is None:
-            raise ApiError(404, "definition_not_found", "There is no such definition of this engine.")
+            wrong = f"engine: there is no engine {body.engine!r}" if registered is None else f"definition: there is no {body.definition!r}"
+            known = ", ".join(sorted(self._engines.runs)) or "none"
+            raise ApiError(404, "definition_not_found", f"{wrong}; name a definition of one of the engines: {known}.")
         if client.actor.role not in registered.roles:
-            raise ApiError(403, "not_allowed", "The role of this token may not start runs of this engine.")
+            roles = ", ".join(sorted(registered.roles))
+            raise ApiError(
+                403,
+                "not_allowed",
+                f"engine: {body.engine!r} is for {roles}, and this token is a {client.actor.role}; use a token of such a role.",
+            )
 
     async def _check_home(self, client: Client, home: str) -> None:
         """Raise ApiError 403 unless the run may be shown in the session `home`.
@@ -91,12 +99,15 @@ class RunInputs:
             return
         seq, _ = await self._desk.store.read_head(to_stream(home))
         if not (viewer.may_see_session(home) and seq):
-            raise ApiError(403, "not_your_session", "home must be one of the token's own sessions.")
+            told = f"home: {home!r} is none of the token's own sessions; leave it out, or name one such as {client.actor.key}:42."
+            raise ApiError(403, "not_your_session", told)
 
     async def submit_order(self, client: Client, found: FoundRun, order: Order) -> tuple[Run, bool]:
         """Submit an order to a run. Return the run as it is then, and whether the order was already worked."""
         if not may_control(client.actor, found.run):
-            raise ApiError(403, "not_your_run", "Only the owner of a run, leads and administrators may do this.")
+            raise ApiError(
+                403, "not_your_run", f"Only the owner of a run, leads and administrators may {order} it; use a token of one of them."
+            )
         if found.run.status not in FITTING[order]:
             raise _build_late(order, found.run.status)
         row = self._build_row(client, found.key, RunOrder(order=order))
@@ -109,22 +120,23 @@ class RunInputs:
     async def submit_answer(self, client: Client, found: FoundRun, question: str, body: AnswerBody) -> tuple[Run, bool]:
         """Submit an answer to a question of a run. Return the run as it is then, and whether the answer was already worked."""
         if (body.option is None) == (body.text is None or not body.text.strip()):
-            raise ApiError(400, "invalid_request", "An answer has either option or text.")
+            raise ApiError(400, "invalid_request", "option, text: give one of them and not both; text must not be blank.")
         waiting = ((node, wait) for node, wait in found.run.waits.items() if wait.on == "input" and wait.waits_for == question)
         node, wait = next(waiting, ("", None))
         if wait is None:
-            raise ApiError(409, "question_closed", "The run does not wait for an answer to this question.")
+            told = f"question: the run does not wait for an answer to {question!r}; GET /runs/{found.run_id} shows its open questions."
+            raise ApiError(409, "question_closed", told)
         if client.actor.key not in wait.answers:
-            raise ApiError(403, "not_your_question", "The run asked somebody else.")
+            raise ApiError(403, "not_your_question", "question: the run asked somebody else; `answers` of the run's `waits` says whom.")
         if found.run.status == "paused":
-            raise ApiError(409, "run_paused", "The run is paused: resume it first.")
+            raise ApiError(409, "run_paused", f"The run is paused: POST /runs/{found.run_id}/resume first.")
         text = to_storable_text(body.text or "").strip()
         said = {"quoted": text} if client.customers else {"text": text}
         given = RunAnswer(question_id=question, option=body.option, **said)
         if not is_answer_fitting(given, wait):
-            raise ApiError(400, "answer_unfit", "The question has no such button, or takes no text.")
+            raise ApiError(400, "answer_unfit", _describe_unfit(body, wait))
         worked = await self._submit(self._build_row(client, found.key, given))
-        if worked and not await self._has_happened(found, lambda event: _is_answer(event, node, client.actor.key)):
+        if worked and not await self._has_happened(found, lambda event: _is_answer(event, node, client.actor.key, given)):
             raise ApiError(409, "question_closed", "Somebody else was first, or the run went on without an answer.")
         return await self._reader.describe_run(client, await self._reader.find_run(client, found.run_id)), worked
 
@@ -167,11 +179,18 @@ class RunInputs:
         )
 
 
-def _is_answer(event: StoredEvent, node: str, by: str) -> bool:
+def _describe_unfit(body: AnswerBody, wait: RunWait) -> str:
+    buttons = f"one of its buttons as option, 0 to {wait.options - 1}" if wait.options else "no buttons"
+    wrong = f"option: the question has no button {body.option}" if body.option is not None else "text: the question takes no text"
+    return f"{wrong}; it takes {', '.join([buttons, *wait.takes])}."
+
+
+def _is_answer(event: StoredEvent, node: str, by: str, given: RunAnswer) -> bool:
+    """Return whether the event says that the node got exactly this answer; the same person may have given another one at the same time."""
     if event.type != RunWoken.__name__:
         return False
     woken = RunWoken.from_data(event.data)
-    return (woken.node, woken.by) == (node, by)
+    return (woken.node, woken.by, woken.value) == (node, by, store_answer(given)[0])
 
 
 def _build_late(order: Order, status: str) -> ApiError:

@@ -275,16 +275,18 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
         args=dict(why.reason.args),
         confirmation_id=stored.confirmation_id,
     )
-    change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused")
-    await ledger.buffer(event, actor="system", effects=[change])
     outcome = Outcome(
         status="refused",
         effect_id=row.effect_id,
         method=event.method,
+        call_class=stored.call_class,
         reason=why.reason,
         detail=why.detail,
         foreign_text=why.foreign_text,
     )
+    told = outcome.model_dump(mode="json", exclude={"result", "call", "repeat_of"})
+    change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused", outcome=told)
+    await ledger.buffer(event, actor="system", effects=[change])
     return DecisionResult(outcome=outcome)
 
 

@@ -1,0 +1,166 @@
+"""Checks what an engine gives to its run: the names of its nodes, the values that they give, and its questions and messages.
+
+A mistake of the engine fails its run before anything is done under a wrong name, and nothing is stored that could not be read back.
+"""
+
+import functools
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, Literal, Protocol, TypeVar, cast
+
+from orchestrator.domain.outputs import Reply
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import MAX_NODES, Ask, RunFailed, RunResult
+from state.canonical import NotCanonical, dumps, to_storable
+from state.events.runs import NodeDone, RunWoken
+
+MAX_NAME: Final = 200
+MAX_VALUE: Final = 2_000_000
+"""How many characters of JSON one node may give at most."""
+MAX_SHOWN: Final = 40_000
+"""How many characters one message or question may have: about ten messages of Telegram."""
+MAX_OPTIONS: Final = 100
+"""How many buttons a question may have: more do not fit under a message of Telegram."""
+MAX_ARG: Final = 200
+"""How many characters of one value are shown in the sentence that says why a run failed."""
+MAX_DETAIL: Final = 1000
+
+Kind = Literal["say", "memo", "model", "effect", "input", "timer", "run"]
+_NAME: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_RESERVED: Final = frozenset({"closed", "turn"})
+"""The last parts of the names under which the context keeps what belongs to a node of the engine: the end of a question, and a turn."""
+_SAY: Final = "say/"
+_TAKES: Final = frozenset({"text", "contact", "photo", "document"})
+F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
+
+
+class EngineMistake(ValueError):
+    """The program of an engine is wrong. Its person is told that something went wrong, operations staff find this text in the log."""
+
+
+class NodeNames:
+    """The nodes that one pass of an engine has used so far, by name."""
+
+    def __init__(self, done: Mapping[str, NodeDone], woken: Mapping[str, RunWoken]) -> None:
+        """Keep what earlier passes have stored: the finished nodes, and those whose wait is over."""
+        self._done, self._woken = done, woken
+        self._kinds: dict[str, Kind] = {}
+        self._busy: set[str] = set()
+
+    @contextmanager
+    def use(self, node: str, kind: Kind) -> Iterator[None]:
+        """Let a node of this kind work under the name.
+
+        Raises EngineMistake if the name is none, belongs to a node of another kind, or is in use, and RunFailed after too many nodes.
+        """
+        known = self._kinds.get(node) if isinstance(node, str) else None
+        if known is None:
+            self._add(node, kind)
+        elif known != kind:
+            raise EngineMistake(f"node {node!r} was a {known} before and is a {kind} now")
+        if node in self._busy:
+            raise EngineMistake(f"node {node!r} is used twice at the same time")
+        self._busy.add(node)
+        try:
+            yield
+        finally:
+            self._busy.discard(node)
+
+    def add_message(self, key: str) -> None:
+        """Take in a message with this key. Its name does not meet those of other nodes."""
+        _check_name(key)
+        name = _SAY + key
+        if name not in self._kinds:
+            self._check_room()
+            self._kinds[name] = "say"
+
+    def _add(self, node: str, kind: Kind) -> None:
+        _check_name(node)
+        if node.startswith(_SAY) or ("/" in node and node.rpartition("/")[2] in _RESERVED):
+            raise EngineMistake(f"the name {node!r} is taken by the context itself")
+        done, woken = self._done.get(node), self._woken.get(node)
+        if done is not None and done.kind != kind:
+            raise EngineMistake(f"node {node!r} was a {done.kind} before and is a {kind} now")
+        if done is None and woken is not None and kind in {"memo", "model"}:
+            raise EngineMistake(f"node {node!r} waited before and is a {kind} now")
+        self._check_room()
+        self._kinds[node] = kind
+
+    def _check_room(self) -> None:
+        if len(self._kinds) >= MAX_NODES:
+            raise RunFailed("run-too-long", f"the run has more than {MAX_NODES} nodes", most=MAX_NODES)
+
+
+class _HasNames(Protocol):
+    names: NodeNames
+
+
+def plays_node(kind: Kind) -> Callable[[F], F]:
+    """Return the decorator of a method whose first argument `node` names a node of this kind."""
+
+    def decorate(method: F) -> F:
+        @functools.wraps(method)
+        async def play(self: _HasNames, node: str, *args: Any, **named: Any) -> Any:
+            with self.names.use(node, kind):
+                return await method(self, node, *args, **named)
+
+        return cast("F", play)
+
+    return decorate
+
+
+def _check_name(name: object) -> None:
+    """Raise EngineMistake unless the name is printable text of parts that are divided by single slashes."""
+    if not isinstance(name, str) or len(name) > MAX_NAME or not _NAME.fullmatch(name):
+        raise EngineMistake(f"a node needs a name of 1 to {MAX_NAME} characters on one line, not {str(name)[:MAX_NAME]!r}")
+    if not all(part.strip() for part in name.split("/")):
+        raise EngineMistake(f"the name {name!r} of a node has an empty part")
+
+
+def check_value(node: str, data: object) -> None:
+    """Raise RunFailed if what the node gives, or is given, cannot be stored or is too large."""
+    try:
+        length = len(dumps(data))
+    except NotCanonical as error:
+        raise RunFailed("run-bad-value", f"what node {node} gave cannot be stored: {error}", node=node) from error
+    if length > MAX_VALUE:
+        raise RunFailed("run-large-value", f"node {node} gave {length} characters", node=node, most=MAX_VALUE)
+
+
+def check_reply(node: str, reply: Reply) -> None:
+    """Raise RunFailed if the message cannot be stored or would fill the chat."""
+    shown = reply.model_dump(mode="json")
+    check_value(node, shown)
+    if (length := len(dumps(shown))) > MAX_SHOWN:
+        raise RunFailed("run-large-value", f"message {node} has {length} characters", node=node, most=MAX_SHOWN)
+
+
+def check_ask(node: str, ask: Ask) -> None:
+    """Raise EngineMistake if nobody can answer the question, RunFailed if it cannot be shown."""
+    if not ask.options and not ask.takes and ask.timeout is None:
+        raise EngineMistake(f"the question of node {node!r} has no buttons, takes nothing, and never ends")
+    if len(ask.options) > MAX_OPTIONS or not ask.takes <= _TAKES:
+        raise EngineMistake(f"the question of node {node!r} has {len(ask.options)} buttons and takes {sorted(map(str, ask.takes))}")
+    shown = [ask.text, *(one.label for one in ask.options)]
+    check_value(node, shown)
+    if (length := sum(map(len, shown))) > MAX_SHOWN:
+        raise RunFailed("run-large-value", f"the question of node {node} has {length} characters", node=node, most=MAX_SHOWN)
+
+
+def check_result(result: object) -> RunResult:
+    """Return what an engine gave at its end. Raises EngineMistake if it is no result, RunFailed if it cannot be stored or shown."""
+    if not isinstance(result, RunResult) or not isinstance(result.value, Value):
+        raise EngineMistake(f"the engine gave {type(result).__name__}, or a value without origins, at its end")
+    if result.status not in {"done", "failed", "cancelled"} or not isinstance(result.reply, Reply | None):
+        raise EngineMistake(f"the engine ended as {result.status!r} with a {type(result.reply).__name__}")
+    check_value("result", result.value.data)
+    if result.reply is not None:
+        check_reply("result", result.reply)
+    return result
+
+
+def trim_args(args: Mapping[str, object]) -> dict[str, object]:
+    """Return the arguments of a sentence so that it can be stored and read: of long texts only the beginning."""
+    short = {name: str(one)[:MAX_ARG] if len(str(one)) > MAX_ARG else one for name, one in args.items()}
+    return dict(to_storable(short))
