@@ -20,7 +20,7 @@ from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
 from bitrix.masking import SecretMask, mask
 from bot.access.portal_auth import build_portal_auth
-from bot.features import Members, Ports, build_features
+from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.http_transport import build_transport
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings, list_secrets
@@ -55,6 +55,7 @@ from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.replies.text_guard import TextGuard
+from orchestrator.runs.registry import Engines
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.turn_context import Query
@@ -89,13 +90,15 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     members: Members | None = None,
     files: Files | None = None,
     ears: ReachabilityTracker | None = None,
+    engines: Engines = SHIPPED_ENGINES,
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
     """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
     The orchestrator calls `trouble` to tell a session that nothing can be stored, and `partial` to show a session the progress of its
     running turn (processing of a message). `present` returns an actor with the rights that the person has now. `members` finds all people
     who use the bot, `audience` those who want notices of changes to their records, and `files` downloads what people send. `ears` records
-    how each call to the portal and to the model ended. Raises SettingsError for missing settings (S004-67).
+    how each call to the portal and to the model ended. `engines` are those of runs (executions of scenarios, flows and workflows). Raises
+    SettingsError for missing settings (S004-67).
     """
     clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
     auth = build_portal_auth(settings, store, clock.now)
@@ -127,6 +130,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         members=members,
         ear=VoiceInput(files=files, transcriber=hearing) if files else None,
         files=files,
+        engines=engines,
     )
     return made, [client, model, limiter, *([hearing] if hearing else [])]
 
@@ -145,6 +149,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     members: Members | None = None,
     ear: VoiceInput | None = None,
     files: Files | None = None,
+    engines: Engines = SHIPPED_ENGINES,
 ) -> Orchestrator:
     """Build the orchestrator with the given portal and model clients.
 
@@ -157,9 +162,8 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     naming = Naming(reads)
     watch, switch = PolicyWatcher(), LiveSwitch(store)
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
-    ports = Ports(
-        reads, naming, store, watcher, switch, members, ear, files=files, run_retention=timedelta(days=settings.run_retention_days)
-    )
+    kept = timedelta(days=settings.run_retention_days)
+    ports = Ports(reads, naming, store, watcher, switch, members, ear, engines=engines, files=files, run_retention=kept)
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news)
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     gate = Gate(

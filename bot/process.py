@@ -15,6 +15,7 @@ from fastapi import APIRouter
 
 from bot.access.access import Access, load_access
 from bot.bootstrap import build_orchestrator, open_async_store
+from bot.features import SHIPPED_ENGINES
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.authentication import build_monitoring_check
@@ -31,6 +32,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.features.portal_events.watcher import START as PORTAL_START
+from orchestrator.runs.registry import Engines
 from orchestrator.runtime.feature import Files
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, SystemClock
@@ -49,10 +51,10 @@ _TURNS_TIMEOUT = 15.0
 _DELIVERY_TIMEOUT = 5.0
 
 
-async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None) -> None:
+async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None, engines: Engines = SHIPPED_ENGINES) -> None:
     """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError if it cannot start.
 
-    `ready` is called once when everything has been started.
+    `ready` is called once when everything has been started. `engines` are those of runs (executions of scenarios, flows and workflows).
     """
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     access = load_access(settings.access_file)
@@ -77,11 +79,14 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             members=access,
             files=doors.files,
             ears=monitor.reachability,
+            engines=engines,
         )
         monitor.track_cost(lambda: orchestrator.tools.gate.deps.policy.budget)
         await orchestrator.receive([build_start_row(clock.now())])
         try:
-            async with _open_http_door(settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor) as http:
+            async with _open_http_door(
+                settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor, engines=engines
+            ) as http:
                 await _run_until_stopped(
                     lambda: _serve(
                         doors, orchestrator, (access, store), [http, partial(watch_loop_lag, monitor.meters.observe_lag)], ready
@@ -160,6 +165,7 @@ async def _open_http_door(
     *,
     api: Api | None = None,
     monitor: Monitor | None = None,
+    engines: Engines = SHIPPED_ENGINES,
 ) -> AsyncIterator[Work | None]:
     """Bind the HTTP port and yield a function that serves it; yield None if no setting needs HTTP.
 
@@ -171,7 +177,7 @@ async def _open_http_door(
         return
     with contextlib.closing(bind_socket(settings.http_host, settings.http_port)) as listener:
         routers = [
-            *(api.build_routers(orchestrator) if api is not None else []),
+            *(api.build_routers(orchestrator, engines) if api is not None else []),
             *_build_monitoring_routers(settings, orchestrator, door, monitor),
             *([posts] if posts is not None else []),
         ]

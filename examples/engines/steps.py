@@ -1,9 +1,10 @@
 """An example of an engine of runs: a list of steps, done one after another.
 
-A definition is {"steps": [...]}; each step has a unique `name` and one of: `say` (a text), `ask` (a text, with `options` or for an answer
-in words), `model` (a prompt), `write` (a method with `params`), `sleep` (seconds), `child` (the key of a definition of this engine),
-`turn` (a request for the CRM agent). In
-texts and params "{name}" stands for what the step of that name gave, and "{text}" for what was typed after the command.
+A definition is {"steps": [...]}; each step has a unique `name`, which people read if it fails, and one of: `say` (a text), `ask` (a
+text, with `options`, or with what it `takes`: text, contact, photo, document; without both an answer in words), `model` (a prompt),
+`write` (a method with `params`), `sleep` (seconds), `child` (the key of a definition of this engine), `turn` (a request for the CRM
+agent). An option is a value, or {"label": the text of its button, "value": …}. In texts and params "{name}" stands for what the step of
+that name gave, "{name.part}" for a part of it, such as the phone of a contact, and "{text}" for what was typed after the command.
 """
 
 import re
@@ -15,7 +16,7 @@ from orchestrator.domain.outputs import build_reply
 from orchestrator.domain.taint import Origins, Value, join_origins
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, RunModelRequest, RunResult
 
-_PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_PLACE: Final = re.compile(r"\{([^\W\d_][\w ]*(?:\.[a-z_]+)?)\}")
 _DEFINITION: Final[Origins] = frozenset({"definition"})
 
 
@@ -43,12 +44,12 @@ async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: Run
             await ctx.say(build_reply(text=str(told.data)), key=name)
             return told
         case {"ask": text}:
-            options = tuple(Option(label=str(one), value=one) for one in step.get("options", ()))
+            options = tuple(_build_option(one) for one in step.get("options", ()))
             timeout = timedelta(seconds=step["timeout"]) if "timeout" in step else None
             ask = Ask(
                 text=str(_fill(text, given).data),
                 options=options,
-                takes=frozenset() if options else frozenset({"text"}),
+                takes=frozenset(step.get("takes", () if options else ("text",))),
                 timeout=timeout,
             )
             return (await ctx.wait_input(name, ask)).value
@@ -75,18 +76,34 @@ async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: Run
     raise RunFailed("run-step-unknown", f"step {name} says nothing that can be done", step=name)
 
 
+def _build_option(given: Any) -> Option:
+    if isinstance(given, Mapping):
+        return Option(label=str(given["label"]), value=given["value"])
+    return Option(label=str(given), value=given)
+
+
+def _find_value(place: str, given: Mapping[str, Value]) -> Value | None:
+    """Return the value that a place stands for, None if no step gave it."""
+    name, _, part = place.partition(".")
+    if name not in given or not part:
+        return given.get(name)
+    whole = given[name]
+    return whole.get(part) if isinstance(whole.data, Mapping) and part in whole.data else None
+
+
 def _fill(text: str, given: Mapping[str, Value]) -> Value:
     """Return the text with its places filled; it comes from the definition and from everywhere that the values come from."""
-    used = [given[name] for name in _PLACE.findall(text) if name in given]
-    filled = _PLACE.sub(lambda found: str(given[found[1]].data) if found[1] in given else found[0], text)
-    return Value(filled, _DEFINITION | join_origins(used))
+    values = {place: value for place in _PLACE.findall(text) if (value := _find_value(place, given)) is not None}
+    filled = _PLACE.sub(lambda found: str(values[found[1]].data) if found[1] in values else found[0], text)
+    return Value(filled, _DEFINITION | join_origins(values.values()))
 
 
 def _fill_params(params: Any, given: Mapping[str, Value]) -> Any:
     """Return params with every text filled. A text that is nothing but one place becomes the value itself, with its type."""
     if isinstance(params, str):
         whole = _PLACE.fullmatch(params)
-        return given[whole[1]] if whole is not None and whole[1] in given else _fill(params, given)
+        value = _find_value(whole[1], given) if whole is not None else None
+        return value if value is not None else _fill(params, given)
     if isinstance(params, Mapping):
         return {key: _fill_params(one, given) for key, one in params.items()}
     if isinstance(params, list):

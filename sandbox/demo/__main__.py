@@ -7,6 +7,7 @@ it.
 import argparse
 import asyncio
 import contextlib
+import importlib.util
 import json
 import signal
 import sys
@@ -48,7 +49,7 @@ async def _show(options: argparse.Namespace) -> None:
             supervisor = await serve_supervisor(stack)
             addresses = await _start(folder, options, stack, supervisor.address)
             installation = Installation(folder=folder, addresses=addresses, mode=options.mode)
-            bot = await stack.enter_async_context(Child([sys.executable, "-m", "bot", "run"], folder / "bot.log"))
+            bot = await stack.enter_async_context(Child([sys.executable, "-m", options.program, "run"], folder / "bot.log"))
             stage = Stage(bot=bot, installation=installation, mode=options.mode)
             async with httpx.AsyncClient(trust_env=False) as client:
                 await installation.authorize(client)
@@ -108,7 +109,20 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="port of the chat page; 0 = a free one")
     parser.add_argument("--data", help="folder that keeps the demo's data; by default a temporary one")
     parser.add_argument("--mode", choices=("shadow", "canary", "full"), default="full")
-    return parser.parse_args(argv)
+    parser.add_argument(
+        "--program", default="bot", help="Python module that runs the bot, such as examples.engines; it is called with `run`"
+    )
+    options = parser.parse_args(argv)
+    if not _is_module(options.program):
+        parser.error(f"there is no Python module {options.program}")
+    return options
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):  # a parent package is missing, or the name is no name
+        return False
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import replace
 from sandbox.model.answers import Answer, say, write
 from sandbox.model.lexicon import load
 from sandbox.model.reading import Observation, Request
-from sandbox.model.rules import after, gullible, talk
+from sandbox.model.rules import after, calls, gullible, talk
 from sandbox.model.rules.book import FOLLOWERS, first
 from sandbox.model.text import fold
 from sandbox.model.wishes import Target, Wish, wishes
@@ -21,6 +21,8 @@ _COURTESY = re.compile(
 
 def reply(request: Request) -> tuple[str, str]:
     """Return the text of the answer and the name of the rule that made it. Equal requests get equal answers."""
+    if request.dialect == "plain" and (prepared := calls.prepare_call(request)):
+        return prepared.say, prepared.rule
     answer = think(request)
     if request.dialect == "plain":
         return say("plain", request.lang, said=answer.say), answer.rule

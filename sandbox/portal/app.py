@@ -77,7 +77,7 @@ async def _rest(portal: Portal, v3: V3, http: HttpRequest) -> Response:
     line = None
     if fault is not None and fault.kind == "delay":
         line = portal.announce(request, fault)
-        await asyncio.sleep(fault.seconds)
+        await portal.faults.delay(fault.seconds)
     ran = portal.commands
     try:
         answer = portal.handle(request, fault, announced=line, way=v3.answer if request.api == 3 else None)
@@ -86,7 +86,7 @@ async def _rest(portal: Portal, v3: V3, http: HttpRequest) -> Response:
     # Nothing is awaited between the two counts, so the difference belongs to this call.
     if slow := portal.pace.request + portal.pace.command * (portal.commands - ran):
         await asyncio.sleep(slow)
-    if fault is not None and (late := await _after(fault)):
+    if fault is not None and (late := await _after(portal, fault)):
         return late
     return wire.show(answer.body, answer.status, request.method, answer.headers)
 
@@ -118,7 +118,7 @@ def _before(portal: Portal, request: Request, fault: Fault, path: str) -> Respon
     return wire.show(error.body(), error.status, request.method)
 
 
-async def _after(fault: Fault) -> Response | None:
+async def _after(portal: Portal, fault: Fault) -> Response | None:
     """Return an error answer in place of the real one if the fault asks for that, else None.
 
     The call has been executed already. The fault `delay_answer` waits and returns None, so the real answer is sent late.
@@ -130,7 +130,7 @@ async def _after(fault: Fault) -> Response | None:
         case "504_html":
             return wire.html(504, "504 Gateway Time-out")
         case "delay_answer":
-            await asyncio.sleep(fault.seconds)
+            await portal.faults.delay(fault.seconds)
             return None
         case _:
             return None

@@ -138,7 +138,7 @@ async def _arm(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _disarm(portal: Portal, _: HttpRequest) -> Response:
-    portal.faults.armed.clear()
+    portal.faults.disarm()
     return JSONResponse({"ok": True})
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -44,6 +46,18 @@ class FaultBox:
 
     def __init__(self) -> None:
         self.armed: list[Fault] = []
+        self._disarmed = asyncio.Event()
+
+    def disarm(self) -> None:
+        """Remove all faults, and end the delays that are under way."""
+        self.armed.clear()
+        self._disarmed.set()
+        self._disarmed = asyncio.Event()
+
+    async def delay(self, seconds: float) -> None:
+        """Wait for `seconds`, or until the faults are removed."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._disarmed.wait(), seconds)
 
     def take(self, method: str, kinds: frozenset[str] | None = None) -> Fault | None:
         """Return the first fault that hits a call of this method and lower its `times` by one; None if none does.

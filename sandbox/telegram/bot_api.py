@@ -23,6 +23,8 @@ from sandbox.telegram.wire import ApiError, JsonObject, Params, read_params
 from sandbox.telegram.world import World
 
 Method = Callable[[World, Params], Any | Awaitable[Any]]
+DOWNLOAD = "download"
+"""The name under which faults are ordered for downloads of files, which are no calls of a method."""
 _BAD_GATEWAY = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 
 
@@ -76,7 +78,11 @@ def routes(world: World) -> list[Route]:
     async def download(request: Request) -> Response:
         if not _known(request.path_params["token"]):
             return _answer(ApiError(401, "Unauthorized").envelope())
-        stored = files.find_by_path(world.db, request.path_params["path"])
+        fault = world.faults.take(DOWNLOAD, "")
+        spoiled = await _spoil_download(world, fault) if fault is not None else None
+        if spoiled is not None:
+            return spoiled
+        stored = files.find_by_link(world.db, request.path_params["path"], now=world.now())
         if stored is None:
             return _answer(ApiError(404, "Not Found").envelope())
         return FileResponse(world.files_dir / stored["path"], media_type=stored["mime"])
@@ -163,6 +169,16 @@ async def _faulty(world: World, name: str, params: Params, fault: Fault, entry: 
         case _:
             _finished(entry, await _called(world, name, params))
             return CutConnection()
+
+
+async def _spoil_download(world: World, fault: Fault) -> Response | None:
+    """Return the response of a download with this fault; None if the file comes after all, which may be late."""
+    refused = refusal(fault)
+    if refused is not None:
+        return _answer(refused.envelope())
+    if fault.kind in {"timeout", "slow"}:
+        await _pause(world, fault.seconds)
+    return None if fault.kind == "slow" else CutConnection()
 
 
 async def _pause(world: World, seconds: float) -> None:

@@ -89,6 +89,19 @@ class Voice(Placed):
     seconds: int | None = Field(default=None, ge=0, le=3600)
 
 
+class SharedContact(Placed):
+    """A contact that a person sends: that of a person of the sandbox, whose id is `of`, or one with a phone number and a name.
+
+    With the sender's own id the contact is the sender's own.
+    """
+
+    of: int | None = None
+    phone_number: str | None = Field(default=None, min_length=1, max_length=64)
+    first_name: str = Field(default="", max_length=64)
+    last_name: str = Field(default="", max_length=64)
+    vcard: str = Field(default="", max_length=2048)
+
+
 class SentFile(Placed):
     """A document or picture that a person sends: its name, and its content either as text or in base64."""
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, HTTPException
 
 from sandbox.telegram import acting, joining, pressing, sharing
+from sandbox.telegram.contacts import contact_of, contact_without_account, load_address_book
 from sandbox.telegram.control_bodies import (
     Burst,
     By,
@@ -19,6 +20,7 @@ from sandbox.telegram.control_bodies import (
     Pressed,
     Sent,
     SentFile,
+    SharedContact,
     Standing,
     Voice,
 )
@@ -109,6 +111,25 @@ def acting_routes(router: APIRouter, world: World) -> None:
         return {"update_id": _acted(pressing.stop_draft, world, _person(world, user_id))}
 
     _file_routes(router, world)
+    _contact_routes(router, world)
+
+
+def _contact_routes(router: APIRouter, world: World) -> None:
+    @router.get("/users/{user_id}/contacts")
+    async def contacts(user_id: int, language: Literal["ru", "en"] = "ru") -> JsonObject:
+        return {"own": contact_of(_person(world, user_id)), "others": load_address_book(language)}
+
+    @router.post("/users/{user_id}/contact")
+    async def contact(user_id: int, body: SharedContact) -> JsonObject:
+        if (body.of is None) == (body.phone_number is None):
+            raise HTTPException(400, "a contact is that of a person, or has a phone_number and a first_name, one of the two")
+        if body.of is not None:
+            given = contact_of(_person(world, body.of))
+        elif body.phone_number and body.first_name:
+            given = contact_without_account(body.phone_number, body.first_name, last_name=body.last_name, vcard=body.vcard)
+        else:
+            raise HTTPException(400, "first_name: a contact without an account has a name")
+        return _numbers([_acted(sharing.share_contact, world, _person(world, user_id), body.around(), given)])
 
 
 def _file_routes(router: APIRouter, world: World) -> None:

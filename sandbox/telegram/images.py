@@ -1,6 +1,7 @@
-"""Reads the width and height of a picture from the header of its PNG or JPEG file."""
+"""Reads the width and height of a picture from the header of its PNG or JPEG file, and draws thumbnails."""
 
 import struct
+import zlib
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -23,3 +24,24 @@ def _jpeg_size(content: bytes) -> tuple[int, int] | None:
             return width, height
         position += 2 + length
     return None
+
+
+def fit_into(size: tuple[int, int], longest: int) -> tuple[int, int]:
+    """Return the size of a picture that is made smaller, if needed, until neither side is longer than `longest` pixels."""
+    width, height = size
+    if max(width, height) <= longest:
+        return size
+    return max(1, width * longest // max(size)), max(1, height * longest // max(size))
+
+
+def draw_thumbnail(width: int, height: int, *, mark: str) -> bytes:
+    """Return a grey PNG of this size. It contains `mark` as a comment, so that the thumbnails of two pictures differ."""
+    row = b"\0" + b"\xc8" * width
+    parts = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
+        (b"tEXt", b"Comment\0" + mark.encode("ascii")),
+        (b"IDAT", zlib.compress(row * height)),
+        (b"IEND", b""),
+    ]
+    chunks = [struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in parts]
+    return _PNG + b"".join(chunks)

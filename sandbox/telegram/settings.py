@@ -20,4 +20,6 @@ class TelegramSandboxSettings:
     # Undocumented by Telegram; bots report that answers fail after some 10-20 seconds.
     callback_answer_seconds: float = 15.0
     download_limit: int = 20 * 1024 * 1024
+    # Telegram promises at least an hour.
+    file_link_seconds: float = 3600.0
     webhook_retry_seconds: float = 1.0

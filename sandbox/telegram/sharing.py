@@ -1,4 +1,4 @@
-"""Sends files and forwards messages as simulated people: voice messages, documents, pictures, forwarded correspondence."""
+"""Sends files, contacts and forwarded messages as simulated people: voice messages, documents, pictures, forwarded correspondence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,11 +23,16 @@ def send_file(
     stored = files.store(world.db, world.files_dir, upload, place=f"{kind}s")
     content: JsonObject | None = {"document": attachments.document(stored)}
     if kind == "photo":
-        photo = attachments.photo(world, stored)
-        content = {"photo": photo} if photo else None
+        sizes = attachments.photo_sizes(world, stored)
+        content = {"photo": sizes} if sizes else None
     if content is None:
         raise CannotActError(f"{upload.name} is no PNG or JPEG")
     return put(world, person, around, {**content, **plain("caption", caption.strip())}), stored
+
+
+def share_contact(world: World, person: Person, around: Around, contact: JsonObject) -> Sent:
+    """Send a Contact object as `person`, and return the ids of the message and its update."""
+    return put(world, person, around, {"contact": contact})
 
 
 def say_aloud(

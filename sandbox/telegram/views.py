@@ -6,8 +6,8 @@ from sandbox.telegram.wire import JsonObject
 from sandbox.telegram.world import Draft, World
 
 _COPIED = (
-    "edit_date", "forward_origin", "via_bot", "document", "photo", "voice", "force_reply", "quote", "message_thread_id",
-    "is_topic_message", "sender_chat",
+    "edit_date", "forward_origin", "via_bot", "document", "photo", "voice", "contact", "force_reply", "quote",
+    "message_thread_id", "is_topic_message", "sender_chat",
 )  # fmt: skip
 _SERVICE = (
     "migrate_to_chat_id", "migrate_from_chat_id", "new_chat_members", "left_chat_member", "forum_topic_created",

@@ -10,6 +10,7 @@ from aiogram.methods import SendMessageDraft
 from aiogram.types import DisabledButton, EphemeralMessageParameters, InlineKeyboardButton, InlineKeyboardMarkup
 from playwright.async_api import Page, async_playwright, expect
 
+from sandbox.telegram.images import draw_thumbnail
 from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, opened
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -91,6 +92,33 @@ async def test_a_second_chat_stands_beside_and_a_note_for_one_is_for_one(tmp_pat
 
     assert said is not None
     assert (said.from_user and said.from_user.id, said.text) == (ANNA, "решаю")
+
+
+async def test_a_person_attaches_a_photo_a_file_and_contacts(tmp_path: Path) -> None:
+    """The clip offers four kinds; a picture goes as a file when a file was chosen, and each one is seen in the chat."""
+    picture = {"name": "визитка.png", "mimeType": "image/png", "buffer": draw_thumbnail(320, 200, mark="card")}
+    async with _page(tmp_path) as (page, kit):
+        for option in ("Фото", "Файл"):
+            await page.fill("#input", f"подпись: {option}")
+            await page.click("#clip")
+            async with page.expect_file_chooser() as choosing:
+                await page.click(f"#attachments .command:has-text('{option}') >> nth=0")
+            await (await choosing.value).set_files([picture])
+            await expect(page.locator(".mine .text").last).to_have_text(f"подпись: {option}")
+        for option in ("Мой контакт", "Контакт: Пётр Ильин"):
+            await page.click("#clip")
+            await page.click(f"#attachments .command:has-text('{option}')")
+            await expect(page.locator("#attachments")).to_be_hidden()
+        await expect(page.locator(".mine .photo")).to_have_count(1)
+        await expect(page.locator(".mine .contact b")).to_have_text(["Борис", "Пётр Ильин"])
+        await expect(page.locator(".mine .contact small").first).to_have_text("+7 900 000-10-07")
+        await page.click("#clip")
+        await page.press("#input", "Escape")
+        await expect(page.locator("#attachments")).to_be_hidden()
+        messages = [update.message for update in await kit.bot.get_updates() if update.message]
+
+    assert [message.content_type for message in messages] == ["photo", "document", "contact", "contact"]
+    assert [message.contact.user_id for message in messages if message.contact] == [BORIS, None]
 
 
 @asynccontextmanager

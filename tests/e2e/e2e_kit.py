@@ -18,12 +18,14 @@ from typer.testing import CliRunner
 from bot.access.access import load_access
 from bot.bootstrap import build_orchestrator, open_async_store
 from bot.cli.app import app
+from bot.features import SHIPPED_ENGINES
 from bot.process import run_bot
 from bot.settings import Settings
 from bot.telegram.door import TelegramDoor, build_bot
 from bot.telegram.intake.files import TelegramFiles
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.rate_limiter import BucketRate, Limits, RateLimiter
+from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, SystemClock, measure_mark_age, read_boottime
 from state.journal.async_store import AsyncStore
@@ -120,7 +122,7 @@ class World:
         }
 
     @asynccontextmanager
-    async def bot(self, *, clock: Clock | None = None, **over: Any) -> AsyncIterator[Running]:
+    async def bot(self, *, clock: Clock | None = None, engines: Engines = SHIPPED_ENGINES, **over: Any) -> AsyncIterator[Running]:
         """The bot as `sdelka run` makes it, without its signals; over the same data each time."""
         told = {name.lower(): value for name, value in self.environment(**over).items()}
         settings = Settings(_env_file=None, **told)  # type: ignore[arg-type]
@@ -141,6 +143,7 @@ class World:
                 audience=access,
                 members=access,
                 files=TelegramFiles(bot),
+                engines=engines,
             )
             for part in closing:
                 stack.push_async_callback(part.aclose)

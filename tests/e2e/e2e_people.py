@@ -84,6 +84,21 @@ class Person:
         assert answer.is_success, answer.text
         return int(answer.json()["message_id"])
 
+    async def send(self, kind: str, **body: Any) -> int:
+        """Send a contact, photo or document; the number of the message."""
+        answer = await self.http.post(f"/sandbox/users/{self.number}/{kind}", json={"chat_id": self.chat, **body})
+        assert answer.is_success, answer.text
+        return int(answer.json()["message_id"])
+
+    async def sees_words(self, after: int, words: str) -> Shown:
+        """The first message of the bot after that one in which these words stand."""
+
+        async def look() -> Shown | None:
+            return next((one for one in await self.seen(after) if words in one.text), None)
+
+        found: Shown = await until(look, f"{words!r} to {self.name} after {after}")
+        return found
+
     async def seen(self, after: int = 0) -> list[Shown]:
         """What the bot wrote after that message."""
         answer = (await self.http.get(f"/sandbox/chats/{self.chat}/messages", params={"after": after})).json()

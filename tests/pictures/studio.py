@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 
 from playwright.async_api import Browser
 
+from bot.features import SHIPPED_ENGINES
+from orchestrator.runs.registry import Engines
 from tests.e2e.e2e_kit import MovedClock, World
 from tests.e2e.e2e_people import Person, Shown
 
@@ -46,11 +48,11 @@ class Studio:
         await page.screenshot(path=self.folder / f"{name}.png")
         await page.close()
 
-    async def begin(self, policy: str = RULES) -> None:
-        """Start the bot, as `sdelka run` does, under this policy."""
+    async def begin(self, policy: str = RULES, engines: Engines = SHIPPED_ENGINES) -> None:
+        """Start the bot, as `sdelka run` does, under this policy and with these engines of runs."""
         rules = self.world.folder / "policy.yaml"
         rules.write_text(policy, encoding="utf-8")
-        await self.bot.enter_async_context(self.world.bot(clock=self.clock, policy_file=rules))
+        await self.bot.enter_async_context(self.world.bot(clock=self.clock, policy_file=rules, engines=engines))
 
     async def later(self, moment: datetime) -> None:
         """Put the clocks of the bot and of Telegram to a later moment; the bot was not running meanwhile."""

@@ -35,7 +35,7 @@ def send_document(world: World, params: Params) -> JsonObject:
 def send_photo(world: World, params: Params) -> JsonObject:
     """Send a PNG or JPEG and return its Message object. Raises `ApiError` 400 IMAGE_PROCESS_FAILED for other content."""
     chat = require_open_chat(world, params)
-    photo = attachments.photo(world, stored_file(world, params.file("photo")))
+    photo = attachments.photo_sizes(world, stored_file(world, params.file("photo")))
     if photo is None:
         raise bad_request("IMAGE_PROCESS_FAILED")
     return _put(world, chat, params, {"photo": photo, **read_caption(params)})
@@ -49,12 +49,16 @@ def send_voice(world: World, params: Params) -> JsonObject:
 
 
 def get_file(world: World, params: Params) -> JsonObject:
-    """Return the path from which a file can be downloaded. Raises `ApiError` 400 for an unknown file and for one above 20 MB."""
+    """Return the path from which a file can be downloaded for an hour.
+
+    Raises `ApiError` 400 for an unknown file and for one above 20 MB.
+    """
     stored = files.find(world.db, params.text("file_id"))
     if stored is None:
         raise bad_request("wrong file_id or the file is temporarily unavailable")
     if stored["size"] > world.settings.download_limit:
         raise bad_request("file is too big")
+    files.open_link(world.db, stored["path"], until=world.now() + world.settings.file_link_seconds)
     return {
         "file_id": stored["file_id"],
         "file_unique_id": stored["file_id"][3:19],

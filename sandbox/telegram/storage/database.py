@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS callbacks (
     data TEXT NOT NULL, pressed_at REAL NOT NULL, answer TEXT);
 CREATE TABLE IF NOT EXISTS files (
     file_id TEXT PRIMARY KEY, path TEXT NOT NULL, name TEXT NOT NULL, mime TEXT NOT NULL, size INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS file_links (path TEXT PRIMARY KEY, until REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS standings (
     chat_id INTEGER PRIMARY KEY, state TEXT NOT NULL, moved_to INTEGER);
 CREATE TABLE IF NOT EXISTS topics (
@@ -64,7 +65,7 @@ class Database:
     def empty(self) -> None:
         """Delete all rows except the settings of the bot (its menus, its webhook); the numbers of messages and updates continue."""
         with self.transaction():
-            for table in ("chats", "people", "messages", "updates", "callbacks", "files", "standings", "topics"):
+            for table in ("chats", "people", "messages", "updates", "callbacks", "files", "file_links", "standings", "topics"):
                 self.run(f"DELETE FROM {table}")  # noqa: S608 - the names stand in the line above
 
     def run(self, statement: str, *values: Any) -> sqlite3.Cursor:

@@ -30,7 +30,12 @@ def find(db: Database, file_id: str) -> JsonObject | None:
     return dict(row) if row else None
 
 
-def find_by_path(db: Database, path: str) -> JsonObject | None:
-    """Return the metadata of the file with this path, or None. Only files with stored paths can be downloaded."""
-    row = db.one("SELECT * FROM files WHERE path = ?", path)
+def open_link(db: Database, path: str, *, until: float) -> None:
+    """Let the file with this path be downloaded until this time, in seconds since 1970."""
+    db.run("INSERT OR REPLACE INTO file_links VALUES (?, ?)", path, until)
+
+
+def find_by_link(db: Database, path: str, *, now: float) -> JsonObject | None:
+    """Return the metadata of the file with this path; None if `open_link` was not called for it, or its time is over."""
+    row = db.one("SELECT files.* FROM files JOIN file_links USING (path) WHERE path = ? AND until > ?", path, now)
     return dict(row) if row else None

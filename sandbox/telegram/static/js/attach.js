@@ -1,14 +1,15 @@
-// The paper clip and the microphone beside the writing field: files of one's own, voice messages of given words.
+// The paper clip and the microphone beside the writing field: photos, files and contacts, voice messages of given words.
 
 import { get } from "./api.js";
 import { byId, h, icon } from "./dom.js";
+import { fullName, phone } from "./format.js";
 import { examplesOf, language, t } from "./texts.js";
 import { complain } from "./toasts.js";
 
 const LARGEST = 25 * 1024 * 1024;
 // Samples that suit everybody; the others are replaced by the examples of the person who speaks.
 const OF_NO_DEAL = ["remind", "silence"];
-const PICTURES = ["image/png", "image/jpeg"];
+const PICTURES = "image/png,image/jpeg";
 
 export class Attach {
   // `post` sends to one of the addresses of the person who writes: (action, body).
@@ -18,13 +19,38 @@ export class Attach {
     this.takeText = takeText;
     this.file = h("input", { type: "file", hidden: true, onchange: () => this.sendFile().catch(complain) });
     this.panel = byId("voices");
+    this.choice = byId("attachments");
     byId("clip").append(icon("clip"));
     byId("mic").append(icon("mic"));
     byId("clip").after(this.file);
-    byId("clip").addEventListener("click", () => this.file.click());
+    byId("clip").addEventListener("click", () => this.offer().catch(complain));
     byId("mic").addEventListener("click", () => this.toggle().catch(complain));
-    document.addEventListener("click", (event) => { if (!event.target.closest("#voices, #mic")) this.panel.hidden = true; });
-    document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.panel.hidden = true; });
+    document.addEventListener("click", (event) => {
+      if (!event.target.closest("#voices, #mic")) this.panel.hidden = true;
+      if (!event.target.closest("#attachments, #clip")) this.choice.hidden = true;
+    });
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.panel.hidden = this.choice.hidden = true; });
+  }
+
+  // What can be attached: a photo, any file, the own contact, or one of the address book.
+  async offer() {
+    if (!this.choice.hidden) return void (this.choice.hidden = true);
+    const { own, others } = await get(`/sandbox/users/${this.speaker()}/contacts?language=${language()}`);
+    const pick = (kind, accept) => () => { this.kind = kind; this.file.accept = accept; this.file.click(); };
+    const contact = (given, title, body) => this.option("contact", title, phone(given.phone_number), () => this.post("contact", body).catch(complain));
+    this.choice.replaceChildren(
+      this.option("photo", t("attach.photo"), t("attach.photo_hint"), pick("photo", PICTURES)),
+      this.option("file", t("attach.document"), t("attach.document_hint"), pick("document", "")),
+      contact(own, t("attach.own_contact"), { of: own.user_id }),
+      ...others.map((other) => contact(other, t("attach.contact", { name: fullName(other) }), other)),
+    );
+    this.choice.hidden = false;
+    return undefined;
+  }
+
+  option(picture, title, hint, act) {
+    const run = () => { this.choice.hidden = true; act(); };
+    return h("button", { class: "command", type: "button", onclick: run }, h("b", {}, icon(picture, 20)), h("span", {}, h("em", {}, title), h("small", {}, hint)));
   }
 
   async toggle() {
@@ -61,6 +87,6 @@ export class Attach {
       reader.readAsDataURL(file);
     });
     const body = { file_name: file.name, mime: file.type || "application/octet-stream", base64, caption: this.takeText(true) };
-    await this.post(PICTURES.includes(file.type) ? "photo" : "document", body);
+    await this.post(this.kind, body);
   }
 }

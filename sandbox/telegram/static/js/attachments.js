@@ -1,7 +1,7 @@
-// What hangs in a bubble beside its text: a picture, a file with its size, a voice message that plays.
+// What hangs in a bubble beside its text: a picture, a file with its size, a contact, a voice message that plays.
 
 import { h, icon } from "./dom.js";
-import { bytes } from "./format.js";
+import { bytes, fullName, phone } from "./format.js";
 import { t } from "./texts.js";
 
 const BARS = 34;
@@ -18,6 +18,12 @@ export function attachment(message) {
   const kind = /\.([a-z0-9]{1,4})$/i.exec(file.file_name)?.[1];
   return h("a", { class: "file", href: `/sandbox/files/${file.file_id}`, download: file.file_name, title: t("message.download", { name: file.file_name }) },
     h("i", {}, kind ? h("em", {}, kind.toLowerCase()) : icon("file", 22)), h("span", {}, h("b", {}, file.file_name), h("small", {}, t("message.file_size", { size: bytes(file.file_size) }))));
+}
+
+export function contact(message) {
+  const given = message.contact;
+  if (!given) return null;
+  return h("div", { class: "file contact" }, h("i", {}, icon("contact", 22)), h("span", {}, h("b", {}, fullName(given)), h("small", {}, phone(given.phone_number))));
 }
 
 export function voice(message) {

@@ -1,9 +1,9 @@
 // One message as an element: bubble, buttons, reply quote, reactions, notes of what happened in a group.
 
-import { attachment, picture, voice } from "./attachments.js";
+import { attachment, contact, picture, voice } from "./attachments.js";
 import { h, icon } from "./dom.js";
 import { renderText } from "./entities.js";
-import { clock } from "./format.js";
+import { clock, fullName } from "./format.js";
 import { deepLink } from "./links.js";
 import { locale, t } from "./texts.js";
 import { toast } from "./toasts.js";
@@ -24,6 +24,7 @@ export function renderMessage(message, scene) {
     quote(message, scene),
     picture(message),
     attachment(message),
+    contact(message),
     voice(message),
     (message.text || message.draft) && h("div", { class: "text" }, message.draft ? draftText(message) : renderText(message.text, message.entities, scene.say)),
     message.reactions.length > 0 && h("div", { class: "reactions" }, message.reactions.map((emoji) => h("span", { title: t("message.reaction") }, emoji))),
@@ -99,6 +100,7 @@ export function summary(message) {
   if (message.service) return serviceText(message, String);
   if (message.text) return message.text.replace(/\s+/g, " ").slice(0, 160);
   if (message.voice) return t("message.voice");
+  if (message.contact) return t("message.contact", { name: fullName(message.contact) });
   return message.photo ? t("message.photo") : message.document ? message.document.file_name : t("message.some");
 }
 

@@ -52,3 +52,8 @@ export function parseMoment(text) {
   const date = new Date(text);
   return Number.isNaN(date.getTime()) ? null : date;
 }
+
+export const fullName = ({ first_name: first, last_name: last }) => [first, last].filter(Boolean).join(" ");
+
+// Telegram sends the number of an account without a plus.
+export const phone = (number) => (/^\d/.test(number) ? `+${number}` : number).replace(/^\+7(\d{3})(\d{3})(\d\d)(\d\d)$/, "+7 $1 $2-$3-$4");

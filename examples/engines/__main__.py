@@ -1,0 +1,31 @@
+"""The bot with the two example engines: `python -m examples.engines run` is `sdelka run` with the commands of definitions.yaml."""
+
+import argparse
+import asyncio
+import sys
+
+from bot.monitoring.logging_setup import configure_logging
+from bot.process import import_telegram, run_bot
+from bot.settings import load_settings
+from examples.engines.definitions import load_engines
+from orchestrator.domain.errors import SettingsError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the bot until it is stopped; return 2 if its settings are wrong."""
+    parser = argparse.ArgumentParser(prog="examples.engines", description=__doc__)
+    parser.add_argument("command", choices=["run"])
+    parser.parse_args(arguments)
+    try:
+        settings = load_settings()
+        configure_logging(settings.log_level, settings.log_format)
+        import_telegram(settings)
+        asyncio.run(run_bot(settings, engines=load_engines()))
+    except SettingsError as error:
+        sys.stderr.write(f"{error.reason}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

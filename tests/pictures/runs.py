@@ -1,0 +1,61 @@
+"""Scenes of runs: what is sent into one, its card, what a lead denies, and the list. Played by name: their pictures have a folder of their own."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Final
+
+from examples.engines.definitions import load_engines
+from tests.e2e.e2e_people import Person, Shown, until
+from tests.pictures.studio import RULES, Scene, Studio
+
+LEAD_DECIDES: Final = """rules:
+  - {entity: deal, field: OPPORTUNITY, above: 100000, role: manager, then: lead, why: Скидки подтверждает руководитель}
+"""
+PETER: Final = {"phone_number": "+7 900 123-45-67", "first_name": "Пётр", "last_name": "Ильин"}
+
+
+async def runs(studio: Studio) -> None:
+    """A client out of a contact and a document, then a discount; two runs wait and are listed."""
+    await _begin(studio, RULES)
+    boris = studio.world.boris
+    await boris.ask("/client")
+    record = await boris.sees_words(await boris.send("contact", **PETER), "Создать контакт")
+    await boris.decide(record, "Выполнить")
+    contract = b64encode(bytes(184_320)).decode()
+    await boris.answered(await boris.send("document", file_name="Договор с Ильиным.pdf", mime="application/pdf", base64=contract), 2)
+    await studio.shoot("sent", boris)
+    card = await _ask_for_discount(boris)
+    await studio.shoot("card", boris, last=len(await boris.seen(card.number - 2)) + 1)
+    await boris.ask("/client")
+    await boris.ask("/runs")
+    await studio.shoot("list", boris, last=2)
+
+
+async def runs_denied(studio: Studio) -> None:
+    """A card of a run that the lead denies with a reason; the run can be repeated."""
+    await _begin(studio, LEAD_DECIDES)
+    boris, anna = studio.world.boris, studio.world.anna
+    await _ask_for_discount(boris)
+    await until(anna.seen, "the lead's copy")
+    await studio.world.settled()
+    await anna.decide((await anna.seen())[-1], "причиной")
+    await anna.ask("Ромашка уже согласилась на полную цену")
+    await boris.sees_words(0, "не выполнен")
+    await studio.world.settled()
+    await studio.shoot("lead-denied", anna)
+    await studio.shoot("denied", boris)
+
+
+async def _begin(studio: Studio, policy: str) -> None:
+    await studio.bot.aclose()
+    await studio.begin(policy, load_engines())
+
+
+async def _ask_for_discount(person: Person) -> Shown:
+    """Start the run that lowers the sum of a deal, choose ten per cent, and return the card of the call."""
+    question = (await person.ask("/price"))[-1]
+    await person.decide(question, "10 %")
+    return await person.sees_words(question.number, "120 000 ₽ → 108 000 ₽")
+
+
+SCENES: Final[Sequence[Scene]] = (runs, runs_denied)
