@@ -129,7 +129,8 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
         working = asyncio.ensure_future(orchestrator.run())
         try:
             await _course(config, person, clock, told)
-            live = {session.stream: session.state.to_stored() for session in orchestrator._sessions.values()}
+            open_sessions = () if config.get("shared") else orchestrator._sessions.values()  # of two, each may have lost some to the other
+            live = {session.stream: session.state.to_stored() for session in open_sessions}
             report = await store.read(inspected) | (await store.read(inspect_runs) if is_run else {})
             points.shim.mark("rested")
             told.add("report", live=live, labels=points.labels, **report)

@@ -66,7 +66,9 @@ class Points:
             return write()
         size = self._wal.stat().st_size if self._wal.exists() else 0
         write()
-        grown = self._wal.stat().st_size
+        grown = (
+            self._wal.stat().st_size if self._wal.exists() else 0
+        )  # a server's log is not ours to tear: there it is a death after the write
         if grown > size:
             os.truncate(self._wal, size + (grown - size) // 2)
         return self._die()

@@ -106,7 +106,7 @@ def _check_model(run: Evidence) -> Iterator[str]:
     assert isinstance(run.world, RunWorld)
     known = {line["generation"]: set(line["prompts"]) for line in run.lines if line["kind"] == "known"}
     asked = Counter((generation, prompt) for generation, _, prompt in run.world.prompts)
-    shared = any(line["kind"] == "offered" and line["source"].startswith(("a-", "b-")) for line in run.lines)
+    shared = any(line.get("shared") for line in run.lines)
     for (generation, prompt), count in asked.items():
         if prompt in known.get(generation, ()) or (count > 1 and not shared):
             yield f"the model was asked again for «{prompt}»"
@@ -127,11 +127,11 @@ def _read_prompt(event: Mapping[str, Any]) -> str:
 
 def _check_writes(way: Way, run: Evidence) -> Iterator[str]:
     """Each consent led to one write, and what was let go to none; the effects stand as the portal does, and no card is left open."""
-    for mark, times in way.written.items():
+    for mark, times in {**way.written, **dict.fromkeys(way.at_most_once, 1)}.items():
         written = run.world.written(mark)
         if written > times:
             yield f"{mark} was written {written} times, not {times}; the write is doubled"
-        elif written < times:
+        elif written < times and mark in way.written:
             yield f"{mark} was never written, the write is lost"
         own = [row for row in run.report["effects"] if mark in json.dumps(row["call"]["call"], ensure_ascii=False)]
         statuses = Counter(row["status"] for row in own)
@@ -139,9 +139,6 @@ def _check_writes(way: Way, run: Evidence) -> Iterator[str]:
             yield f"{mark} stands as {dict(statuses)}, but was written {written} times"
         if unsettled := [status for status in statuses if status not in {"succeeded", "refused", "denied", "expired", "superseded"}]:
             yield f"{mark} is left as {unsettled}"
-    for mark in way.at_most_once:
-        if (written := run.world.written(mark)) > 1:
-            yield f"{mark} was written {written} times; the write is doubled"
     last = {line["body"]["confirmation_id"]: line["body"]["status"] for line in run.lines if line["kind"] == "card"}
     for number, status in last.items():
         if status in {"requested", "approved", "started"}:

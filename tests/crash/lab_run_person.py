@@ -62,7 +62,7 @@ class RunPerson(Person):
     async def live(self) -> None:
         """Act until nothing is left to do: the runs are over, or nothing will ever happen again."""
         self._clock.ahead += timedelta(seconds=self._told.passed())
-        self._told.add("known", prompts=await self._known(self._store.read, list_answered))
+        self._told.add("known", prompts=await self._known(self._store.read, list_answered), shared=self._name)
         await self._set_up()
         for row in self._list_unacknowledged():
             await self._hand_in(row)

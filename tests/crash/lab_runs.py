@@ -89,11 +89,11 @@ class Way:
     """Whether «Повторить» is pressed under each message that a run has failed."""
     written: Mapping[str, int] = field(default_factory=dict)
     at_most_once: tuple[str, ...] = ()
-    """Writes of the CRM agent in the same chat: what a death has left undone it does not make up for by itself."""
+    """Writes of the CRM agent, beside the runs or within one: what a death has left undone it does not make up for by itself."""
     said: Mapping[str, int] = field(default_factory=dict)
     """How often exactly a text is said, in messages of their own."""
     shared: bool = True
-    """Whether two processes can play it: not if a clock must be put forward."""
+    """Whether two processes can play it: not if a clock must be put forward, or if each would hold the other's questions to the model."""
 
 
 WAYS: dict[str, Way] = {
@@ -122,6 +122,7 @@ WAYS: dict[str, Way] = {
         cancels="held",
         written={"330005": 0},
         said={"Долго": 1, "Не будет": 0},
+        shared=False,
     ),
     "run-cancel-waiting": Way(
         starts=["/wide broad"],
@@ -171,7 +172,7 @@ WAYS: dict[str, Way] = {
         starts=["/steps turn"],
         runs={"turn": "done"},
         cards={"Берёза": "yy"},
-        written={"Берёза": 1},
+        at_most_once=("Берёза",),
         said={"После хода": 1, "Готово.": 1},
     ),
     "run-pause": Way(
