@@ -107,10 +107,10 @@ def _check_model(run: Evidence) -> Iterator[str]:
     known = {line["generation"]: set(line["prompts"]) for line in run.lines if line["kind"] == "known"}
     asked = Counter((generation, prompt) for generation, _, prompt in run.world.prompts)
     shared = any(line.get("shared") for line in run.lines)
-    for (generation, prompt), count in asked.items():
-        if prompt in known.get(generation, ()) or (count > 1 and not shared):
-            yield f"the model was asked again for «{prompt}»"
     if not shared:
+        for (generation, prompt), count in asked.items():
+            if prompt in known.get(generation, ()) or count > 1:
+                yield f"the model was asked again for «{prompt}»"
         return
     stored = {
         _read_prompt(event): datetime.fromisoformat(event["ts"]).timestamp() for event in run.report["journal"] if _read_prompt(event)

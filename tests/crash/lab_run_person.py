@@ -25,6 +25,8 @@ from tests.crash.lab_script import SESSION
 
 MOST_JUMPS = 12
 MOST_SECONDS = 25.0
+MOST_INPUTS = 40
+"""Where a planted fault lets a run ask for ever, its person gives up after so many seconds or inputs."""
 PATIENCE = 12.0
 """Seconds without anything new after which a process that shares its work no longer waits for the runs to end."""
 LIST, CANCEL, TAKES = "cancel/list", "cancel/click", "portal/takes"
@@ -60,14 +62,19 @@ class RunPerson(Person):
         self._reached = False
 
     async def live(self) -> None:
-        """Act until nothing is left to do: the runs are over, or nothing will ever happen again."""
+        """Act until nothing is left to do, and read what came last: the runs are over, or nothing will ever happen again."""
+        await self._act_to_the_end()
+        while await self._deliver():
+            pass
+
+    async def _act_to_the_end(self) -> None:
         self._clock.ahead += timedelta(seconds=self._told.passed())
         self._told.add("known", prompts=await self._known(self._store.read, list_answered), shared=self._name)
         await self._set_up()
         for row in self._list_unacknowledged():
             await self._hand_in(row)
         since = begun = time.monotonic()
-        while time.monotonic() < begun + MOST_SECONDS:
+        while time.monotonic() < begun + MOST_SECONDS and len(self._list_offered()) <= MOST_INPUTS:
             if isinstance(self._told, SharedTold):
                 self._told.refresh()
             if await self._deliver() or await self._act():

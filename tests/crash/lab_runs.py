@@ -46,7 +46,9 @@ def build_documents(sleep: float) -> dict[tuple[str, str], Any]:
             "child": "leaf",
             "ask": "Кто?",
         },
-        ("steps", "leaf"): _steps({"model": "лист"}, _write(483, 320004), {"say": "Лист"}),
+        ("steps", "leaf"): _steps({"model": "лист"}, {"say": "Лист"}),
+        ("steps", "parent"): _steps({"child": "writes"}, {"say": "Дитя справилось"}),
+        ("steps", "writes"): _steps(_write(483, 320004), {"say": "Записано"}),
         ("steps", "long"): _steps({"say": "Долго"}, {"model": "держи"}, _write(484, 330005), {"say": "Не будет"}),
         ("wide", "broad"): {"cards": [[481, 330006]], "models": ["три"], "sleep": 86400.0, "child": "asks", "ask": "Ждать?"},
         ("steps", "asks"): _steps({"ask": "И ты?", "options": ["Да"]}, {"say": "Не скажу"}),
@@ -111,8 +113,8 @@ WAYS: dict[str, Way] = {
         starts=["/wide wide"],
         runs={"wide": "done", "leaf": "done"},
         answers={"Кто?": "0 1"},
-        cards={"320002": "yy", "320003": "yny", "320004": "y"},
-        written={"320002": 1, "320003": 1, "320004": 1},
+        cards={"320002": "yy", "320003": "yny"},
+        written={"320002": 1, "320003": 1},
         said={"Широко": 1, "Лист": 1, "Широко всё": 1},
     ),
     "run-cancel": Way(
@@ -147,6 +149,14 @@ WAYS: dict[str, Way] = {
         refuses=DEAL,
         written={"350008": 1},
         said={"Со второго раза": 1, "Готово.": 1},
+    ),
+    "run-child-again": Way(
+        starts=["/steps parent"],
+        runs={"parent": "done"},  # each retry starts a child of its own
+        cards={"320004": "y"},
+        refuses=DEAL,
+        written={"320004": 1},
+        said={"Записано": 1, "Дитя справилось": 1, "Готово.": 1},
     ),
     "run-denied": Way(
         starts=["/steps denied"],
