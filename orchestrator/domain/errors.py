@@ -6,6 +6,7 @@ SdelkaError
 ├── OverBudget           the person: the month's budget is used up, so the model is not asked
 ├── JournalUnwritable    the person and operations staff: the intent could not be stored, so nothing was done
 ├── SessionTaken         the worker: another process holds the lease of this session
+├── RunOver              the player of a run: the run ended while its next step was being stored
 └── DefinitionError      the author of a definition file: what is wrong, where, and how to fix it
 """
 
@@ -42,6 +43,13 @@ class SessionTaken(SdelkaError):
     """Another process is working on this session.
 
     A session is one conversation; only the process that holds its lease may work on it.
+    """
+
+
+class RunOver(SdelkaError):
+    """The run is over, so it can neither wait nor end again.
+
+    It ended, or was cancelled, while this step was being prepared.
     """
 
 

@@ -36,8 +36,7 @@ class Children:
         if engine in ctx.tools.engines:
             return await play_turn(ctx, node, ctx.tools.engines[engine], args)
         ctx.check_going_on(node)
-        run = ctx.session.state.run
-        if run is None or node not in run.waits:
+        if not ctx.is_waiting(node):
             depth = int(ctx.run.depth) + 1
             if depth > MAX_DEPTH:
                 raise RunFailed("run-too-deep", f"more than {MAX_DEPTH} runs wait for each other", most=MAX_DEPTH)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
-from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError, RunOver
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply, build_reply
 from orchestrator.domain.taint import NOWHERE, Origins, Value
@@ -39,11 +39,12 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.audit import PlayedNode
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
+from orchestrator.runtime.steps import SETTLED, build_play_row
 from orchestrator.runtime.turn_context import build_call_record
 from state.canonical import NotCanonical, dumps
 from state.clock import format_iso
 from state.events.base import Event
-from state.events.runs import NodeDone, NodeFailed, RunWaits
+from state.events.runs import NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import run_to_end
 from state.journal.store import InboxRow, OutboxRow, Timer
 
@@ -207,7 +208,28 @@ class Context(RunContext):
             if notice is not None:
                 rows.append(outbox.build_reply_row(self._session.key, build_reply(notice), self.now, key=f"{result.effect_id}:waits"))
             self.records.append(PlayedNode(node=node, what="effect", call=build_call_record(effect, result)))
-            await self.store(RunWaits(node=node, on="effect", waits_for=result.effect_id), outbox=rows)
+            await self.wait_for_effect(node, result.effect_id, outbox=rows)
+
+    async def wait_for_effect(self, node: str, effect_id: str, *, outbox: Sequence[OutboxRow] = ()) -> None:
+        """Store that the node waits until the effect (proposed call) is settled.
+
+        An effect that somebody has settled since it was looked at wakes the node at once: whoever settled it saw nothing waiting for it.
+        """
+        session = self._session
+        await self.store(RunWaits(node=node, on="effect", waits_for=effect_id), outbox=outbox)
+        row = await session.find_effect(effect_id)
+        if row is not None and row.status in SETTLED and session.state.run is not None and node in session.state.run.waits:
+            play = [build_play_row(session.key, self.now)]
+            await session.commit(RunWoken(node=node, by=row.status), actor=self.run.owner, inbox_new=play)
+
+    def is_waiting(self, node: str) -> bool:
+        """Return whether the node waits already.
+
+        What it waited for when the memo was read may have come since. It must not wait for that again: the memo does not hold what has
+        come, but the run is played once more because of it.
+        """
+        run = self._session.state.run
+        return node in self.known.waited or (run is not None and node in run.waits)
 
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         """Ask a person in the run's chat and return the answer, once it is given."""
@@ -222,8 +244,7 @@ class Context(RunContext):
                 self.records.append(PlayedNode(node=node, what="input", text=heard.kind))
             return heard
         self.check_going_on(node)
-        run = self._session.state.run
-        if run is None or node not in run.waits:
+        if not self.is_waiting(node):
             question = open_question(self._session.key, node, ask, owner=self.run.owner, now=self.now)
             shown = self._tools.guard.clean_reply(question.reply, "", locale=self.actor.locale)
             told = outbox.build_reply_row(self._session.key, shown, self.now, key=f"{self._session.key}:{node}")
@@ -236,8 +257,7 @@ class Context(RunContext):
         if node in self.known.woken:
             return
         self.check_going_on(node)
-        run = self._session.state.run
-        if run is None or node not in run.waits:
+        if not self.is_waiting(node):
             waits = RunWaits(node=node, on="timer", until=format_iso(until))
             await self.store(waits, timers=self._build_timers(node, SLEEP, until))
         raise RunSuspended(node)
@@ -264,17 +284,21 @@ class Context(RunContext):
         """Store an event of the run and remember what it says.
 
         With `at_once` it is durable when this returns; events that several nodes store at the same time share a transaction. The first
-        event that is stored shows that this attempt at the input makes progress, so the attempt is not counted any more.
+        event that is stored shows that this attempt at the input makes progress, so the attempt is not counted any more. Raises
+        RunSuspended if the run has ended meanwhile.
         """
         session = self._session
-        if self._is_counted or inbox_new:
-            self._is_counted = False
-            mark = [replace(self._row, attempts=0)]
-            await session.commit(event, actor=self.run.owner, outbox=outbox, timers=timers, inbox_new=[*mark, *inbox_new])
-        else:
-            await session.buffer(event, actor=self.run.owner, outbox=outbox, timers=timers)
-            if at_once:
-                await self._flush_together()
+        try:
+            if self._is_counted or inbox_new:
+                self._is_counted = False
+                mark = [replace(self._row, attempts=0)]
+                await session.commit(event, actor=self.run.owner, outbox=outbox, timers=timers, inbox_new=[*mark, *inbox_new])
+            else:
+                await session.buffer(event, actor=self.run.owner, outbox=outbox, timers=timers)
+                if at_once:
+                    await self._flush_together()
+        except RunOver as error:
+            raise RunSuspended(event.__dict__.get("node", "")) from error
         if isinstance(event, NodeDone):
             self.known.done[event.node] = event
         else:

@@ -1,9 +1,11 @@
 """Ends a run: withdraws its open cards, closes its questions, tells its person and the run that started it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import RunOver
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunForget, RunOrder, RunOwnerGone, RunRestored
@@ -17,8 +19,9 @@ from orchestrator.runtime.session import Session
 from state.clock import format_iso, generate_id
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished
-from state.journal.store import EffectConflict, InboxRow, Timer
+from state.journal.store import Commit, EffectConflict, InboxRow, Timer
 from state.run_state import RunState
+from state.session_state import SessionState
 
 
 async def finish_run(
@@ -37,14 +40,24 @@ async def finish_run(
     shown = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
     told = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
     event = RunFinished(status=result.status, code=result.code, by=by, result=result.value.data, origins=sorted(result.value.origins))
-    await session.commit(
-        event,
-        actor=run.owner or "system",
-        outbox=told,
-        timers=_list_timers(session, run),
-        inbox_done=done,
-        inbox_new=[*_close_questions(session, run), *_stop_children(session, run), *_tell_parent(session, run, result)],
-    )
+
+    def end_waits(step: Commit, state: SessionState) -> Commit:
+        """Add what follows for each node that waits now; a node may have begun to wait after the end was decided."""
+        last = state.run or run
+        news = [*_close_questions(session, last), *_stop_children(session, last)]
+        return replace(step, timers=_list_timers(session, last), inbox_new=[*step.inbox_new, *news])
+
+    try:
+        await session.commit(
+            event,
+            actor=run.owner or "system",
+            outbox=told,
+            inbox_done=done,
+            inbox_new=_tell_parent(session, run, result),
+            complete=end_waits,
+        )
+    except RunOver:  # it ended in another way at this very moment
+        await session.commit(actor="system", inbox_done=done)
 
 
 def _build_end_reply(key: str, notice: Notice, run: RunState, *, can_retry: bool) -> Reply:

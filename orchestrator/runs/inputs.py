@@ -6,6 +6,7 @@ These inputs are in the express lane of the run. They store what has come and or
 from typing import Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import RunOver
 from orchestrator.domain.inputs import Click, TimerDue
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder, RunRestored
@@ -150,7 +151,10 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
         case "pause" if run.status in {"running", "waiting"}:
             news = [outbox.build_reply_row(session.key, build_pause_reply(session.key, run), session.now)]
             event = RunWaits(node=WHOLE, on="pause", by=actor.key)
-            await session.commit(event, actor=run.owner, outbox=[*told, *news], inbox_done=[row.id])
+            try:
+                await session.commit(event, actor=run.owner, outbox=[*told, *news], inbox_done=[row.id])
+            except RunOver:
+                await _refuse_late(row, session, actor)
         case "resume" if run.status == "paused":
             await _go_on(row, session, "resume", told)
         case "retry" if run.status == "failed":
@@ -162,8 +166,14 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
             if (playing := tools.running.get(session.key)) is not None:
                 playing.stop()
         case _:
-            refused = _build_refusal(row, session, Notice(code="run-order-late", args={"status": run.status}))
-            await session.commit(actor=actor.key, outbox=refused, inbox_done=[row.id])
+            await _refuse_late(row, session, actor)
+
+
+async def _refuse_late(row: InboxRow, session: Session, actor: Actor) -> None:
+    """Say that the order does not fit what the run does now."""
+    status = session.state.run.status if session.state.run is not None else "done"
+    refused = _build_refusal(row, session, Notice(code="run-order-late", args={"status": status}))
+    await session.commit(actor=actor.key, outbox=refused, inbox_done=[row.id])
 
 
 async def _go_on(row: InboxRow, session: Session, by: str, told: list[OutboxRow]) -> None:

@@ -28,6 +28,8 @@ class Memo:
     woken: dict[str, RunWoken] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     """How often each node has failed; its next attempt has the next number."""
+    waited: frozenset[str] = frozenset()
+    """The nodes that waited just before `read` was called for the last time."""
     finished: RunFinished | None = None
     is_incomplete: bool = False
     """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""

@@ -152,6 +152,7 @@ class Runner:
         if known is not session:
             memo = Memo()
         await session.flush()
+        memo.waited = frozenset(session.state.run.waits if session.state.run else ())
         await memo.read(tools.store, session.stream)
         self._memos[session.key] = session, memo
         while len(self._memos) > KEPT_MEMOS:

@@ -14,7 +14,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.turn_context import Context as TurnContext
 from orchestrator.runtime.turn_context import RecordedTurn, TurnServices, is_node_of
 from state.events.conversation import ModelAnswered, PlanRecorded, StepRefused
-from state.events.runs import NodeDone, RunWaits
+from state.events.runs import NodeDone
 from state.journal.store import StoredEvent
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ async def _find_fate(ctx: "Context", node: str, card: str, effect_id: str) -> st
     place = f"{node}/{card}"
     run = ctx.session.state.run
     if run is not None and place not in run.waits:
-        await ctx.store(RunWaits(node=place, on="effect", waits_for=effect_id))
+        await ctx.wait_for_effect(place, effect_id)
     return None
 
 

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from orchestrator.domain.errors import SessionTaken
-from orchestrator.runtime.steps import index_run, is_reads_only, prepare_step
+from orchestrator.runtime.steps import index_run, is_reads_only, keep_step, prepare_step
 from state.canonical import dumps, loads
 from state.clock import Clock, SystemClock, build_lower_id, format_iso
 from state.events import fold as agent_state
@@ -113,7 +113,7 @@ class Session:
         """The number of the last event, committed or buffered."""
         return self._seq
 
-    async def commit(
+    async def commit(  # noqa: PLR0913 - the parts of a transaction, each with a usual value
         self,
         *events: Event,
         actor: str,
@@ -123,18 +123,20 @@ class Session:
         inbox_done: Sequence[str] = (),
         inbox_new: Sequence[InboxRow] = (),
         blobs: Mapping[str, str] = MappingProxyType({}),
+        complete: Callable[[Commit, SessionState], Commit] = keep_step,
     ) -> None:
         """Store the events and all buffered steps in one transaction, then apply the events to the state.
 
         A buffered step is what an earlier call of `buffer` was given. `inbox_done` are the ids of inputs that are handled now, `inbox_new`
-        new inputs. Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error, nothing that this call was given is stored, and
-        the buffered steps stay buffered; only after an EffectConflict, those buffered steps that have no conflict themselves are stored.
+        new inputs. `complete` may add to the step what depends on the state: it is called when no other step can come in between. Raises
+        EffectConflict, StaleEpoch, StoreUnwritable, or RunOver. After an error, nothing that this call was given is stored, and the
+        buffered steps stay buffered; only after an EffectConflict, those buffered steps that have no conflict themselves are stored.
         """
         named = self._build_commit(events, actor=actor, effects=effects)
         whole = replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new, blobs=blobs)
-        step = prepare_step(whole, self.key, self._state)
-        async with self._order:
+        async with self._order:  # what a step wakes or ends depends on the state, which steps of other tasks change
             self._raise_dropped_conflict()
+            step = prepare_step(complete(whole, self._state), self.key, self._state)
             await self._store_and_fold(index_run(step, self._state.run))
 
     async def buffer(
@@ -148,11 +150,11 @@ class Session:
         """Apply the events to the state at once, but store them only with the next commit or after `BUFFER_SECONDS`.
 
         A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). If it
-        raises EffectConflict, the events are neither applied nor stored.
+        raises EffectConflict or RunOver, the events are neither applied nor stored.
         """
-        named = self._build_commit(events, actor=actor, effects=effects)
-        step = prepare_step(replace(named, outbox=outbox, timers=timers), self.key, self._state)
+        named = replace(self._build_commit(events, actor=actor, effects=effects), outbox=outbox, timers=timers)
         async with self._order:
+            step = prepare_step(named, self.key, self._state)
             await self._check_effects(step)
             step = index_run(step, self._state.run)
             self._fold(step)

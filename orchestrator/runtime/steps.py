@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from orchestrator.domain.address import Address, is_run
+from orchestrator.domain.errors import RunOver
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.run_inputs import RunMessage, RunPlay
 from orchestrator.gate.approve.confirmations import add_card_copies
@@ -20,7 +21,7 @@ from state.clock import format_iso, generate_id
 from state.events.base import Event
 from state.events.calls import CallRefused, CallSucceeded
 from state.events.codec import encode
-from state.events.runs import NodeDone, RunStarted, RunWoken, may_change_index, preview_run
+from state.events.runs import NodeDone, RunFinished, RunStarted, RunWaits, RunWoken, may_change_index, preview_run
 from state.journal.blobs import get_blob_prefix
 from state.journal.run_index import build_run_row
 from state.journal.store import Commit, InboxRow, OutboxRow
@@ -30,13 +31,23 @@ from state.trace import get_trace_id
 
 INLINE_RESULT: Final = 2048
 """Results longer than this many characters are stored once in the blob table, apart from their event."""
-_SETTLED: Final = frozenset({"succeeded", "refused", "denied", "expired", "superseded"})
+SETTLED: Final = frozenset({"succeeded", "refused", "denied", "expired", "superseded"})
 """The statuses of an effect (proposed call) at which a run that waits for it goes on; it waits until an unknown outcome is known."""
 _CARD_KINDS: Final = frozenset({"card", "details"})
 
 
+def keep_step(step: Commit, _state: SessionState) -> Commit:
+    """Return the step as it is: what a step needs to which nothing is added."""
+    return step
+
+
 def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
-    """Return the step of the session `key` as it will be stored; `state` is the session's state before it."""
+    """Return the step of the session `key` as it will be stored; `state` is the session's state before it.
+
+    Raises RunOver if the step makes a run wait, or ends it, that is over: it ended while the step was being prepared.
+    """
+    if state.run is not None and state.run.is_over and any(isinstance(one, RunWaits | RunFinished) for one in step.events):
+        raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
     cause = get_trace_id() or next(iter(step.inbox_done), "")
     rows = add_card_copies(step.outbox)
@@ -88,7 +99,7 @@ def _find_run(step: Commit, state: SessionState) -> RunState | None:
 
 def _build_wakes(step: Commit, run: RunState) -> list[RunWoken]:
     """Return the events that wake the nodes which wait for an effect (proposed call) that this step settles."""
-    settled = {change.effect_id: change.status for change in step.effects if change.status in _SETTLED}
+    settled = {change.effect_id: change.status for change in step.effects if change.status in SETTLED}
     waits = run.waits.items() if settled else ()
     return [RunWoken(node=node, by=settled[wait.waits_for]) for node, wait in waits if wait.on == "effect" and wait.waits_for in settled]
 
