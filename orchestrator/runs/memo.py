@@ -16,6 +16,9 @@ _VALUES = frozenset({"NodeDone", "RunWoken"})
 RETRY = "retry"
 """What a RunWoken event of the whole run says if a person has the failed nodes done again."""
 
+CHILD = "run"
+"""What a RunWoken event says of the node that waited for another run: it has ended."""
+
 
 @dataclass
 class Memo:
@@ -64,12 +67,16 @@ class Memo:
                 self.finished = RunFinished.from_data(data)
 
     def _forget_refused(self) -> None:
-        """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own."""
+        """Let the nodes whose call was refused, or whose child did not succeed, run again: each with an effect or a child of its own."""
         for node, one in list(self.done.items()):
             if one.refused:
                 self.attempts[node] = one.attempt
                 del self.done[node]
                 self.woken.pop(node, None)
+        for node, woken in list(self.woken.items()):
+            if woken.by == CHILD and isinstance(woken.value, Mapping) and woken.value.get("status") != "done":
+                self.attempts[node] = self.count_attempt(node)
+                del self.woken[node]
 
     def count_attempt(self, node: str) -> int:
         """Return the number of the node's next attempt, 1 for the first."""
