@@ -16,7 +16,7 @@ from tests.crash.lab_walk import Plan, Record, death
 
 LONG = 3600
 SEED = 14
-SAMPLE = 2
+SAMPLE = 1
 STAIRS, KILLS = 700, 10
 
 
@@ -111,12 +111,13 @@ TEETH: dict[str, tuple[str, Plan]] = {
 @pytest.mark.req("G2")
 @pytest.mark.parametrize("fault", TEETH)
 async def test_a_planted_fault_is_found(fault: str, run_lab: RunLab) -> None:
-    """A fault in the code of runs is found at the death it is about, and a program without the fault passes the same death."""
+    """A fault in the code of runs is found at the death it is about, and a program without the fault passes the same one."""
     way, plan = TEETH[fault]
     found = judge_runs(await run_lab.run(way, fault=fault, **plan))
     run_lab.fault(caught=found != [])
     assert found != []
-    assert judge_runs(await run_lab.run(way, **plan)) == []
+    if plan:  # without a death, `test_killed_at_some_places` has it
+        assert judge_runs(await run_lab.run(way, **plan)) == []
 
 
 def test_every_planted_fault_is_tried() -> None:
