@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import RunOver
@@ -23,6 +24,13 @@ from state.journal.store import Commit, EffectConflict, InboxRow, Timer
 from state.run_state import RunState
 from state.session_state import SessionState
 
+MAX_WITHDRAWALS: Final = 5
+"""How often the open cards of a run are withdrawn at its end, because its nodes that still worked showed new ones meanwhile."""
+
+
+class _CardOpened(Exception):
+    """A card was shown while the end of its run was being stored, so it was not withdrawn yet."""
+
 
 async def finish_run(
     session: Session, tools: Tools, *, result: RunResult, notice: Notice | None = None, by: str = "", done: Sequence[str] = ()
@@ -35,7 +43,6 @@ async def finish_run(
     if run is None or run.is_over:
         await session.commit(actor="system", inbox_done=done)
         return
-    await _withdraw_cards(session, run)
     reply = result.reply or (Reply() if notice is None else _build_end_reply(session.key, notice, run, can_retry=result.status == "failed"))
     shown = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
     told = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
@@ -44,20 +51,23 @@ async def finish_run(
     def end_waits(step: Commit, state: SessionState) -> Commit:
         """Add what follows for each node that waits now; a node may have begun to wait after the end was decided."""
         last = state.run or run
+        if withdrawals < MAX_WITHDRAWALS and not last.is_over and list_open_confirmations(state):
+            raise _CardOpened
         news = [*_close_questions(session, last), *_stop_children(session, last)]
         return replace(step, timers=_list_timers(session, last), inbox_new=[*step.inbox_new, *news])
 
-    try:
-        await session.commit(
-            event,
-            actor=run.owner or "system",
-            outbox=told,
-            inbox_done=done,
-            inbox_new=_tell_parent(session, run, result),
-            complete=end_waits,
-        )
-    except RunOver:  # it ended in another way at this very moment
-        await session.commit(actor="system", inbox_done=done)
+    told_parent = _tell_parent(session, run, result)
+    for withdrawals in range(1, MAX_WITHDRAWALS + 1):  # noqa: B007 - `end_waits` reads it
+        await _withdraw_cards(session, run)
+        try:
+            await session.commit(
+                event, actor=run.owner or "system", outbox=told, inbox_done=done, inbox_new=told_parent, complete=end_waits
+            )
+        except _CardOpened:  # a node that still worked has shown one meanwhile; the end of the run lets none come after it
+            continue
+        except RunOver:  # it ended in another way at this very moment
+            await session.commit(actor="system", inbox_done=done)
+        return
 
 
 def _build_end_reply(key: str, notice: Notice, run: RunState, *, can_retry: bool) -> Reply:

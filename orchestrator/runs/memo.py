@@ -18,6 +18,9 @@ _VALUES = frozenset({"NodeDone", "RunWoken"})
 RETRY = "retry"
 """What a RunWoken event of the whole run says if a person has the failed nodes done again."""
 
+CHILD = "run"
+"""What a RunWoken event says of the node that waited for another run: it has ended."""
+
 
 @dataclass
 class Memo:
@@ -75,7 +78,7 @@ class Memo:
                 del self.done[node]
                 self.woken.pop(node, None)
         for node, woken in list(self.woken.items()):
-            if woken.by == "run" and isinstance(woken.value, Mapping) and woken.value.get("status") == "failed":
+            if woken.by == CHILD and isinstance(woken.value, Mapping) and woken.value.get("status") == "failed":
                 self.retried.add(node)
                 del self.woken[node]
 

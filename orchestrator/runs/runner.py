@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.domain.address import Address
-from orchestrator.domain.errors import ModelClientError, OverBudget
+from orchestrator.domain.errors import ModelClientError, OverBudget, RunOver
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
@@ -194,7 +194,7 @@ class Runner:
         """Store what the error of the engine means: the run waits, or it has failed. Raises the errors of the store."""
         session, tools = context.session, context.tools
         match cause:
-            case RunSuspended():
+            case RunSuspended() | RunOver():
                 await self._rest(context, queued)
             case RunFailed():
                 await _fail(cause, session, tools, queued)

@@ -44,9 +44,9 @@ def keep_step(step: Commit, _state: SessionState) -> Commit:
 def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
     """Return the step of the session `key` as it will be stored; `state` is the session's state before it.
 
-    Raises RunOver if the step makes a run wait, or ends it, that is over: it ended while the step was being prepared.
+    Raises RunOver if the step makes a run wait or act, or ends it, that is over: it ended while the step was being prepared.
     """
-    if state.run is not None and state.run.is_over and any(isinstance(one, RunWaits | RunFinished) for one in step.events):
+    if state.run is not None and state.run.is_over and _goes_on(step, key):
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
     cause = get_trace_id() or next(iter(step.inbox_done), "")
@@ -87,6 +87,17 @@ def build_play_row(key: str, now: datetime) -> InboxRow:
         actor=SYSTEM,
         body={},
         received_at=now,
+    )
+
+
+def _goes_on(step: Commit, key: str) -> bool:
+    """Return whether the step lets the run `key` wait or end, or begins a call of one of its nodes: its card, or the call itself.
+
+    What people do with the calls of a run, such as taking one back, has a slot of its own and is done also after the end of the run.
+    """
+    begun = (one.call for one in step.effects if "absent" in one.expect and one.call is not None)
+    return any(isinstance(one, RunWaits | RunFinished) for one in step.events) or any(
+        str(call.get("slot", "")).startswith(f"{key}/") for call in begun
     )
 
 

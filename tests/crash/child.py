@@ -15,6 +15,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -34,7 +35,9 @@ from orchestrator.gate.call.policy_format import Rule
 from orchestrator.language.work_calendar import load_workdays
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
-from orchestrator.runtime import merge_inputs, worker
+from orchestrator.runs.feature import build_feature
+from orchestrator.runtime import merge_inputs, session, worker
+from orchestrator.runtime.feature import merge_features
 from state.events import fold
 from state.journal import journal
 from state.journal.store import EffectStatus, Store
@@ -45,6 +48,9 @@ from tests.crash.lab_flows import LIMIT, STAFFED
 from tests.crash.lab_people import Hearing, Listeners, staff
 from tests.crash.lab_person import LabClock, Person, Told
 from tests.crash.lab_points import STALLED, Points, Wire, watch_store
+from tests.crash.lab_run_engine import build_lab_engines
+from tests.crash.lab_run_person import RunPerson, SharedTold, inspect_runs
+from tests.crash.lab_runs import ALL_WAYS, SHORT_SLEEP, SLEEP
 from tests.crash.lab_script import SCRIPTS
 from tests.crash.lab_shim import Shim
 
@@ -66,7 +72,8 @@ def known_answers(store: Store) -> list[list[Any]]:
     """[what was asked, iteration] of every recorded answer of the model."""
     events = [event for stream in store.list_streams() for event in store.read_events(stream)]
     asked = {event.data["turn_id"]: event.data["text"] for event in events if event.type == "MessageReceived"}
-    return [[asked[event.data["turn_id"]], event.data["iteration"]] for event in events if event.type == "ModelAnswered"]
+    answered = [(event.data["turn_id"], event.data["iteration"]) for event in events if event.type == "ModelAnswered"]
+    return [[asked[turn], iteration] for turn, iteration in answered if turn in asked]
 
 
 def inspected(store: Store) -> dict[str, Any]:
@@ -115,12 +122,16 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
             present=people.refresh_actor if people else lambda actor: actor,
             ear=VoiceInput(files=Hearing(), transcriber=Hearing()),
         )
-        person = Person(orchestrator, store, told, clock, config=config)
+        if is_run := config["script"] in ALL_WAYS:
+            runs = build_feature(build_lab_engines(SHORT_SLEEP if config.get("shared") else SLEEP))
+            orchestrator.tools = replace(orchestrator.tools, features=merge_features(orchestrator.tools.features, runs))
+        person = (RunPerson if is_run else Person)(orchestrator, store, told, clock, config=config)
         working = asyncio.ensure_future(orchestrator.run())
         try:
             await _course(config, person, clock, told)
-            live = {session.stream: session.state.to_stored() for session in orchestrator._sessions.values()}
-            report = await store.read(inspected)
+            open_sessions = () if config.get("shared") else orchestrator._sessions.values()  # of two, each may have lost some to the other
+            live = {session.stream: session.state.to_stored() for session in open_sessions}
+            report = await store.read(inspected) | (await store.read(inspect_runs) if is_run else {})
             points.shim.mark("rested")
             told.add("report", live=live, labels=points.labels, **report)
             if config.get("abandoned"):
@@ -135,7 +146,9 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
 async def _course(config: dict[str, Any], person: Person, clock: LabClock, told: Told) -> None:
     """The script to its end; or, for two at a time, its first step (if any) and then whatever comes until a file says stop."""
     steps = SCRIPTS.get(config["script"], ())
-    if config.get("until_stopped"):
+    if isinstance(person, RunPerson):
+        await person.live()
+    elif config.get("until_stopped"):
         await person.act(steps[:1])
         told.add("rested")
         stop = Path(config["folder"], "stop")
@@ -165,7 +178,13 @@ def live(config: dict[str, Any]) -> None:
     state = Path(config.get("state") or folder)
     shim = Shim(state, folder / "trace")
     shim.mark(f"generation {config['generation']}")
-    told = Told(folder / "told.jsonl", config["generation"], shim.mark)
+    told = (
+        SharedTold(Path(config["told"]), config["generation"])
+        if config.get("told")
+        else Told(folder / "told.jsonl", config["generation"], shim.mark)
+    )
+    if config.get("lease"):
+        session.LEASE = worker.LEASE = timedelta(seconds=config["lease"])
     clock = LabClock(config.get("ahead", 0.0), folder / "slept")
     points = Points(config, state / "sdelka.db-wal", shim, clock)
     if not (config.get("bare") or config.get("database_url") or (state / "sdelka.db").exists()):

@@ -10,6 +10,7 @@ import pytest
 from state.sql import build_sqlite_url
 from tests.crash.lab import Nursery
 from tests.crash.lab_disk import lab_folder, sweep
+from tests.crash.lab_run_walk import RunLab
 from tests.crash.lab_shim import built
 from tests.crash.lab_walk import Lab
 from tests.postgres_kit import Server
@@ -56,6 +57,19 @@ def lab(nursery: Nursery, record_property: Callable[[str, object], None]) -> Ite
 
 
 @pytest.fixture
+def lab_folder_of_runs() -> Iterator[Path]:
+    """A folder for the runs of one test."""
+    with lab_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def run_lab(nursery: Nursery, lab_folder_of_runs: Path, record_property: Callable[[str, object], None]) -> RunLab:
+    """Runs of definitions on SQLite, counted."""
+    return RunLab(nursery, lab_folder_of_runs, record_property)
+
+
+@pytest.fixture
 def shimmed(lab: Lab) -> Lab:
     """The same, for tests that cannot do without the shim."""
     if lab.nursery.shim is None:
@@ -68,15 +82,19 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ())]
     told = [value for report in reports for name, value in report.user_properties if name == "crash"]
     total: Counter[str] = Counter()
+    runs: Counter[str] = Counter()
     for report in reports:
         if report.when == "call":
             for name, value in report.user_properties:
                 total.update(value if name == "crash_count" else {})
+                runs.update(value if name == "crash_runs" else {})
     if told or total:
         terminalreporter.section("crash lab")
         for line in sorted(told):
             terminalreporter.write_line(line)
         terminalreporter.write_line(summary(total))
+    if runs:
+        terminalreporter.write_line(summarize_runs(runs))
 
 
 def summary(total: Counter[str]) -> str:
@@ -84,3 +102,10 @@ def summary(total: Counter[str]) -> str:
     outside = f"{total['deaths']:,} deaths, {total['troubles']:,} troubles, {total['presses']:,} double presses in {total['runs']:,} runs"
     inside = f"{total['doubles']} doubles, {total['lost']} lost, {total['wrong']} other findings"
     return f"crash lab: {outside}: {inside}; {total['caught']} of {total['faults']} planted faults caught"
+
+
+def summarize_runs(total: Counter[str]) -> str:
+    """Return the line about runs, which are executions of definitions by an engine."""
+    found = f"{total['doubles']} doubles, {total['lost']} lost wake-ups, {total['repeated']} answered model calls repeated"
+    faults = f"{total['caught']} of {total['faults']} planted faults caught"
+    return f"crash lab of runs: {total['points']:,} kill points: {found}, {total['other']} other findings; {faults}"

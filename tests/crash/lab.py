@@ -8,8 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -245,21 +245,24 @@ async def one_run(
     more: Mapping[str, Any] | None = None,
     common: Mapping[str, Any] | None = None,
     held_after_death: str = "",
+    opened: Callable[[], AbstractAsyncContextManager[World]] = opened_world,
+    ahead: float = 0.0,
 ) -> Evidence:
     """The script from its beginning to its end, through the deaths that were ordered; a fresh child after each.
 
     `more` goes to the first child only: trouble of its disk or clock. What does not come to an end then is begun anew, as by a
-    supervisor. `common` goes to every one.
+    supervisor. `common` goes to every one. `opened` makes the world, and each life's clock is `ahead` seconds further than that of the last,
+    so that the leases of the dead are over where they are not expired at the start.
     """
     folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - a test's own folder
-    async with opened_world() as world:
+    async with opened() as world:
         world.trouble = trouble
         codes = []
         for generation in range(len(kills) + 3):
             world.generation = generation
             world.release()  # whoever had held something on its way is dead
             config = {"folder": str(folder), "port": world.port, "script": script, "fault": fault, "generation": generation}
-            config |= common or {}
+            config |= (common or {}) | ({"ahead": generation * ahead} if ahead else {})
             if generation < len(kills):
                 config["kill"] = dict(kills[generation])
             if generation == 0:

@@ -28,7 +28,7 @@ def findings(run: Evidence) -> list[str]:
     if not run.finished:
         return [f"no child came to rest: exit codes {list(run.codes)}"]
     found = [
-        *_journal(run),
+        *check_journal(run),
         *_inputs(run),
         *_model(run),
         *_moments(run),
@@ -45,7 +45,8 @@ def findings(run: Evidence) -> list[str]:
     return found
 
 
-def _journal(run: Evidence) -> Iterator[str]:
+def check_journal(run: Evidence) -> Iterator[str]:
+    """Every chain is whole, and every state that is loaded or worked with is the fold of its events."""
     for stream, seen in run.report["streams"].items():
         if seen["verified"] != "Verified":
             yield f"the chain of {stream} is damaged"

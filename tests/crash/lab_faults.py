@@ -19,7 +19,7 @@ from state.journal import journal
 from state.journal.store import EffectStatus, StoreUnwritable
 from state.sql import commit as writing
 from state.sql import database, dialect
-from tests.crash import lab_flow_faults
+from tests.crash import lab_flow_faults, lab_run_faults
 
 
 def intent_after_send() -> None:
@@ -332,5 +332,6 @@ _PLANTED: tuple[Callable[[], None], ...] = (
     drift_ignored,
     paste_apart,
     *lab_flow_faults.PLANTED,
+    *lab_run_faults.PLANTED,
 )
 FAULTS: dict[str, Callable[[], None]] = {"": lambda: None} | {made.__name__: made for made in _PLANTED}

@@ -70,13 +70,13 @@ class Told:
     def __init__(self, path: Path, generation: int, mark: Callable[[str], None] = lambda _: None) -> None:
         """`mark` is told of what was acknowledged, to be put into the order of the calls."""
         self._path = path
-        self._generation = generation
+        self.generation = generation
         self._mark = mark
         self.lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
     def add(self, kind: str, **body: Any) -> None:
         """One line, written at once."""
-        line = {"kind": kind, "generation": self._generation, **body}
+        line = {"kind": kind, "generation": self.generation, **body}
         self.lines.append(line)
         with self._path.open("ab", buffering=0) as file:
             file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())

@@ -35,7 +35,10 @@ class Points:
     """Counts the places where the process may die, and dies at the one it was given; where ordered, the clock jumps or the disk fails."""
 
     def __init__(self, config: dict[str, Any], wal: Path, shim: Shim, clock: Jumps) -> None:
-        """`config` may order `kill` (at, how), `jump` (at, seconds), `disk` (from, `again` so often, what the shim is told there)."""
+        """`config` may order `kill` (at, how, `first`: a path), `jump` (at, seconds), `disk` (from, `again` so often, what the shim is told there).
+
+        Of the processes that are to die at the same place, the one dies that can create the file at the path `first`.
+        """
         self.labels: list[str] = []
         self._target = config.get("kill") or {"at": 0, "how": ""}
         self._jump = config.get("jump") or {"at": 0}
@@ -66,7 +69,9 @@ class Points:
             return write()
         size = self._wal.stat().st_size if self._wal.exists() else 0
         write()
-        grown = self._wal.stat().st_size
+        grown = (
+            self._wal.stat().st_size if self._wal.exists() else 0
+        )  # a server's log is not ours to tear: there it is a death after the write
         if grown > size:
             os.truncate(self._wal, size + (grown - size) // 2)
         return self._die()
@@ -76,7 +81,17 @@ class Points:
         if len(self.labels) < MOST:
             signal.alarm(STALLED)
         self._on_the_way(label)
-        return self._is(self._target["at"], label)
+        return self._is(self._target["at"], label) and self._is_first()
+
+    def _is_first(self) -> bool:
+        if not (path := self._target.get("first")):
+            return True
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            self._target = {"at": 0, "how": ""}
+            return False
+        return True
 
     def _is(self, at: int | str, label: str) -> bool:
         """Whether this place is meant: by its number, its label, or "~" and a pattern that its label holds."""

@@ -10,6 +10,7 @@ from tests.crash.lab import Evidence, Nursery, Trouble, one_run
 from tests.crash.lab_checks import DOUBLED, LOST, findings
 
 Record = Callable[[str, object], None]
+Judge = Callable[[Evidence], list[str]]
 Plan = Mapping[str, Any]
 """What befalls one run: arguments of `one_run`."""
 
@@ -23,8 +24,9 @@ COUNTED = ("runs", "deaths", "troubles", "presses", "doubles", "lost", "wrong", 
 class Lab:
     """Runs plans in a folder of its own and counts what it sees; the count goes into the session's summary."""
 
-    def __init__(self, nursery: Nursery, folder: Path, record: Record) -> None:
-        """`record` takes the count along with the test's report."""
+    def __init__(self, nursery: Nursery, folder: Path, record: Record, *, judge: Judge = findings) -> None:
+        """`record` takes the count along with the test's report; `judge` says what does not hold of a run."""
+        self._judge_run = judge
         self.nursery = nursery
         self.folder = folder
         self.count = dict.fromkeys(COUNTED, 0)
@@ -47,7 +49,7 @@ class Lab:
     async def untouched(self, script: str) -> Evidence:
         """The run that nothing befalls: it must be right, and its places are the ones to die at."""
         seen = await self.run(script)
-        found = findings(seen)
+        found = self._judge_run(seen)
         assert found == [], found
         return seen
 
@@ -56,7 +58,7 @@ class Lab:
         found = {}
         for plan in plans:
             seen = await self.run(script, **plan)
-            if wrong := findings(seen):
+            if wrong := self._judge_run(seen):
                 found[f"{script} {dict(plan)}"] = wrong
                 self._judge(wrong)
         return found

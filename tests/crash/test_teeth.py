@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.crash import lab_run_faults
 from tests.crash.lab import one_run
 from tests.crash.lab_checks import findings
 from tests.crash.lab_faults import FAULTS
@@ -102,7 +103,8 @@ async def _damaged(lab: Lab, fault: str) -> bool:
 def test_every_fault_is_about_something() -> None:
     """Each planted fault is in a test: here, by the order of calls alone, or as the second net."""
     elsewhere = {"", "no_flush", "lazy_flush", "objection_ignored", "no_hash_check"}
-    assert set(FAULTS) == set(TEETH) | elsewhere
+    of_runs = {made.__name__ for made in lab_run_faults.PLANTED}  # test_runs.py
+    assert set(FAULTS) == set(TEETH) | elsewhere | of_runs
 
 
 @pytest.mark.crash_long

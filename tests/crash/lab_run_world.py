@@ -1,0 +1,41 @@
+"""The outside of the lab's runs: the world of `lab`, whose model also answers the prompts of runs, each with its own text."""
+
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.crash.lab import World
+from tests.crash.lab_wire import serving
+
+ANSWER = "ответ на "
+
+
+@dataclass
+class RunWorld(World):
+    """What is counted here is what really happened."""
+
+    prompts: list[tuple[int, float, str]] = field(default_factory=list)
+    """(generation, time, prompt) of every request of a run to the model."""
+
+    async def _answer(self, name: str, payload: dict[str, Any]) -> tuple[int, bytes]:
+        if name != "completions" or any(one["role"] == "system" for one in payload["messages"]):
+            return await super()._answer(name, payload)
+        prompt = payload["messages"][-1]["content"]
+        self.prompts.append((self.generation, time.time(), prompt))
+        if self.held and name.startswith(self.held):
+            self.reached.set()
+            await self.let_go.wait()
+        choice = {"index": 0, "message": {"role": "assistant", "content": f"{ANSWER}{prompt}"}, "finish_reason": "stop"}
+        whole = {"model": "lab", "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+        return 200, json.dumps(whole).encode()
+
+
+@asynccontextmanager
+async def opened_run_world() -> AsyncIterator[RunWorld]:
+    """A portal and a model on a loopback port."""
+    world = RunWorld()
+    async with serving(world.answering) as world.port:
+        yield world
