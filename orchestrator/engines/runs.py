@@ -42,8 +42,8 @@ class Definition:
     key: str
     version: int = 0
     document: Any = None
-    uses: Sequence["Definition"] = ()
-    """The definitions that this one starts as children, in the versions that were in force when the run began."""
+    engine: str = ""
+    """The engine that executes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +58,8 @@ class RunInfo:
     depth: int = 0
     """How many runs wait for the end of this one."""
     args: Mapping[str, Value] = field(default_factory=dict)
+    pins: Sequence[Mapping[str, Any]] = ()
+    """The texts that were fixed when the run began, which its children execute too: {engine, definition, version, digest}."""
 
 
 @dataclass(frozen=True, kw_only=True)
