@@ -108,7 +108,9 @@ class Ask:
     After `timeout` the answer is a `Heard` of kind "timeout". `answers` are the keys of the people who may answer; empty for the owner.
     """
 
-    text: str
+    text: str = ""
+    notice: Notice | None = None
+    """The question as a sentence of the program, in place of `text`."""
     options: Sequence[Option] = ()
     takes: frozenset[Takes] = frozenset()
     timeout: timedelta | None = None

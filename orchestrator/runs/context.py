@@ -213,7 +213,7 @@ class Context(RunContext):
             await self._wait_for_effect(node, wanted, result)
             raise RunSuspended(node)
         self.records.append(PlayedNode(node=node, what="effect", call=build_call_record(wanted, result)))
-        output = result.model_dump(mode="json", exclude={"preview"})
+        output = result.model_dump(mode="json", exclude=None if result.status == "planned" else {"preview"})  # a plan is told at the end
         await self.store(
             NodeDone(
                 node=node,

@@ -142,7 +142,11 @@ def check_ask(node: str, ask: Ask) -> None:
         raise EngineMistake(f"the question of node {node!r} has no buttons, takes nothing, and never ends")
     if len(ask.options) > MAX_OPTIONS or not ask.takes <= _TAKES:
         raise EngineMistake(f"the question of node {node!r} has {len(ask.options)} buttons and takes {sorted(map(str, ask.takes))}")
-    shown = [ask.text, *(one.label for one in ask.options)]
+    shown = [
+        ask.text,
+        *(one.label for one in ask.options),
+        *([dumps(ask.notice.model_dump(mode="json"))] if ask.notice is not None else []),
+    ]
     check_value(node, shown)
     if (length := sum(map(len, shown))) > MAX_SHOWN:
         raise RunFailed("run-large-value", f"the question of node {node} has {length} characters", node=node, most=MAX_SHOWN)

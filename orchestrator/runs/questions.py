@@ -51,30 +51,36 @@ def open_question(key: str, node: str, ask: Ask, *, owner: str, now: datetime) -
         takes=sorted(ask.takes),
         question=ask.text,
         options=[one.label for one in ask.options],
+        notice=ask.notice.model_dump(mode="json") if ask.notice is not None else {},
     )
     run_id = key.removeprefix("run:")
     buttons = tuple(
         Action(words=(BUTTON, run_id, question_id, str(number)), label=Notice(code="run-option", args={"label": one.label}))
         for number, one in enumerate(ask.options)
     )
-    reply = Reply(parts=(Text(text=ask.text),) if ask.text else (), actions=buttons)
+    parts, notices = _say_question(ask)
+    reply = Reply(parts=parts, notices=notices, actions=buttons)
     return Question(question_id=question_id, event=event, reply=reply, ask=ask, until=until)
+
+
+def _say_question(ask: Ask) -> tuple[tuple[Text, ...], tuple[Notice, ...]]:
+    return (Text(text=ask.text),) if ask.text else (), (ask.notice,) if ask.notice is not None else ()
 
 
 def close_question(ask: Ask, heard: Heard) -> Reply:
     """Return the message of a question that has been answered: without buttons, and with what was chosen."""
-    parts = (Text(text=ask.text),) if ask.text else ()
+    parts, asked = _say_question(ask)
     match heard.kind:
         case "option":
             label = next((one.label for one in ask.options if one.value == heard.value.data), "")
-            return Reply(parts=parts, notices=(Notice(code="chosen", args={"label": label}),))
+            return Reply(parts=parts, notices=(*asked, Notice(code="chosen", args={"label": label})))
         case "timeout":
-            return Reply(parts=parts, notices=(Notice(code="run-question-late"),))
+            return Reply(parts=parts, notices=(*asked, Notice(code="run-question-late")))
         case "contact" | "photo" | "document":
             name = str((heard.value.data or {}).get("name", ""))
-            return Reply(parts=parts, notices=(Notice(code=f"run-answer-{heard.kind}", args={"name": name}),))
+            return Reply(parts=parts, notices=(*asked, Notice(code=f"run-answer-{heard.kind}", args={"name": name})))
         case _:
-            return Reply(parts=parts)
+            return Reply(parts=parts, notices=asked)
 
 
 def build_question_row(key: str, home: str, question: Question, *, now: datetime) -> InboxRow:

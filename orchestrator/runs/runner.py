@@ -9,14 +9,14 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.domain.address import Address
 from orchestrator.domain.errors import ModelClientError, OverBudget, RunOver
 from orchestrator.domain.inputs import SYSTEM
-from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
 from orchestrator.engines.runs import NOTHING, Definition, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
 from orchestrator.gate.call.modes import resolve_mode
@@ -25,6 +25,7 @@ from orchestrator.runs.definitions import build_blobs, build_pins, find_definiti
 from orchestrator.runs.ending import finish_run
 from orchestrator.runs.memo import Memo, read_args
 from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
+from orchestrator.runs.planned import build_plan_notices
 from orchestrator.runs.registry import Engines, RegisteredEngine
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -184,6 +185,7 @@ class Runner:
         else:
             self._memos.pop(session.key, None)
             notice = Notice(code=result.code) if result.code else None
+            result = await _add_plan(result, context)
             await finish_run(session, tools, result=result, notice=notice, done=queued)
         finally:
             tools.running.pop(session.key, None)
@@ -239,6 +241,15 @@ async def _run_engine(engine: RunEngine, context: Context) -> RunResult:
         raise EngineMistake(f"the engine raised {type(error).__name__}") from error
     finally:
         await context.end_draft()
+
+
+async def _add_plan(result: RunResult, context: Context) -> RunResult:
+    """Return the result with what the run and its children only planned, if it is the run that a person started."""
+    if context.mode == "full" or context.run.parent:
+        return result
+    told = await build_plan_notices(context.session.key, context.known, context.tools.store)
+    reply = result.reply or Reply()
+    return replace(result, reply=reply.model_copy(update={"notices": (*told, *reply.notices)})) if told else result
 
 
 def _find_refusal(

@@ -1,14 +1,16 @@
 """Plays a turn of an engine that holds conversations inside of a run: its events are in the run's stream, its cards in the run's chat.
 
-The turn ends as it would in a chat. The node of the run waits until every card of the turn is decided.
+The turn ends as it would in a chat. If it asks which record was meant, the run asks its person and a further turn goes on with the answer.
+The node of the run waits until every card of the turn is decided.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origins, Value
-from orchestrator.engines.base import Engine, TurnInput
-from orchestrator.engines.runs import RunFailed, RunResult, RunSuspended
+from orchestrator.engines.base import ChosenOption, Engine, TurnInput
+from orchestrator.engines.runs import Ask, Option, RunFailed, RunResult, RunSuspended
 from orchestrator.runs.memo import load_output
 from orchestrator.runtime import outbox
 from orchestrator.runtime.turn_context import Context as TurnContext
@@ -16,6 +18,7 @@ from orchestrator.runtime.turn_context import RecordedTurn, TurnServices, is_nod
 from state.events.conversation import ModelAnswered, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
 from state.journal.store import StoredEvent
+from state.session_state import Question
 
 if TYPE_CHECKING:
     from orchestrator.runs.context import Context
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 ORIGINS: Origins = frozenset({"model", "prose"})
 """Where the text of a turn comes from: the model may have read anything of the CRM."""
 PAGE = 1000
+MAX_QUESTIONS = 5
+"""How often the turn may ask which record was meant."""
 
 
 async def play_turn(ctx: "Context", node: str, engine: Engine, args: Mapping[str, Value]) -> RunResult:
@@ -30,11 +35,18 @@ async def play_turn(ctx: "Context", node: str, engine: Engine, args: Mapping[str
 
     The text of anybody but the person and the definition's author is given to the engine as text of others.
     """
-    ended = f"{node}/turn"
-    if ended not in ctx.known.done:
-        ctx.check_going_on(node)
-        await _play(ctx, node, ended, engine, args.get("text", Value("")))
-    told = (await load_output(ctx.known.done[ended], ctx.tools.store)).data
+    turn, told = _build_turn(ctx, node, args.get("text", Value(""))), {}
+    for number in range(1, MAX_QUESTIONS + 2):
+        ended = f"{node}/turn" if number == 1 else f"{node}/{number}/turn"
+        if ended not in ctx.known.done:
+            ctx.check_going_on(node)
+            await _play(ctx, turn, ended, engine)
+        told = (await load_output(ctx.known.done[ended], ctx.tools.store)).data
+        if told["reason"] != "asked":
+            break
+        turn = await _ask(ctx, f"{ended}/question", f"{ctx.session.key}/{node}/{number + 1}", Question.from_stored(told["question"]))
+    else:
+        raise RunFailed("run-turn-asked", "the turn asked again and again which record was meant", text=turn.text)
     fates = {card: await _find_fate(ctx, node, card, effect_id) for card, effect_id in told["cards"].items()}
     if any(fate is None for fate in fates.values()):
         raise RunSuspended(node)
@@ -42,11 +54,24 @@ async def play_turn(ctx: "Context", node: str, engine: Engine, args: Mapping[str
     return RunResult(value=value, status="done" if told["reason"] in {"answered", "waiting", "planned"} else "failed", code=told["reason"])
 
 
-async def _play(ctx: "Context", node: str, ended: str, engine: Engine, said: Value) -> None:
-    """Play the turn to its end, and store its reply together with its cards."""
-    turn_id = f"{ctx.session.key}/{node}"
+def _build_turn(ctx: "Context", node: str, said: Value) -> TurnInput:
     text = str(said.data)
-    turn = TurnInput(turn_id=turn_id, text="" if said.is_foreign else text, quoted=text if said.is_foreign else "")
+    return TurnInput(turn_id=f"{ctx.session.key}/{node}", text="" if said.is_foreign else text, quoted=text if said.is_foreign else "")
+
+
+async def _ask(ctx: "Context", node: str, turn_id: str, question: Question) -> TurnInput:
+    """Ask the person which record was meant, and return the turn that goes on with the answer; waits (RunSuspended) until it has come."""
+    options = tuple(Option(label=one["label"], value=number) for number, one in enumerate(question.options))
+    heard = await ctx.wait_input(node, Ask(notice=Notice.model_validate(question.ask), options=options))
+    chosen = question.options[int(heard.value.data)]
+    targets = [chosen["target"]] if chosen["target"] else []
+    choice = ChosenOption(question=question, value=chosen["value"], label=chosen["label"], targets=targets)
+    return TurnInput(turn_id=turn_id, text=question.text, answers=question.question_id, choice=choice)
+
+
+async def _play(ctx: "Context", turn: TurnInput, ended: str, engine: Engine) -> None:
+    """Play the turn to its end, and store its reply together with its cards, or the question that it asks."""
+    turn_id = turn.turn_id
     tools = ctx.tools
     services = TurnServices(
         gate=tools.gate,
@@ -62,7 +87,9 @@ async def _play(ctx: "Context", node: str, ended: str, engine: Engine, said: Val
         told = {"session": ctx.session.key, "turn_id": turn_id, "text": turn.text}
         await tools.audit.record_iteration(entry, actor=ctx.actor, mode=ctx.mode, state=state, **told)
     if end.reason == "asked":
-        raise RunFailed("run-turn-asked", "the turn asked which record was meant", text=text)
+        question = (await _find_question(ctx, turn_id)).to_stored()
+        await ctx.store(NodeDone(node=ended, kind="turn", output={"reason": end.reason, "question": question}, origins=sorted(ORIGINS)))
+        return
     cards = {one: ctx.session.state.cards[one].effect_id for one in end.reply.confirmations if one in ctx.session.state.cards}
     reply = tools.guard.clean_reply(end.reply, turn.text, locale=ctx.actor.locale)
     rows = [outbox.build_reply_row(ctx.session.key, reply, ctx.now, key=f"turn:{turn_id}")]
@@ -83,14 +110,15 @@ async def _find_fate(ctx: "Context", node: str, card: str, effect_id: str) -> st
     return None
 
 
+async def _find_question(ctx: "Context", turn_id: str) -> Question:
+    """Return the question with which the turn has ended; another turn of the run may have asked one meanwhile."""
+    asked = [one for one in await _list_events(ctx, turn_id) if one.type == "NameAsked"][-1]
+    return Question.from_stored({**asked.data, "ts": asked.ts})
+
+
 async def _read_recorded(ctx: "Context", turn_id: str) -> RecordedTurn:
     """Return what an earlier process recorded of the turn."""
-    await ctx.session.flush()
-    found: list[StoredEvent] = []
-    after = 0
-    while page := await ctx.tools.store.read_events(ctx.session.stream, after=after, limit=PAGE):
-        found += [one for one in page if one.data.get("turn_id") == turn_id or is_node_of(one.data.get("node", ""), turn_id)]
-        after = page[-1].seq
+    found = await _list_events(ctx, turn_id)
     answers = (ModelAnswered.from_data(one.data) for one in found if one.type == "ModelAnswered")
     return RecordedTurn(
         is_fresh=not found,
@@ -99,3 +127,14 @@ async def _read_recorded(ctx: "Context", turn_id: str) -> RecordedTurn:
         refused_steps={StepRefused.from_data(one.data).slot: one.data for one in found if one.type == "StepRefused"},
         values={one.data["node"]: NodeDone.from_data(one.data) for one in found if one.type == "NodeDone"},
     )
+
+
+async def _list_events(ctx: "Context", turn_id: str) -> list[StoredEvent]:
+    """Return the events of the turn in the run's stream."""
+    await ctx.session.flush()
+    found: list[StoredEvent] = []
+    after = 0
+    while page := await ctx.tools.store.read_events(ctx.session.stream, after=after, limit=PAGE):
+        found += [one for one in page if one.data.get("turn_id") == turn_id or is_node_of(one.data.get("node", ""), turn_id)]
+        after = page[-1].seq
+    return found

@@ -91,6 +91,8 @@ class RunWaits(Event):
     question: Personal[str] = ""
     """The text of the question, and below it the texts of its buttons."""
     options: Personal[list[str]] = Field(default_factory=list)
+    notice: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """A question in the words of the program as a stored `Notice`, in place of `question`; empty for none."""
 
 
 class RunWoken(Event):

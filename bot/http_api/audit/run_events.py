@@ -8,6 +8,8 @@ from typing import Final
 
 from bitrix.masking import mask_value
 from bot.http_api.audit.event_values import Convert, EventFields, EventReader
+from bot.i18n.translate import Translator
+from orchestrator.domain.outputs import Notice
 from orchestrator.reports.reading.journal_reader import bind_reader
 from state.canonical import dumps
 from state.events import runs
@@ -42,9 +44,14 @@ def _to_failure(eyes: EventReader, said: runs.NodeFailed, _event: StoredEvent) -
 def _to_wait(eyes: EventReader, said: runs.RunWaits, _event: StoredEvent) -> EventFields:
     if said.node == runs.WHOLE:
         return {"type": "run_waits", "state": "pause", "by": eyes.find_person(said.by)}
-    asked = {"question": said.waits_for, "text": said.question, "options": said.options} if said.on == "input" else {}
+    asked = {"question": said.waits_for, "text": format_question(said, eyes.tr), "options": said.options} if said.on == "input" else {}
     shown = asked if eyes.shows_words else {"question": asked.get("question", "")}
     return {"type": "run_waits", "node": said.node, "state": said.on, **shown}
+
+
+def format_question(said: runs.RunWaits, tr: Translator) -> str:
+    """Return the question of a waiting node, in the caller's language if it is a sentence of the program."""
+    return tr.translate_notice(Notice.model_validate(said.notice)) if said.notice else said.question
 
 
 def _to_wake(eyes: EventReader, said: runs.RunWoken, _event: StoredEvent) -> EventFields:

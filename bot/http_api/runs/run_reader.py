@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.http_api.approvals.card_models import Person
-from bot.http_api.audit.run_events import format_value
+from bot.http_api.audit.run_events import format_question, format_value
 from bot.http_api.runs.run_models import Run, RunError, RunLine, RunQuery, Runs, Wait
-from bot.http_api.server.endpoint_context import EndpointContext, encode_cursor, parse_cursor
+from bot.http_api.server.endpoint_context import EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
+from bot.i18n.translate import Translator
 from orchestrator.domain.actor import Actor
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runs.inputs import may_control
@@ -18,7 +19,7 @@ from state.events.runs import NodeFailed, RunFinished, RunWaits
 from state.journal.journal import load_state
 from state.journal.run_index import NO_TIME, PREFIX, RunFilter, RunRow
 from state.journal.store import StoredEvent
-from state.run_state import RunState, RunWait
+from state.run_state import RunState
 from state.session_state import SessionState
 
 _KIND: Final = "r"
@@ -84,13 +85,14 @@ class RunReader:
         """Return the run as the API shows it to this caller."""
         run, viewer = found.run, self._desk.build_viewer(client)
         shows_words = viewer.may_see_run(run.owner, with_words=True)
+        tr = build_translator(client)
         tail = await self._desk.store.read_events(found.key, after=max(0, found.seq - _TAIL), limit=_TAIL)
         end = next((RunFinished.from_data(one.data) for one in reversed(tail) if one.type == "RunFinished"), None) if run.is_over else None
         return Run(
             **_to_line(found.run_id, run, viewer).model_dump(),
             mode=run.mode,
             nodes_done=run.done,
-            waits=[_to_wait(node, wait, tail, found, viewer, shows_words=shows_words) for node, wait in run.waits.items()],
+            waits=[_to_wait(node, found, tail, viewer, tr, shows_words=shows_words) for node in run.waits],
             last_error=_find_last_error(tail, run, shows_words=shows_words),
             result=end.result if end is not None and shows_words else None,
             may_control=may_control(client.actor, run),
@@ -122,13 +124,14 @@ def _to_person(key: str, viewer: Viewer) -> Person:
     return Person(id=key, name=known.name if known is not None else "")
 
 
-def _to_wait(node: str, wait: RunWait, tail: Sequence[StoredEvent], found: FoundRun, viewer: Viewer, *, shows_words: bool) -> Wait:
+def _to_wait(node: str, found: FoundRun, tail: Sequence[StoredEvent], viewer: Viewer, tr: Translator, *, shows_words: bool) -> Wait:
+    wait = found.run.waits[node]
     told = Wait(node=node, waits_for=wait.on, since=wait.since, until=wait.until)
     match wait.on:
         case "input":
             asked = _find_question(tail, wait.waits_for) if shows_words else None
             who = [_to_person(key, viewer) for key in wait.answers]
-            shown = {"text": asked.question, "options": asked.options} if asked is not None else {}
+            shown = {"text": format_question(asked, tr), "options": asked.options} if asked is not None else {}
             return told.model_copy(update={"question": wait.waits_for, "takes": wait.takes, "answers": who, **shown})
         case "effect":
             cards = (card.confirmation_id for card in found.state.cards.values() if card.effect_id == wait.waits_for)

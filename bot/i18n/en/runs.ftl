@@ -81,3 +81,7 @@ run-started = Starting the scenario “{ $definition }”, its number is { $run 
 run-passed = Passed on to the scenario.
 run-album = One file of the album was taken, the scenario does not need the others. If it was the wrong one, send the right one by itself when the scenario asks.
 run-buttons-elsewhere = This button works in the chat where the scenario runs
+run-plan-more = …and { $count ->
+    [one] { $count } more action
+   *[other] { $count } more actions
+ } of the same scenario.

@@ -82,8 +82,8 @@ class _Both:
     def __init__(self, *parts: Any) -> None:
         self._parts = parts
 
-    async def find(self, engine: str, key: str, version: int | None = None, /) -> Any:
-        found = [await part.find(engine, key, version) for part in self._parts]
+    async def find(self, engine: str, key: str, /) -> Any:
+        found = [await part.find(engine, key) for part in self._parts]
         return next((one for one in found if one is not None), None)
 
 

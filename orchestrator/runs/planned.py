@@ -1,0 +1,56 @@
+"""Collects what a run in shadow mode would have done, for the message at its end: the calls of its own nodes and of its children."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.runs import RunFailed
+from orchestrator.runs.children import build_child_key
+from orchestrator.runs.memo import CHILD, Memo, load_output
+from state.journal.async_store import AsyncStore
+
+MAX_SHOWN: Final = 40
+"""How many planned calls the message shows; of the others it says how many there are."""
+MAX_CHILDREN: Final = 200
+"""How many runs below the run are looked at."""
+
+
+async def build_plan_notices(key: str, memo: Memo, store: AsyncStore) -> list[Notice]:
+    """Return the sentences that say what the run `key` and the runs below it only planned; none if they planned nothing.
+
+    A turn that was played inside of a run has told its plan itself.
+    """
+    items = await _list_planned(memo, store)
+    below = _list_children(key, memo)
+    for child in below:  # it grows by the children of each
+        if len(below) > MAX_CHILDREN:
+            break
+        inner = Memo()
+        await inner.read(store, child)
+        items += await _list_planned(inner, store)
+        below += _list_children(child, inner)
+    if not items:
+        return []
+    plan = Notice(code="shadow-plan", args={"items": items[:MAX_SHOWN]})
+    more = len(items) - MAX_SHOWN
+    return [plan, Notice(code="run-plan-more", args={"count": more})] if more > 0 else [plan]
+
+
+async def _list_planned(memo: Memo, store: AsyncStore) -> list[dict[str, Any]]:
+    """Return {method, preview} of each call that the run planned, in the order of its nodes."""
+    found: list[dict[str, Any]] = []
+    for done in memo.done.values():
+        if done.kind != "effect":
+            continue
+        try:
+            outcome = (await load_output(done, store)).data
+        except RunFailed:  # removed meanwhile, or damaged: the rest of the plan is worth telling
+            continue
+        if isinstance(outcome, Mapping) and outcome.get("status") == "planned":
+            found.append({"method": outcome["method"], "preview": outcome.get("preview") or {}})
+    return found
+
+
+def _list_children(key: str, memo: Memo) -> list[str]:
+    ended = (node for node, woken in memo.woken.items() if woken.by == CHILD)
+    return [build_child_key(key, node, memo.count_attempt(node)) for node in ended]
