@@ -104,6 +104,8 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
         calls = [(Preview.model_validate(item["preview"]), str(item["method"])) for item in notice.args["items"]]
         lines = [build_spans("• ", render_planned_call(preview, method, tr)) for preview, method in calls]
         return build_spans(format_bold(tr.translate("shadow-plan")), "\n", join_blocks(lines, "\n"))
+    if notice.code == "run-reminder":
+        return _render_reminder(notice, tr)
     if notice.code == "made":
         before, name, after = tr.translate_notice(notice).partition(str(notice.args.get("name") or "\0"))
         return build_spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
@@ -112,6 +114,16 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     said = tr.translate_notice(notice)
     alone = not reply.parts and (len(reply.notices) == 1 or reply.notices[0].code == _ENDING)
     return build_spans(said if alone or reply.choices or said.startswith(_SIGNS) else f"⚠️ {said}")
+
+
+def _render_reminder(notice: Notice, tr: Translator) -> Spans:
+    """Return what a run waits for: its questions, and its cards by their headings."""
+    questions, calls = notice.args["questions"], notice.args["calls"]
+    asked = [tr.translate_notice(Notice.model_validate(one["notice"])) if one["notice"] else str(one["text"]) for one in questions]
+    lines = [build_spans("• ", text) for text in asked]
+    lines += [build_spans("• ", render_heading(Preview.model_validate(one["preview"]), str(one["method"]), tr)) for one in calls]
+    head = build_spans(format_bold(tr.translate("run-reminder", definition=notice.args["definition"])))
+    return join_blocks([head, *lines, *([build_spans(tr.translate("run-reminder-cards"))] if calls else [])], "\n")
 
 
 def render_planned_call(preview: Preview, method: str, tr: Translator) -> Spans:

@@ -37,6 +37,7 @@ from orchestrator.runs.memo import Memo, format_args, load_output
 from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance
 from orchestrator.runs.questions import build_answer, build_question_row, close_question, open_question
+from orchestrator.runs.reminders import build_reminder_timer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.audit import PlayedNode
 from orchestrator.runtime.feature import Tools
@@ -269,7 +270,8 @@ class Context(RunContext):
         An effect that somebody has settled since it was looked at wakes the node at once: whoever settled it saw nothing waiting for it.
         """
         session = self._session
-        await self.store(RunWaits(node=node, on="effect", waits_for=effect_id), outbox=outbox)
+        remind = build_reminder_timer(session.key, node, effect_id, self.now)
+        await self.store(RunWaits(node=node, on="effect", waits_for=effect_id), outbox=outbox, timers=[remind])
         row = await session.find_effect(effect_id)
         if row is not None and row.status in SETTLED and session.state.run is not None and node in session.state.run.waits:
             play = [build_play_row(session.key, self.now)]
@@ -304,7 +306,9 @@ class Context(RunContext):
             shown = self._tools.guard.clean_reply(question.reply, "", locale=self.actor.locale)
             told = outbox.build_reply_row(self._session.key, shown, self.now, key=f"{self._session.key}:{node}")
             listen = [build_question_row(self._session.key, self.run.home, question, now=self.now)] if ask.takes else []
-            await self.store(question.event, outbox=[told], timers=self._build_timers(node, TIMEOUT, question.until), inbox_new=listen)
+            remind = build_reminder_timer(self._session.key, node, question.question_id, self.now)
+            timers = [*self._build_timers(node, TIMEOUT, question.until), remind]
+            await self.store(question.event, outbox=[told], timers=timers, inbox_new=listen)
         raise RunSuspended(node)
 
     async def load_file(self, sent: Value) -> Value:

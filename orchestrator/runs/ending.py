@@ -14,6 +14,7 @@ from orchestrator.engines.runs import RunResult
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runs.questions import BUTTON, build_closing_row
+from orchestrator.runs.reminders import drop_reminders
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -104,7 +105,8 @@ async def _withdraw_cards(session: Session, run: RunState) -> None:
 def _list_timers(session: Session, run: RunState) -> list[Timer]:
     """Return the changes that delete the timers of the waiting nodes."""
     waiting = [node for node, wait in run.waits.items() if wait.until]
-    return [Timer(id=f"{session.key}/{node}", due_at=session.now, session=session.key, kind="", delete=True) for node in waiting]
+    own = [Timer(id=f"{session.key}/{node}", due_at=session.now, session=session.key, kind="", delete=True) for node in waiting]
+    return own + drop_reminders(session.key, run, session.now)
 
 
 def _close_questions(session: Session, run: RunState) -> list[InboxRow]:

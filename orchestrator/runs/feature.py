@@ -21,6 +21,7 @@ from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.context import SLEEP, TIMEOUT
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.reminders import REMIND, remind_person
 from orchestrator.runs.retention import KEPT, RunRetention, forget_run
 from orchestrator.runs.runner import Runner
 from orchestrator.runs.sent_items import FileTaker, pass_item
@@ -51,7 +52,7 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
             RunFile.KIND: taker.take_file,
         },
         periodic_tasks=(RunRetention(store, keep).run,) if store is not None and keep else (),
-        timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer},
+        timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer, REMIND: remind_person},
         buttons={BUTTON: listening.take_click},
         commands=build_commands(engines),
         command_specs=build_command_specs(engines),

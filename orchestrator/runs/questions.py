@@ -4,7 +4,7 @@ The question stands in the chat of the run. Its buttons name the run, so a click
 contact or file, comes as an ordinary message of the chat: the chat remembers that a run listens there (`InputAwaited`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -53,14 +53,19 @@ def open_question(key: str, node: str, ask: Ask, *, owner: str, now: datetime) -
         options=[one.label for one in ask.options],
         notice=ask.notice.model_dump(mode="json") if ask.notice is not None else {},
     )
-    run_id = key.removeprefix("run:")
-    buttons = tuple(
-        Action(words=(BUTTON, run_id, question_id, str(number)), label=Notice(code="run-option", args={"label": one.label}))
-        for number, one in enumerate(ask.options)
-    )
+    buttons = build_buttons(key, question_id, [one.label for one in ask.options])
     parts, notices = _say_question(ask)
     reply = Reply(parts=parts, notices=notices, actions=buttons)
     return Question(question_id=question_id, event=event, reply=reply, ask=ask, until=until)
+
+
+def build_buttons(key: str, question_id: str, labels: Sequence[str]) -> tuple[Action, ...]:
+    """Return the buttons that answer a question of the run `key`."""
+    run_id = key.removeprefix("run:")
+    return tuple(
+        Action(words=(BUTTON, run_id, question_id, str(number)), label=Notice(code="run-option", args={"label": label}))
+        for number, label in enumerate(labels)
+    )
 
 
 def _say_question(ask: Ask) -> tuple[tuple[Text, ...], tuple[Notice, ...]]:

@@ -85,3 +85,5 @@ run-plan-more = …and { $count ->
     [one] { $count } more action
    *[other] { $count } more actions
  } of the same scenario.
+run-reminder = ⏰ The scenario “{ $definition }” has waited for you for more than a day:
+run-reminder-cards = The cards are under /pending.

@@ -86,3 +86,5 @@ run-plan-more = …и ещё { $count ->
     [few] { $count } действия
    *[other] { $count } действий
 } того же сценария.
+run-reminder = ⏰ Сценарий «{ $definition }» ждёт вас больше суток:
+run-reminder-cards = Карточки — по команде /pending.

@@ -1,0 +1,99 @@
+"""Reminds a person once of a run that has waited for them for more than a day.
+
+Each node that begins to wait for a person sets a timer in the transaction that stores the wait. When it comes, one message names everything
+for which the run waits then, and the timers of all that go. While the run is paused, the timer is set again.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import SYSTEM, TimerDue
+from orchestrator.domain.outputs import Action, Notice, Reply
+from orchestrator.runs.questions import build_buttons
+from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from state.card import Card
+from state.events.fold import list_open_confirmations
+from state.events.runs import RunWaits
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, Timer
+from state.run_state import RunState
+
+REMIND: Final = "run_remind"
+"""The kind of the timer."""
+REMIND_AFTER: Final = timedelta(hours=24, minutes=5)
+"""How long a run waits until it reminds: more than a day, in which most cards run out by themselves."""
+MAX_NAMED: Final = 20
+"""How many questions and cards one reminder names."""
+MAX_TIMERS: Final = 100_000
+"""Of so many due timers the one of this reminder is looked for; after a long standstill many are due at once."""
+_PAGE: Final = 1000
+
+
+def build_reminder_timer(key: str, node: str, waits_for: str, now: datetime) -> Timer:
+    """Return the timer that reminds the person for whose answer or decision `waits_for` the node of the run `key` begins to wait."""
+    return Timer(
+        id=_name_timer(key, node), due_at=now + REMIND_AFTER, session=key, kind=REMIND, body={"node": node, "waits_for": waits_for}
+    )
+
+
+def drop_reminders(key: str, run: RunState, now: datetime) -> list[Timer]:
+    """Return the changes that delete the timers of all nodes that wait for a person."""
+    nodes = [node for node, wait in run.waits.items() if wait.on in {"input", "effect"}]
+    return [Timer(id=_name_timer(key, node), due_at=now, session=key, kind=REMIND, delete=True) for node in nodes]
+
+
+def _name_timer(key: str, node: str) -> str:
+    return f"{key}//{node}"  # the timers of sleeping nodes have one slash here
+
+
+async def remind_person(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Remind the person of everything for which the run waits, unless it does not wait at this node for this any more."""
+    due = TimerDue.model_validate(row.body)
+    node, waits_for = str(row.body.get("node", "")), str(row.body.get("waits_for", ""))
+    run, key = session.state.run, session.key
+    gone = Timer(id=due.timer, due_at=session.now, session=key, kind=REMIND, delete=True)
+    cards = {one.effect_id: one for one in list_open_confirmations(session.state)}
+    wait = run.waits.get(node) if run is not None and not run.is_over else None
+    is_open = wait is not None and wait.waits_for == waits_for and (wait.on == "input" or waits_for in cards)
+    standing = {one.id for one in await tools.store.list_due_timers(session.now, limit=MAX_TIMERS)}
+    if run is None or not is_open or due.timer not in standing:  # a reminder of this very moment has named it
+        await session.commit(actor="system", timers=[gone], inbox_done=[row.id])
+        return
+    if run.status == "paused":
+        again = build_reminder_timer(key, node, waits_for, session.now)
+        await session.commit(actor="system", timers=[again], inbox_done=[row.id])
+        return
+    await session.flush()
+    asked = await _read_questions(key, run, tools.store)
+    waiting = [cards[one.waits_for] for one in run.waits.values() if one.on == "effect" and one.waits_for in cards]
+    reply = tools.guard.clean_reply(_build_reminder(key, run, asked, waiting), "", locale=Actor.model_validate(run.actor or SYSTEM).locale)
+    told = outbox.build_reply_row(key, reply, session.now, key=f"{key}:reminds:{node}:{waits_for}")
+    await session.commit(actor="system", outbox=[told], timers=[gone, *drop_reminders(key, run, session.now)], inbox_done=[row.id])
+
+
+async def _read_questions(key: str, run: RunState, store: AsyncStore) -> list[RunWaits]:
+    """Return the open questions of the run, in the order in which they were asked."""
+    waited = {node: wait.waits_for for node, wait in run.waits.items() if wait.on == "input"}
+    found: dict[str, RunWaits] = {}
+    after = 0
+    while waited and (page := await store.read_events(key, after=after, limit=_PAGE)):
+        asked = (RunWaits.from_data(one.data) for one in page if one.type == RunWaits.__name__)
+        found |= {one.node: one for one in asked if waited.get(one.node) == one.waits_for}
+        after = page[-1].seq
+    return list(found.values())
+
+
+def _build_reminder(key: str, run: RunState, asked: list[RunWaits], cards: list[Card]) -> Reply:
+    """Return the reminder. If it names one question only, it has the question's buttons."""
+    questions: list[Mapping[str, Any]] = [{"text": one.question, "notice": one.notice} for one in asked]
+    calls = [{"method": one.method, "preview": dict(one.preview)} for one in cards]
+    named = questions[:MAX_NAMED], calls[: max(0, MAX_NAMED - len(questions))]
+    notice = Notice(code="run-reminder", args={"definition": run.definition, "questions": named[0], "calls": named[1]})
+    actions: tuple[Action, ...] = ()
+    if len(asked) == 1 and not cards:
+        actions = build_buttons(key, asked[0].waits_for, asked[0].options)
+    return Reply(notices=(notice,), actions=actions)
