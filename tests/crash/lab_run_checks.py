@@ -115,6 +115,9 @@ def _check_model(run: Evidence) -> Iterator[str]:
     stored = {
         _read_prompt(event): datetime.fromisoformat(event["ts"]).timestamp() for event in run.report["journal"] if _read_prompt(event)
     }
+    for prompt, count in Counter(prompt for _, _, prompt in run.world.prompts).items():
+        if count > 1 + run.deaths:  # however the clock of the survivor was put forward, each death loses one question on its way
+            yield f"the model was asked again for «{prompt}»"
     for _, moment, prompt in run.world.prompts:
         if moment > stored.get(prompt, moment):
             yield f"the model was asked again for «{prompt}»"

@@ -54,10 +54,16 @@ class RunPerson(Person):
     """Starts the runs of a way and answers whatever they ask, until all of them are over."""
 
     def __init__(self, *given: Any, config: Mapping[str, Any]) -> None:
-        """`config` may say by which name this process shares the work with another one (`shared`)."""
+        """`config` may say by which name this process shares the work with another one (`shared`), and which file says that it died (`alone`).
+
+        By `late` seconds every decision comes later than it could.
+        """
         super().__init__(*given, config=config)
         self._way: Way = ALL_WAYS[config["script"]]
         self._name = str(config.get("shared", ""))
+        self._alone = Path(config.get("alone", ""))
+        self._late = float(config.get("late", 0.0))
+        self._patience = 2 * float(config.get("lease", 0.0))
         self._jumps = 0
         self._reached = False
 
@@ -82,14 +88,19 @@ class RunPerson(Person):
                 continue
             if await self._busy():
                 await asyncio.sleep(PAUSE)
-            elif await self._is_over():
+            elif await self._is_over() or not await self._wait_on(time.monotonic() - since):
                 return
-            elif self._name:
-                if time.monotonic() - since > PATIENCE:
-                    return
-                await asyncio.sleep(10 * PAUSE)
-            elif not await self._pass_time():
-                return
+
+    async def _wait_on(self, rested: float) -> bool:
+        """Wait for what comes by its time, or from the process that shares the work; whether anything may still come.
+
+        While both live, neither clock is put forward. Of a process that died the lease is really waited for; after that the other one may.
+        """
+        is_alone = not self._name or self._alone.is_file()
+        if self._name and rested < (self._patience if is_alone else PATIENCE):
+            await asyncio.sleep(10 * PAUSE)
+            return True
+        return is_alone and await self._pass_time()
 
     async def _set_up(self) -> None:
         if self._way.refuses and not self._told.acknowledged(TAKES):
@@ -111,6 +122,8 @@ class RunPerson(Person):
         rows = [row for row in self._list_wishes() if not self._is_offered(row.source)]
         if any(row.source.startswith("words/") for row in rows) and await self._busy():
             return False  # nobody types so fast that the chat does not know yet that it was asked
+        if rows and self._put_off(rows[0]):
+            return True
         for row in rows:
             await self._prepare_portal(row.source)
             await self._hand_in(row)
@@ -119,6 +132,15 @@ class RunPerson(Person):
         if self._way.cancels == "held":
             return await self._hold_on()
         return False
+
+    def _put_off(self, row: InboxRow) -> bool:
+        """Whether time passes before this decision, once for each."""
+        source = f"late/{row.source}"
+        if not self._late or row.kind != "press" or self._told.acknowledged(source):
+            return False
+        self._clock.ahead += timedelta(seconds=self._late)
+        self._told.add("happened", source=source, seconds=self._late)
+        return True
 
     async def _hold_on(self) -> bool:
         """Keep the model waiting till the cancellation was handed in, then let it go."""

@@ -1,11 +1,12 @@
 """Walks over the lab's runs: plays ways through deaths on a database of a kind, and counts what it sees."""
 
+import random
 from typing import Any
 
 from tests.crash.lab import Evidence, Nursery
 from tests.crash.lab_run_checks import judge_runs
 from tests.crash.lab_run_world import opened_run_world
-from tests.crash.lab_walk import Lab, Plan, Record, places
+from tests.crash.lab_walk import Lab, Plan, Record, death, places
 from tests.postgres_kit import Server
 
 LEASED = 61.0
@@ -13,6 +14,10 @@ LEASED = 61.0
 COUNTED = ("points", "doubles", "lost", "repeated", "other", "faults", "caught")
 AT_REST = ("mark_outbox_sent", "expire_leases", "release", "acquire")
 """Writes that say nothing of runs: every fourth is died at."""
+
+STORED = "~commit.(NodeDone|RunWaits|RunWoken).*:after"
+LATE = (0.0, 75.0, 600.0)
+"""Seconds by which decisions come later."""
 
 
 class RunLab(Lab):
@@ -28,12 +33,13 @@ class RunLab(Lab):
     async def run(self, script: str, **plan: Any) -> Evidence:
         """One run of a way, counted."""
         plan = {"opened": opened_run_world, **plan}
+        common = plan.pop("common", {})
         if self._server is None:
-            seen = await super().run(script, **plan)
+            seen = await super().run(script, **plan, common=common)
         else:
             url = self._server.fresh()
             try:
-                seen = await super().run(script, **plan, common={"database_url": url}, ahead=LEASED)
+                seen = await super().run(script, **plan, common={"database_url": url, **common}, ahead=LEASED)
             finally:
                 self._server.drop(url)
         self.figures["points"] += seen.deaths
@@ -55,6 +61,20 @@ def count_findings(figures: dict[str, int], wrong: list[str]) -> None:
     for text in wrong:
         kind = "repeated" if "asked again" in text else "doubles" if "is doubled" in text else "lost" if "is lost" in text else "other"
         figures[kind] += 1
+
+
+def list_many_deaths(run: Evidence, number: int, dice: random.Random) -> list[Plan]:
+    """So many plans of two or three deaths each, while every decision comes at once, after the leases are over, or late.
+
+    What dies three times without anything new is given up: between the two deaths at any place one comes behind something that was stored.
+    """
+    length = len(run.report["labels"])
+    plans = []
+    for count in range(number):
+        first, second = dice.randint(5, length), dice.randint(1, length // 2)
+        between = [death(STORED)] * (count % 2)
+        plans.append({"kills": [death(first), *between, death(second)], "common": {"late": dice.choice(LATE)}})
+    return plans
 
 
 def list_points(run: Evidence, *, torn: bool = True) -> list[Plan]:

@@ -10,13 +10,14 @@ import pytest
 from tests.crash.lab import Nursery
 from tests.crash.lab_run_checks import judge_runs
 from tests.crash.lab_run_faults import PLANTED
-from tests.crash.lab_run_walk import RunLab, list_points
+from tests.crash.lab_run_walk import RunLab, list_many_deaths, list_points
 from tests.crash.lab_runs import WAYS
 from tests.crash.lab_walk import Plan, Record, death
 
 LONG = 3600
 SEED = 14
 SAMPLE = 1
+MANY = 12
 STAIRS, KILLS = 700, 10
 
 
@@ -89,6 +90,29 @@ async def test_killed_on_postgresql(postgres_lab: RunLab) -> None:
     await postgres_lab.untouched("run-refused")
     assert await postgres_lab.walk("run-refused", [{"kills": [death("~commit.CallSucceeded.*:before")]}]) == {}
     assert postgres_lab.figures["points"] == 1
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.req("G1", "G2")
+async def test_killed_twice_while_decisions_come_late(run_lab: RunLab) -> None:
+    """A process dies behind the press on a card that came ten minutes late, and the next one behind the first thing that it stored."""
+    kills = [death("~ConfirmationApproved.*:after"), death("~commit.*:after")]
+    run = await run_lab.run("run-plan", kills=kills, common={"late": 600.0})
+    assert judge_runs(run) == []
+    assert run.deaths == len(kills)
+
+
+@pytest.mark.crash_long
+@pytest.mark.timeout(LONG)
+@pytest.mark.req("G1", "G2", "S004-A2")
+@pytest.mark.parametrize("store", ["SQLite", "PostgreSQL"])
+@pytest.mark.parametrize("way", WAYS)
+async def test_killed_again_and_again(way: str, store: str, request: pytest.FixtureRequest) -> None:
+    """Two and three deaths of one way by a fixed seed, while decisions come at once or late."""
+    lab: RunLab = request.getfixturevalue("run_lab" if store == "SQLite" else "postgres_lab")
+    dice = random.Random(f"{SEED} {way} again")  # noqa: S311 - a plan is no secret
+    assert await lab.walk(way, list_many_deaths(await lab.untouched(way), MANY, dice)) == {}
+    lab.tell(f"long, {way}: {lab.figures['points']} deaths in {MANY} runs of two or three on {store}")
 
 
 TEETH: dict[str, tuple[str, Plan]] = {
