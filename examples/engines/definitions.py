@@ -6,7 +6,7 @@ from typing import Final
 import yaml
 
 from examples.engines.fan import FanEngine
-from examples.engines.steps import StepsEngine
+from examples.engines.steps import StepsEngine, list_children
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunEngine
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
@@ -24,6 +24,9 @@ def load_engines() -> Engines:
         menu = Notice(code="run-option", args={"label": row["menu"]})
         commands[row["engine"]][name] = RunCommand(definition=row["definition"], menu=menu)
     return Engines(
-        runs={name: RegisteredEngine(engine=engine, commands=commands[name]) for name, engine in ENGINES.items()},
+        runs={
+            "steps": RegisteredEngine(engine=ENGINES["steps"], commands=commands["steps"], list_uses=list_children),
+            "fan": RegisteredEngine(engine=ENGINES["fan"], commands=commands["fan"]),
+        },
         definitions=StaticDefinitions({(row["engine"], row["key"]): row["document"] for row in given["definitions"]}),
     )

@@ -36,6 +36,11 @@ class StepsEngine:
         return RunResult(value=result, reply=None if ctx.run.parent else build_reply(text="Готово."))
 
 
+def list_children(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (engine, key) of the definitions that the steps of this one start."""
+    return [("steps", step["child"]) for step in document["steps"] if "child" in step]
+
+
 async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: RunContext) -> Value:
     name = step["name"]
     match step:

@@ -26,7 +26,7 @@ class RunStart(Input, kind="run_start"):
     depth: int = 0
     """How many runs wait for the end of this one, directly or through others."""
     pinned: tuple[JsonObject, ...] = ()
-    """The definitions whose versions the parent fixed at its start: {definition, version, digest}."""
+    """The parent's definition and those that it fixed at its start, as {engine, definition, version, digest}."""
 
 
 class RunPlay(Input, kind="run_play"):

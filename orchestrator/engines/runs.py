@@ -42,8 +42,8 @@ class Definition:
     key: str
     version: int = 0
     document: Any = None
-    uses: Sequence["Definition"] = ()
-    """The definitions that this one starts as children, in the versions that were in force when the run began."""
+    engine: str = ""
+    """The engine that executes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +58,20 @@ class RunInfo:
     depth: int = 0
     """How many runs wait for the end of this one."""
     args: Mapping[str, Value] = field(default_factory=dict)
+    pins: Sequence[Mapping[str, Any]] = ()
+    """The texts that were fixed when the run began, which its children execute too: {engine, definition, version, digest}."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunUpdate:
+    """What a run shows of its progress; what is left out stays as it is. Nothing of it is stored, and any of it may be dropped."""
+
+    text: str = ""
+    """A draft for the run's chat, which replaces the draft before it."""
+    snapshot: Mapping[str, Any] | None = None
+    """A picture of the run for clients that watch it, as they define it: JSON data of at most 64 KB in all."""
+    patch: Mapping[str, Any] | None = None
+    """A change of that picture as a JSON merge patch (RFC 7396)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,8 +154,8 @@ class RunContext(Protocol):
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat now, once for each `key`, also if the run is played again."""
 
-    async def show(self, text: str, *, node: str) -> None:
-        """Show a draft of progress in the run's chat. It may be dropped."""
+    async def show(self, update: RunUpdate, *, node: str) -> None:
+        """Show progress at this node: a draft in the run's chat, a picture to clients that watch the run. It may be dropped."""
 
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
         """Return the answer of the language model, which is asked once for each node.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bitrix.masking import SecretMask
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
@@ -24,6 +25,17 @@ class TextGuard:
         `locale` is the language of the words that replace a link.
         """
         return strip_unknown_links(self.secrets.mask(text), self.hosts, locale=locale)
+
+    def clean_data(self, data: Any, *, locale: str) -> Any:
+        """Return JSON data each of whose texts is cleaned as by `clean_partial`; the names in its objects stay as they are."""
+        match data:
+            case str():
+                return self.clean_partial(data, locale=locale)
+            case Mapping():
+                return {key: self.clean_data(value, locale=locale) for key, value in data.items()}
+            case list() | tuple():
+                return [self.clean_data(value, locale=locale) for value in data]
+        return data
 
     def clean_reply(self, reply: Reply, person_text: str, *, locale: str) -> Reply:
         """Return the reply without secrets and without links to unknown hosts.

@@ -50,7 +50,7 @@ class Children:
                 parent=ctx.session.key,
                 parent_node=node,
                 depth=depth,
-                pinned=tuple({"definition": one.key, "version": one.version} for one in ctx.run.definition.uses),
+                pinned=tuple(dict(one) for one in ctx.run.pins),
             )
             if node in ctx.known.retried and (status := await self._find_status(child)):
                 return await self._go_on(node, child, status)

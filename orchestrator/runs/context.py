@@ -4,6 +4,7 @@ What a node gave is stored before anything external follows from it. When the ru
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +27,7 @@ from orchestrator.engines.runs import (
     RunModelRequest,
     RunResult,
     RunSuspended,
+    RunUpdate,
 )
 from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.budget import to_month
@@ -47,6 +49,8 @@ from state.events.runs import NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import run_to_end
 from state.journal.blobs import get_blob_prefix, unpack_file
 from state.journal.store import InboxRow, OutboxRow, Timer
+
+log = logging.getLogger(__name__)
 
 _MODEL: Final[Origins] = frozenset({"model"})
 SLEEP: Final = "run_sleep"
@@ -102,10 +106,17 @@ class Context(RunContext):
         await self.store(NodeDone(node=node, kind="say"), outbox=[row])
         self.records.append(PlayedNode(node=node, what="say"))
 
-    async def show(self, text: str, *, node: str) -> None:
-        """Show a draft of progress in the run's chat. It may be dropped."""
-        del node  # a chat shows one draft at a time
-        await self.show_draft(text)
+    async def show(self, update: RunUpdate, *, node: str) -> None:
+        """Show a draft in the run's chat, and a picture or its change to clients that watch the run. Both may be dropped."""
+        progress, guard = self._tools.progress, self._tools.guard
+        for told, put in ((update.snapshot, progress.show_snapshot), (update.patch, progress.show_patch)):
+            if told is None:
+                continue
+            check_value(node, told)
+            if not put(self._session.key, guard.clean_data(told, locale=self.actor.locale)):
+                log.warning("a picture of a run was too large", extra={"action": "run_picture_dropped", "run": self._session.key})
+        if update.text:
+            await self.show_draft(update.text)
 
     async def show_draft(self, said: str | Notice) -> None:
         """Show a text, or a notice about a step, as the draft of this run, until `end_draft`."""

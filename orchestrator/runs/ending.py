@@ -67,6 +67,7 @@ async def finish_run(
             continue
         except RunOver:  # it ended in another way at this very moment
             await session.commit(actor="system", inbox_done=done)
+        tools.progress.drop(session.key)
         return
 
 

@@ -1,6 +1,6 @@
 """The engines of runs by name, and the definitions that they execute."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -25,6 +25,11 @@ class RunCommand:
     """The command's line in the bot's menu; None for a command that is not shown there."""
 
 
+def list_nothing(_document: Any) -> Sequence[tuple[str, str]]:
+    """Return no names: an engine whose definitions use no others."""
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class RegisteredEngine:
     """One engine with what it registers: who may start its runs, and the commands that do."""
@@ -32,13 +37,18 @@ class RegisteredEngine:
     engine: RunEngine
     roles: frozenset[Role] = ALL_ROLES
     commands: Mapping[str, RunCommand] = field(default_factory=dict)
+    list_uses: Callable[[Any], Sequence[tuple[str, str]]] = list_nothing
+    """Returns (engine, key) of each definition that a document of this engine may start as a child.
+
+    These are fixed when the run begins. A name that is only known while the run goes on is looked up then.
+    """
 
 
 class Definitions(Protocol):
     """Finds the definitions that runs execute."""
 
-    async def find(self, engine: str, key: str, version: int | None = None, /) -> Definition | None:
-        """Return the definition with those that it uses, in the given version or the one in force now; None if there is none."""
+    async def find(self, engine: str, key: str, /) -> Definition | None:
+        """Return the definition in the version that is in force now; None if there is none."""
 
 
 class StaticDefinitions:
@@ -48,9 +58,8 @@ class StaticDefinitions:
         """Keep the documents; each is version 1."""
         self._documents = documents
 
-    async def find(self, engine: str, key: str, version: int | None = None, /) -> Definition | None:
+    async def find(self, engine: str, key: str, /) -> Definition | None:
         """Return the definition, None if there is none."""
-        del version  # there is only one
         document = self._documents.get((engine, key))
         return Definition(key=key, version=1, document=document) if document is not None else None
 

@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.domain.address import Address
@@ -21,6 +21,7 @@ from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
 from orchestrator.engines.runs import NOTHING, Definition, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runs.context import Context
+from orchestrator.runs.definitions import build_blobs, build_pins, find_definitions, list_pins, load_definition
 from orchestrator.runs.ending import finish_run
 from orchestrator.runs.memo import Memo, read_args
 from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
@@ -29,7 +30,6 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import build_passed_message
-from state.canonical import dumps, hash_text, loads
 from state.clock import generate_id
 from state.events.runs import RunStarted
 from state.journal.restored_rows import SET_ASIDE
@@ -78,19 +78,22 @@ class Runner:
         """Store that the run begins, and return whether it may; otherwise its person and its parent are told why not."""
         actor = tools.refresh_actor(Actor.model_validate(row.actor))
         registered = self._engines.runs.get(order.engine)
-        definition = await self._find_definition(order)
-        refusal = _find_refusal(order, actor, registered, definition)
-        if refusal is not None or actor is None or registered is None or definition is None:
+        try:
+            definitions = await find_definitions(order, self._engines, tools.store)
+        except RunFailed as error:
+            await _refuse_start(Notice(code=error.code, args=trim_args(error.args_of_notice)), order, row, session)
+            return False
+        refusal = _find_refusal(order, actor, registered, definitions)
+        if refusal is not None or actor is None or registered is None:
             await _refuse_start(refusal or Notice(code="run-not-begun"), order, row, session)
             return False
-        used = [definition, *definition.uses]
-        texts = {one.key: dumps(one.document) for one in used}
+        own, *pins = build_pins(definitions)
         event = RunStarted(
             engine=order.engine,
-            definition=definition.key,
-            version=definition.version,
-            digest=hash_text(texts[definition.key]),
-            pinned=[{"definition": one.key, "version": one.version, "digest": hash_text(texts[one.key])} for one in definition.uses],
+            definition=own["definition"],
+            version=own["version"],
+            digest=own["digest"],
+            pinned=pins,
             replay=registered.engine.replay,
             home=order.home,
             mode=resolve_mode(tools.mode, actor),
@@ -100,13 +103,8 @@ class Runner:
             actor=actor.model_dump(mode="json"),
             args=dict(order.args),
         )
-        await session.commit(event, actor=actor.key, blobs={hash_text(text): text for text in texts.values()})
+        await session.commit(event, actor=actor.key, blobs=build_blobs(definitions))
         return True
-
-    async def _find_definition(self, order: RunStart) -> Definition | None:
-        """Return the definition to execute: in the version that the parent fixed at its start, otherwise the one in force."""
-        fixed = next((one["version"] for one in order.pinned if one.get("definition") == order.definition), None)
-        return await self._engines.definitions.find(order.engine, order.definition, fixed)
 
     async def play(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Play the run as far as it can go now."""
@@ -140,12 +138,13 @@ class Runner:
             raise RunFailed("run-value-gone", "a person was erased whose answer or value the run worked with")
         info = RunInfo(
             run_id=session.key.removeprefix("run:"),
-            definition=await _load_definition(memo.started, tools),
+            definition=await load_definition(memo.started, tools),
             owner=run.owner,
             home=run.home,
             parent=run.parent,
             depth=memo.started.depth,
             args=read_args(memo.started),
+            pins=list_pins(memo.started),
         )
         mode = _choose_mode(memo.started.mode, resolve_mode(tools.mode, actor))
         return Context(session, row, tools, run=info, actor=actor, mode=mode, memo=memo), registered
@@ -243,7 +242,7 @@ async def _run_engine(engine: RunEngine, context: Context) -> RunResult:
 
 
 def _find_refusal(
-    order: RunStart, actor: Actor | None, registered: RegisteredEngine | None, definition: Definition | None
+    order: RunStart, actor: Actor | None, registered: RegisteredEngine | None, definitions: Sequence[Definition]
 ) -> Notice | None:
     """Return why the run may not begin, None if it may."""
     named = trim_args({"definition": order.definition})
@@ -253,7 +252,7 @@ def _find_refusal(
         return Notice(code="run-engine-gone", args=trim_args({"engine": order.engine}))
     if actor.role not in registered.roles:
         return Notice(code="run-not-allowed", args=named)
-    return Notice(code="run-definition-gone", args=named) if definition is None else None
+    return Notice(code="run-definition-gone", args=named) if not definitions else None
 
 
 async def _refuse_start(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> None:
@@ -289,22 +288,6 @@ async def _list_queued(row: InboxRow, session: Session, tools: Tools) -> list[st
     """Return the id of the input, and of the waiting inputs that also only say that the run goes on: one pass serves them all."""
     waiting = await tools.store.list_waiting_inbox(session.key, "turn")
     return [row.id, *(one.id for one in waiting if one.kind == RunPlay.KIND and one.id != row.id)]
-
-
-async def _load_definition(started: RunStarted, tools: Tools) -> Definition:
-    """Return the definition that the run executes, as it was at its start. Raises RunFailed if its text is gone."""
-
-    async def load(key: str, version: int, digest: str, uses: Sequence[Definition] = ()) -> Definition:
-        text = await tools.store.load_blob(digest)
-        if text is None:
-            raise RunFailed("run-definition-gone", f"the text of {key} is gone", definition=key)
-        if hash_text(text) != digest:  # what is left of it is not what its author wrote
-            raise RunFailed("run-definition-damaged", f"the text of {key} is not the one with which the run began", definition=key)
-        return Definition(key=key, version=version, document=loads(text), uses=uses)
-
-    pinned: Sequence[dict[str, Any]] = started.pinned
-    uses = [await load(one["definition"], one["version"], one["digest"]) for one in pinned]
-    return await load(started.definition, started.version, started.digest, uses)
 
 
 def _choose_mode(begun: str, present: Mode) -> Mode:

@@ -12,6 +12,7 @@ from orchestrator.engines.base import Engine
 from orchestrator.gate.gate import Gate
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runtime.audit import Audit
+from orchestrator.runtime.run_progress import RunProgress
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import UNLIMITED, Model, ModelBudget, Query
 from state.journal.async_store import AsyncStore
@@ -171,3 +172,5 @@ class Tools:
     """The running work of each session, for /stop: a turn, or a voice message being transcribed."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))
     """Limits how many turns run at once in this process, whichever channel they came from."""
+    progress: RunProgress = field(default_factory=RunProgress)
+    """What the runs of this process show of their progress."""

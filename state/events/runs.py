@@ -31,7 +31,7 @@ class RunStarted(Event):
     version: int
     digest: str
     pinned: Personal[list[dict[str, Any]]] = Field(default_factory=list)
-    """The definitions that this one uses, as {definition, version, digest}; the text of each is the blob of its digest."""
+    """The definitions that this one uses, as {engine, definition, version, digest}; the text of each is the blob of its digest."""
     replay: int
     home: str
     mode: str

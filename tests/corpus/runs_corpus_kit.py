@@ -19,7 +19,7 @@ from state.clock import generate_id
 from state.sql import build_sqlite_url, open_store
 from tests.unit.runs.runs_kit import a_run_world, start, steps
 from tests.unit.spine_kit import ANNA, CHAT, NOW, InboxRow, World, raise_sum, reply, until
-from tests.unit.spine_portal import Portal
+from tests.unit.spine_portal import Portal, cut
 
 CORPUS = Path(__file__).parent / "runs_v1"
 LARGE: Final = "Поставка трансформаторов заводу. " * 100
@@ -34,10 +34,16 @@ DOCUMENTS: Final[dict[str, Any]] = {
     "paused": steps({"ask": "Пока?", "options": ["Да"]}, {"say": "Снят с паузы: {s0}"}),
     "failed": steps({"model": "раз"}, {"model": "два"}, {"say": "Со второй попытки: {s1}"}),
     "turn": steps({"turn": "подними сумму сделки 482"}, {"say": "Ход: {s0}"}),
+    "unknown": steps({"write": "crm.deal.update", "params": {"id": 482, "fields": {"COMMENTS": "Перезвонить"}}}, {"say": "Записано: {s0}"}),
+    "pinned": steps({"sleep": 10800}, {"child": "later"}, {"say": "Дальше по старому плану"}),
+    "later": steps({"say": "Старый текст"}),
     "killed": steps({"model": "раз"}, {"model": "два"}, {"say": "Доехал: {s1}"}),
 }
-RUNS: Final = {name: f"run:0190aaaa-0000-7000-8000-0000000000{number:02}" for number, name in enumerate(DOCUMENTS) if name != "inner"}
-"""The key of each run, by the way in which it waits. The run "inner" was started by "child" and has a key of its own."""
+RUNS: Final = {
+    name: f"run:0190aaaa-0000-7000-8000-0000000000{number:02}" for number, name in enumerate(DOCUMENTS) if name not in {"inner", "later"}
+}
+"""The key of each run, by the way in which it waits. The run "inner" was started by "child" and has a key of its own, and "later" did not
+begin yet."""
 NEWER: Final = {name: steps({"say": "Это новая версия"}) for name in DOCUMENTS}
 """What the same definitions say now: runs that were begun before go on with the text that they began with."""
 
@@ -96,6 +102,8 @@ async def _begin(world: World, name: str, key: str) -> None:
             world.model.will("раз сделано", ModelClientError("model-unavailable"))
         case "turn":
             world.model.will(reply(raise_sum(1_300_000, 482), text="Поднимаю."))
+        case "unknown":
+            world.portal.will("crm.deal.update", cut)
     await world.work(start(name, key=key))
 
 

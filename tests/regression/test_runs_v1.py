@@ -18,6 +18,7 @@ from state.sql import build_sqlite_url, open_store
 from state.verify.journal import verify_journal
 from tests.corpus.runs_corpus_kit import LARGE, RUNS, click, copy_corpus, opened_runs
 from tests.unit.spine_kit import World, message, press
+from tests.unit.spine_portal import Portal
 
 
 @pytest.fixture
@@ -101,6 +102,31 @@ async def test_times_come(world: World) -> None:
     said = _said(world)
     assert {"Дальше без ответа", "Проснулся"} <= set(said)
     assert (_status(world, "timeout"), _status(world, "timer")) == ("done", "done")
+
+
+@pytest.mark.parametrize("happened", [True, False])
+async def test_a_change_of_unknown_outcome_is_looked_up_and_never_sent_again(folder: Path, *, happened: bool) -> None:
+    """If the portal shows it, the run goes on; if not, the run says so and fails, and its person may retry it."""
+    portal = Portal()
+    if happened:
+        portal.records["deal", 482]["COMMENTS"] = "Перезвонить"
+    async with opened_runs(folder, portal=portal) as world:
+        world.model.will("два сделано")
+        await world.work()
+        assert _status(world, "unknown") == "waiting"
+        world.outbox()
+        world.clock.advance(timedelta(seconds=80))
+        await world.work()
+        assert portal.written() == []
+        assert (_status(world, "unknown"), _said(world)) == (("done", ["Записано: succeeded", "Готово."]) if happened else ("failed", []))
+
+
+async def test_a_child_that_had_not_begun_executes_the_text_of_that_day(world: World) -> None:
+    """Its definition says something else now."""
+    world.clock.advance(timedelta(hours=4))
+    await world.work()
+    assert {"Старый текст", "Дальше по старому плану"} <= set(_said(world))
+    assert _status(world, "pinned") == "done"
 
 
 async def test_the_end_of_a_child_wakes_its_parent(world: World) -> None:

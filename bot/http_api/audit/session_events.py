@@ -91,8 +91,13 @@ class StreamReader:
             raise build_invalid_cursor()
         return await self.wait_for_page(client, stream, seq, limit=asked.limit, wait=asked.wait)
 
-    async def wait_for_page(self, client: Client, stream: ReadableStream, seq: int, *, limit: int, wait: float) -> EventPage:
-        """Return the next page after the sequence number `seq`; if there are no events, wait up to `wait` seconds for some."""
+    async def wait_for_page(
+        self, client: Client, stream: ReadableStream, seq: int, *, limit: int, wait: float, until: Callable[[], bool] = lambda: False
+    ) -> EventPage:
+        """Return the next page after the sequence number `seq`.
+
+        If there are no events, wait up to `wait` seconds for some, or until `until` returns True.
+        """
         last = EventPage(events=(), seq=seq, more=False)
 
         async def some() -> EventPage | None:
@@ -106,7 +111,7 @@ class StreamReader:
                 shows_words=stream.shows_words(present),
             )
             last = await self._read_page(stream.name, last.seq, limit, eyes)
-            return last if last.events or last.more else None
+            return last if last.events or last.more or until() else None
 
         within = wait if self._waiting < MAX_WAITING else 0
         self._waiting += 1
@@ -114,6 +119,11 @@ class StreamReader:
             return await self._desk.wait_until(some, within) or last
         finally:
             self._waiting -= 1
+
+    def shows_words(self, client: Client, stream: ReadableStream) -> bool:
+        """Return whether the client may see, with its present rights, what people wrote in the stream."""
+        present = self._refresh(client)
+        return present is not None and stream.is_readable(present) and stream.shows_words(present)
 
     def _is_readable(self, client: Client, stream: ReadableStream) -> bool:
         present = self._refresh(client)

@@ -230,6 +230,10 @@ HEARTBEAT: Final = b": still here\n\n"
 """An SSE comment; it keeps proxies from closing an idle connection."""
 
 
-def format_event(name: str, identity: str, data: Mapping[str, object]) -> bytes:
-    """Return one server-sent event with the lines `event`, `id` and `data`; `identity` is its id, `data` is written as JSON on one line."""
-    return f"event: {name}\nid: {identity}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"
+def format_event(name: str, identity: str | None, data: Mapping[str, object]) -> bytes:
+    """Return one server-sent event with the lines `event`, `id` and `data`, which is written as JSON on one line.
+
+    `identity` is its id. With None the event has none, so that a client goes on from the event before it.
+    """
+    named = f"event: {name}\n" + (f"id: {identity}\n" if identity is not None else "")
+    return f"{named}data: ".encode() + orjson.dumps(data) + b"\n\n"

@@ -29,6 +29,7 @@ from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.runs.orders import Order
 from orchestrator.runs.registry import Engines
+from orchestrator.runtime.run_progress import RunProgress
 from state.clock import read_boottime
 from state.journal.store import StoreError
 
@@ -135,8 +136,10 @@ def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, des
         seq = parse_place(asked.after or last)
         if seq > found.seq:  # nothing would ever come after it
             raise build_invalid_cursor()
+        shown = desk.orchestrator.tools.progress
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(_stream_events(client, found, stream, seq, reader, streams), media_type=MEDIA_TYPE, headers=headers)
+        told = _stream_events(client, found, stream, seq, reader, streams, _Watched(shown, found.key))
+        return StreamingResponse(told, media_type=MEDIA_TYPE, headers=headers)
 
 
 def _build_stream(found: FoundRun, desk: EndpointContext) -> ReadableStream:
@@ -149,21 +152,48 @@ def _build_stream(found: FoundRun, desk: EndpointContext) -> ReadableStream:
     )
 
 
+class _Watched:
+    """What one client has seen of the picture of a run."""
+
+    def __init__(self, progress: RunProgress, key: str) -> None:
+        self._progress, self._key = progress, key
+        self._number = 0
+
+    def has_news(self) -> bool:
+        """Return whether the run shows something else than what was taken last."""
+        shown = self._progress.find(self._key)
+        return shown is not None and shown.number != self._number
+
+    def take(self) -> bytes:
+        """Return the picture as a server-sent event: its change if the client has the picture before, otherwise the whole."""
+        shown = self._progress.find(self._key)
+        if shown is None:
+            return HEARTBEAT
+        is_change = shown.patch is not None and shown.after == self._number
+        self._number = shown.number
+        return format_event("progress", None, {"patch": shown.patch} if is_change else {"snapshot": shown.snapshot})
+
+
 async def _stream_events(
-    client: Client, found: FoundRun, stream: ReadableStream, seq: int, reader: RunReader, streams: StreamReader
+    client: Client, found: FoundRun, stream: ReadableStream, seq: int, reader: RunReader, streams: StreamReader, watched: _Watched
 ) -> AsyncIterator[bytes]:
     """Yield the events of a run after the sequence number `seq` as server-sent events, and "end" once the run is over.
 
-    The id of each event is its cursor. If the caller may not read the run any more, or nothing can be read, an "error" event ends it.
+    The id of each event is its cursor. Between them "progress" events, which have no id, hold what the run shows of its progress: a
+    `snapshot`, or a `patch` of the one before. If the caller may not read the run any more, or nothing can be read, "error" ends it.
     """
     until = read_boottime() + STREAM_WITHIN
     try:
         while (begun := read_boottime()) < until:
-            page = await streams.wait_for_page(client, stream, seq, limit=_PAGE, wait=BEAT_EVERY)
+            page = await streams.wait_for_page(client, stream, seq, limit=_PAGE, wait=BEAT_EVERY, until=watched.has_news)
             for at, event in page.events:
                 yield format_event(event.type, format_place(at), event.model_dump(mode="json"))
             seq = page.seq
-            if not page.events and not page.more:
+            if watched.has_news():
+                shown = watched.take()
+                if streams.shows_words(client, stream):
+                    yield shown
+            elif not page.events and not page.more:
                 now = await reader.find_run(client, found.run_id)
                 if now.run.is_over and now.seq <= seq:
                     yield format_event("end", format_place(seq), {"status": now.run.status})

@@ -70,11 +70,11 @@ class EndpointContext:
     async def wait_until(self, look: Callable[[], Awaitable[T | None]], within: float) -> T | None:
         """Call `look` until it returns something other than None, and return that; return None after `within` seconds.
 
-        It is called at once, after each change in the database, and at least every half second.
+        It is called at once, after each change in the database or of what a run shows, and at least every half second.
         """
         end = read_boottime() + within
         told = asyncio.Event()
-        places = (self.orchestrator.listeners, self.store.listeners)
+        places = (self.orchestrator.listeners, self.store.listeners, self.orchestrator.tools.progress.listeners)
         for listeners in places:
             listeners.append(told.set)
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from examples.engines.fan import FanEngine
-from examples.engines.steps import StepsEngine
+from examples.engines.steps import StepsEngine, list_children
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.runs.feature import build_feature
@@ -28,7 +28,7 @@ def build_engines(documents: Mapping[tuple[str, str], Any]) -> Engines:
     """The example engines over these documents: (engine, key) → document."""
     return Engines(
         runs={
-            "steps": RegisteredEngine(engine=StepsEngine(), commands={"steps": RunCommand(definition="")}),
+            "steps": RegisteredEngine(engine=StepsEngine(), commands={"steps": RunCommand(definition="")}, list_uses=list_children),
             "fan": RegisteredEngine(engine=FanEngine()),
         },
         definitions=StaticDefinitions(documents),

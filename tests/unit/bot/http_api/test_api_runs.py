@@ -16,7 +16,7 @@ from orchestrator.runtime import worker
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
 from tests.unit.bot.http_api.chat_kit import SITE, a_door, error_of
 from tests.unit.runs.runs_kit import RUN, start, steps
-from tests.unit.spine_kit import ANNA, CHAT
+from tests.unit.spine_kit import ANNA, CHAT, until
 
 pytestmark = pytest.mark.req("S004-58", "G1")
 
@@ -227,10 +227,44 @@ async def test_events_come_as_a_stream_until_the_end_of_the_run(tmp_path: Path) 
         assert rest == found[2:]
 
 
+@pytest.mark.parametrize(("caller", "is_told"), [("site", True), ("chief", True), ("head", False)])
+async def test_a_stream_tells_what_the_run_shows_of_its_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caller: str, *, is_told: bool
+) -> None:
+    """The whole picture first, then its changes, without an id: a stream that was cut goes on after the last event.
+
+    A lead who may not read what the run works with is told its events only.
+    """
+    took: list[bytes] = []
+    take = router._Watched.take
+
+    def taken(watched: router._Watched) -> bytes:
+        took.append(take(watched))
+        return took[-1]
+
+    monkeypatch.setattr(router._Watched, "take", taken)
+    async with an_api(tmp_path, documents=DOCUMENTS) as api:
+        run_id = await begun(api)
+        question = (await shown(api, run_id))["waits"][0]["question"]
+        progress = api.world.tools.progress
+        progress.show_snapshot(f"run:{run_id}", {"nodes": {"a": "готово"}})
+        headers = {"X-API-Key": f"{caller}-0123456789abcdef", "Accept": "text/event-stream"}
+        reading = asyncio.ensure_future(api.http.get(f"/runs/{run_id}/events", headers=headers))
+        await until(lambda: len(took) == 1)
+        progress.show_patch(f"run:{run_id}", {"nodes": {"b": "идёт"}})
+        await until(lambda: len(took) == 2)
+        progress.show_snapshot("run:another", {"nodes": {}})
+        await api.post(f"/runs/{run_id}/answers/{question}", {"option": 0})
+        found = _parse(await reading)
+        pictures = [("", {"snapshot": {"nodes": {"a": "готово"}}}), ("", {"patch": {"nodes": {"b": "идёт"}}})]
+        assert [(id_, data) for name, id_, data in found if name == "progress"] == (pictures if is_told else [])
+        assert found[-1][0] == "end"
+
+
 def _parse(answer: Any) -> list[tuple[str, str, Any]]:
     blocks = [block for block in answer.text.split("\n\n") if block and not block.startswith(":")]
     fields = [dict(line.split(": ", 1) for line in block.splitlines()) for block in blocks]
-    return [(item["event"], item["id"], json.loads(item["data"])) for item in fields]
+    return [(item["event"], item.get("id", ""), json.loads(item["data"])) for item in fields]
 
 
 async def test_a_run_ends_for_a_token_that_is_gone(tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""Fixes which texts a run executes: its definition and those that it uses, all as they are when the run begins.
+
+The texts are kept as blobs, named by their digests, so that an author may change or remove a definition while runs of it go on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from orchestrator.domain.run_inputs import RunStart
+from orchestrator.engines.runs import Definition, RunFailed
+from orchestrator.runs.registry import Engines
+from orchestrator.runtime.feature import Tools
+from state.canonical import dumps, hash_text, loads
+from state.events.runs import RunStarted
+from state.journal.async_store import AsyncStore
+
+MAX_USED: Final = 500
+"""How many definitions a run fixes; those that it uses beyond these are looked up when they are started."""
+
+
+async def find_definitions(order: RunStart, engines: Engines, store: AsyncStore) -> list[Definition]:
+    """Return the definition that a new run is to execute, followed by those that it uses; nothing if there is none.
+
+    What a run that waits for the new one has fixed at its own start is taken as it was then; everything else as it is now. Raises RunFailed
+    if the text of a fixed definition is gone or damaged.
+    """
+    fixed = {_name_of(one, order.engine): one for one in order.pinned}
+
+    async def find(name: tuple[str, str]) -> Definition | None:
+        if name in fixed:
+            return await _load_text(fixed[name], order.engine, store)
+        found = await engines.definitions.find(*name)
+        return replace(found, engine=name[0]) if found is not None else None
+
+    named = [(order.engine, order.definition)]
+    found: dict[tuple[str, str], Definition] = {}
+    for name in named:  # it grows by what each one uses
+        if name in found or len(found) > MAX_USED:
+            continue
+        one = await find(name)
+        if one is not None:  # what is used and not there yet is looked up when it is to be started, and missed then
+            found[name] = one
+            named.extend(_list_uses(one, engines))
+    return list(found.values())
+
+
+def build_pins(definitions: Sequence[Definition]) -> list[dict[str, Any]]:
+    """Return what says which texts these are, as {engine, definition, version, digest} of each."""
+    return [
+        {"engine": one.engine, "definition": one.key, "version": one.version, "digest": hash_text(dumps(one.document))}
+        for one in definitions
+    ]
+
+
+def list_pins(started: RunStarted) -> list[dict[str, Any]]:
+    """Return what says which texts a run executes: its own and those that it uses, which its children execute."""
+    return [_build_own_pin(started), *started.pinned]
+
+
+def build_blobs(definitions: Sequence[Definition]) -> dict[str, str]:
+    """Return the texts of the definitions, by digest."""
+    texts = (dumps(one.document) for one in definitions)
+    return {hash_text(text): text for text in texts}
+
+
+async def load_definition(started: RunStarted, tools: Tools) -> Definition:
+    """Return the definition that the run executes, as it was at its start. Raises RunFailed if its text is gone or damaged."""
+    return await _load_text(_build_own_pin(started), started.engine, tools.store)
+
+
+def _build_own_pin(started: RunStarted) -> dict[str, Any]:
+    return {"engine": started.engine, "definition": started.definition, "version": started.version, "digest": started.digest}
+
+
+async def _load_text(pin: Mapping[str, Any], engine: str, store: AsyncStore) -> Definition:
+    """Return the definition that was fixed; `engine` is its engine if it was fixed by a version that did not say so."""
+    key = str(pin["definition"])
+    text = await store.load_blob(str(pin["digest"]))
+    if text is None:
+        raise RunFailed("run-definition-gone", f"the text of {key} is gone", definition=key)
+    if hash_text(text) != pin["digest"]:  # what is left of it is not what its author wrote
+        raise RunFailed("run-definition-damaged", f"the text of {key} is not the one with which the run began", definition=key)
+    return Definition(engine=_name_of(pin, engine)[0], key=key, version=pin["version"], document=loads(text))
+
+
+def _name_of(pin: Mapping[str, Any], engine: str) -> tuple[str, str]:
+    return str(pin.get("engine") or engine), str(pin["definition"])
+
+
+def _list_uses(definition: Definition, engines: Engines) -> list[tuple[str, str]]:
+    """Return (engine, key) of the definitions that this one names.
+
+    If its engine is not there or cannot read it, these are none: the run ends with a sentence when it is played.
+    """
+    registered = engines.runs.get(definition.engine)
+    try:
+        return [(str(engine), str(key)) for engine, key in registered.list_uses(definition.document)] if registered is not None else []
+    except Exception:  # noqa: BLE001 - an author's mistake may raise anything
+        return []

@@ -1,0 +1,199 @@
+"""Two things that happen to a run at the same moment end as if one of them had come first.
+
+Each test holds one side between two of its steps, lets the other side finish, and lets go.
+"""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from orchestrator.domain.errors import RunOver
+from orchestrator.engines.runs import RunContext, RunEffect, RunResult
+from orchestrator.gate.gate import Gate
+from orchestrator.runs import ending
+from orchestrator.runs.context import Context
+from orchestrator.runtime import worker
+from state.events.fold import list_open_confirmations
+from state.events.runs import RunFinished, RunWaits
+from state.journal.journal import load_state
+from state.journal.run_index import RunFilter
+from tests.unit.runs.function_kit import a_function_world
+from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
+from tests.unit.runs.test_runs_wait import order
+from tests.unit.spine_kit import NOW, World, press, until
+
+CHANGE = RunEffect(method="crm.deal.update", params={"id": 481, "fields": {"OPPORTUNITY": 1200000}})
+WRITE = {"write": CHANGE.method, "params": CHANGE.params}
+STEP = 10.0
+"""Seconds after which a side that does not come to its place fails the test."""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+class Meeting:
+    """Where one side stops, until the other has done what is to happen in between."""
+
+    def __init__(self) -> None:
+        self._came, self._goes = asyncio.Event(), asyncio.Event()
+
+    async def stop(self) -> None:
+        """Stop here, the first time only."""
+        if not self._came.is_set():
+            self._came.set()
+            await asyncio.wait_for(self._goes.wait(), STEP)
+
+    async def reached(self) -> None:
+        """Return once the other side has stopped."""
+        await asyncio.wait_for(self._came.wait(), STEP)
+
+    def go_on(self) -> None:
+        """Let the other side go on."""
+        self._goes.set()
+
+
+def _said(world: World) -> list[str]:
+    return [part["text"] for row in world.outbox() if row.kind == "reply" for part in row.body["parts"]]
+
+
+@pytest.mark.req("G1")
+async def test_a_timer_that_fires_while_the_run_is_played_is_not_waited_for_again(tmp_path: Path) -> None:
+    """The run was taken up for another reason, with the memo from before the moment: it does not begin to sleep a second time."""
+    meeting, plays = Meeting(), 0
+
+    async def play(ctx: RunContext) -> RunResult:
+        nonlocal plays
+        plays += 1
+        if plays > 1:
+            await meeting.stop()
+        await ctx.sleep("nap", NOW + timedelta(minutes=5))
+        return RunResult()
+
+    async with a_function_world(tmp_path, play) as world, world.working() as orchestrator:
+        await orchestrator.receive([start("plan")])
+
+        def of_node() -> list[str]:
+            return [one.type for one in events(world) if one.data.get("node") == "nap"]
+
+        await until(lambda: of_node() == ["RunWaits"])
+        await orchestrator.receive([order("pause")])
+        await until(lambda: index(world).status == "paused")
+        await orchestrator.receive([order("resume")])
+        await meeting.reached()
+        world.clock.advance(timedelta(minutes=6))
+        await until(lambda: of_node() == ["RunWaits", "RunWoken"])
+        meeting.go_on()
+        await until(lambda: index(world).status == "done")
+        assert of_node() == ["RunWaits", "RunWoken"]
+
+
+@pytest.mark.req("G1", "G2")
+async def test_a_card_that_is_decided_before_the_run_waits_for_it_wakes_the_run(tmp_path: Path) -> None:
+    """The gate has asked, and the decision comes before the run has stored that it waits: the run ends nevertheless, with one write."""
+    meeting = Meeting()
+    submit = Gate.submit
+
+    async def submit_slowly(gate: Gate, *args: Any, **kwargs: Any) -> Any:
+        result = await submit(gate, *args, **kwargs)
+        await kwargs["ledger"].flush()  # as the session does by itself after a moment
+        await meeting.stop()
+        return result
+
+    with patch.object(Gate, "submit", submit_slowly):
+        async with a_run_world(tmp_path, {"plan": steps(WRITE, {"say": "Дальше"})}) as world, world.working() as orchestrator:
+            await orchestrator.receive([start("plan")])
+            await meeting.reached()
+            await until(lambda: bool(list_open_confirmations(load_state(world.sql, RUN)[0])))
+            (card,) = list_open_confirmations(load_state(world.sql, RUN)[0])
+            await orchestrator.receive([press(card, key=RUN)])
+            await until(lambda: bool(events(world, "CallSucceeded")))
+            assert events(world, "RunWaits") == []
+            meeting.go_on()
+            await until(lambda: index(world).status == "done")
+            assert (_said(world)[-2:], len(world.portal.written(CHANGE.method))) == (["Дальше", "Готово."], 1)
+
+
+@pytest.mark.req("G1")
+async def test_a_child_that_begins_while_its_parent_is_cancelled_is_cancelled(tmp_path: Path) -> None:
+    """The cancellation has withdrawn the cards and is about to be stored when a node starts another run."""
+    meeting = Meeting()
+    withdraw = ending._withdraw_cards
+
+    async def withdraw_slowly(*given: Any) -> None:
+        await withdraw(*given)
+        await meeting.stop()
+
+    begins = asyncio.Event()
+
+    async def play(ctx: RunContext) -> RunResult:
+        if ctx.run.parent:
+            await ctx.sleep("long", NOW + timedelta(days=1))
+        await begins.wait()
+        await ctx.child("inner", "steps", "plan", {})
+        return RunResult()
+
+    with patch.object(ending, "_withdraw_cards", withdraw_slowly), patch.object(Context, "check_going_on", lambda *_: None):
+        async with a_function_world(tmp_path, play) as world, world.working() as orchestrator:
+            await orchestrator.receive([start("plan")])
+            await until(lambda: bool(events(world, "RunStarted")))
+            await orchestrator.receive([order("cancel")])
+            await meeting.reached()
+            begins.set()
+            await until(lambda: len(world.sql.list_runs(RunFilter())) == 2)
+            meeting.go_on()
+            await until(lambda: [one.status for one in world.sql.list_runs(RunFilter())] == ["cancelled", "cancelled"])
+
+
+@pytest.mark.req("G1")
+async def test_a_card_that_is_shown_while_its_run_is_cancelled_is_withdrawn(tmp_path: Path) -> None:
+    """The cancellation has withdrawn the cards and is about to be stored when a node asks for a change."""
+    meeting, begins = Meeting(), asyncio.Event()
+    withdraw = ending._withdraw_cards
+
+    async def withdraw_slowly(*given: Any) -> None:
+        await withdraw(*given)
+        await meeting.stop()
+
+    async def play(ctx: RunContext) -> RunResult:
+        await begins.wait()
+        await ctx.submit("change", CHANGE)
+        return RunResult()
+
+    with patch.object(ending, "_withdraw_cards", withdraw_slowly):
+        async with a_function_world(tmp_path, play) as world, world.working() as orchestrator:
+            await orchestrator.receive([start("plan")])
+            await until(lambda: bool(events(world, "RunStarted")))
+            await orchestrator.receive([order("cancel")])
+            await meeting.reached()
+            begins.set()
+            await until(lambda: bool(events(world, "ConfirmationRequested")))
+            meeting.go_on()
+            await until(lambda: index(world).status == "cancelled")
+            await world.idle()
+            assert list_open_confirmations(load_state(world.sql, RUN)[0]) == []
+            assert world.portal.written() == []
+
+
+@pytest.mark.req("G1")
+async def test_nothing_begins_to_wait_in_a_run_that_is_over(tmp_path: Path) -> None:
+    """Neither a wait nor a second end is stored after the end of a run, whether at once or with the next commit."""
+    async with a_run_world(tmp_path, {"plan": steps({"say": "Готово"})}) as world:
+        await world.work(start("plan"))
+        assert index(world).status == "done"
+        before = len(events(world))
+        session = await world.session(RUN, owner="late")
+        waits, end = RunWaits(node="late", on="timer", waits_for=""), RunFinished(status="cancelled")
+        for late in (waits, end):
+            with pytest.raises(RunOver):
+                await session.commit(late, actor="system")
+            with pytest.raises(RunOver):
+                await session.buffer(late, actor="system")
+        await session.close()
+        assert (len(events(world)), index(world).status) == (before, "done")
