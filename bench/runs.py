@@ -56,6 +56,8 @@ class NodesEngine:
         """Count nothing so far."""
         self.noted = 0.0
         """Seconds of CPU from the first node until all nodes were on disk."""
+        self.played = asyncio.Event()
+        """Set when the run has been played as far as it goes."""
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Go through the nodes, then wait for an answer: the commit of the question also stores what is only noted so far."""
@@ -65,6 +67,7 @@ class NodesEngine:
             await ctx.wait_input("end", Ask(text="?", takes=frozenset({"text"})))
         finally:
             self.noted = time.process_time() - begun
+            self.played.set()
         return RunResult()
 
     async def _go_through(self, ctx: RunContext) -> None:
@@ -123,21 +126,19 @@ async def _measure(what: str) -> Cost:
         )
         key = f"run:{generate_id()}"
         order = RunStart(engine="nodes", definition=what, home="tg:7")
-        engine = NodesEngine()
-        async with _started(settings, engine) as orchestrator:
-            played = await _work(orchestrator, _build_row(key, RunStart.KIND, order.to_json()))
-        noted = engine.noted
-        async with _started(settings, engine) as orchestrator:
-            resumed = await _work(orchestrator, _build_row(key, RunPlay.KIND, {}))
-    return Cost(played, resumed, noted)
+        first, second = NodesEngine(), NodesEngine()
+        async with _started(settings, first) as orchestrator:
+            played = await _work(orchestrator, first, _build_row(key, RunStart.KIND, order.to_json()))
+        async with _started(settings, second) as orchestrator:
+            resumed = await _work(orchestrator, second, _build_row(key, RunPlay.KIND, {}))
+    return Cost(played, resumed, first.noted)
 
 
-async def _work(orchestrator: Orchestrator, row: InboxRow) -> float:
+async def _work(orchestrator: Orchestrator, engine: NodesEngine, row: InboxRow) -> float:
     """Return the seconds of CPU until nothing is left to do: the run rests, and the audit log has all its nodes."""
-    begun, worked = time.process_time(), asyncio.Event()
-    orchestrator.listeners.append(worked.set)
+    begun = time.process_time()
     await orchestrator.receive([row])
-    await worked.wait()  # the chat has heard of the question, or the run rests
+    await engine.played.wait()
     await orchestrator.finish_running(WITHIN)
     await asyncio.to_thread(orchestrator.tools.audit.wait, WITHIN)
     return time.process_time() - begun
