@@ -351,9 +351,9 @@ class Context(RunContext):
     ) -> None:
         """Store an event of the run and remember what it says.
 
-        With `at_once` it is durable when this returns; events that several nodes store at the same time share a transaction. The first
-        event that is stored shows that this attempt at the input makes progress, so the attempt is not counted any more. Raises
-        RunSuspended if the run has ended meanwhile.
+        With `at_once` it is durable when this returns; other events are stored with the next ones, before too many wait in memory. Events
+        that several nodes store at the same time share a transaction. The first event that is stored shows that this attempt at the input
+        makes progress, so the attempt is not counted any more. Raises RunSuspended if the run has ended meanwhile.
         """
         session = self._session
         try:
@@ -363,7 +363,7 @@ class Context(RunContext):
                 await session.commit(event, actor=self.run.owner, outbox=outbox, timers=timers, inbox_new=[*mark, *inbox_new])
             else:
                 await session.buffer(event, actor=self.run.owner, outbox=outbox, timers=timers)
-                if at_once:
+                if at_once or session.is_full:
                     await self._flush_together()
         except RunOver as error:
             raise RunSuspended(event.__dict__.get("node", "")) from error

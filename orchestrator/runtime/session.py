@@ -48,6 +48,8 @@ log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=60)
 BUFFER_SECONDS = 0.05
 """Seconds after which a buffered step is stored by itself if no commit has taken it along."""
+MAX_BUFFERED = 200
+"""How many buffered steps are kept in memory; a caller that goes on adding more flushes them first (`is_full`)."""
 CARD_MAY_WAIT = timedelta(days=7)
 """How much longer than asked calls about a record are looked up: a card may wait this long, and its index entry dates from the request."""
 MAX_CALLS = 200
@@ -181,6 +183,11 @@ class Session:
             self._buffered.append(step)
         if self._store_timer is None:
             self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is buffered that it should be flushed before more is added."""
+        return len(self._buffered) >= MAX_BUFFERED
 
     async def flush(self) -> None:
         """Store what `buffer` has kept in memory so far. Raises EffectConflict, StaleEpoch or StoreUnwritable."""
