@@ -167,13 +167,14 @@ class Session:
         effects: Sequence[EffectChange] = (),
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
+        blobs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Apply the events to the state at once, but store them only with the next commit or after `BUFFER_SECONDS`.
 
         A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). If it
         raises EffectConflict or RunOver, the events are neither applied nor stored.
         """
-        named = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers)
+        named = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers, blobs=blobs)
         async with self._order:
             step = prepare_step(named, self.key, self._state)
             if step.effects:

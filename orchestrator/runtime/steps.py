@@ -61,7 +61,7 @@ def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
         rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]  # there is no such run, so it has no chat
     if rows:
         kept, rows = split_pulled_rows(rows, key, get_trace_id() or next(iter(step.inbox_done), ""))
-    slim = [_move_to_blob(event, key, blobs) for event in (*step.events, *woken, *kept)]
+    slim = [move_to_blob(event, key, blobs) for event in (*step.events, *woken, *kept)]
     return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
 
 
@@ -164,7 +164,7 @@ def is_reads_only(step: Commit) -> bool:
     return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
 
 
-def _move_to_blob(event: Event, key: str, blobs: dict[str, str]) -> Event:
+def move_to_blob(event: Event, key: str, blobs: dict[str, str]) -> Event:
     """Return the event of the session `key`, with a large result moved into `blobs`; it then holds only the blob's checksum."""
     match event:
         case CallSucceeded(result=large) | NodeDone(output=large) if large is not None:

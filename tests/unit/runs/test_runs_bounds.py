@@ -2,9 +2,11 @@
 
 import asyncio
 import resource
+import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import httpx
 import pytest
@@ -80,6 +82,42 @@ async def test_nodes_that_never_wait_are_stored_and_let_others_work_meanwhile(tm
         gaps = [after - before for before, after in pairwise(seen)]
         assert seen[-1] >= 3 * MAX_BUFFERED
         assert max(gaps) <= 2 * MAX_BUFFERED
+
+
+class Large(str):
+    """A text whose life can be watched."""
+
+    __slots__ = ("__weakref__",)
+
+
+async def test_large_values_are_stored_and_not_kept_in_memory(tmp_path: Path) -> None:
+    """What an engine does not keep itself is let go node by node, by notes, memo and audit; a second pass reads each again."""
+    alive: WeakSet[Large] = WeakSet()
+    most, lengths = 0, []
+
+    async def make() -> Large:
+        large = Large("я" * 900_000)
+        alive.add(large)
+        return large
+
+    async def play(ctx: RunContext) -> RunResult:
+        nonlocal most
+        for number in range(30):
+            lengths.append(len((await ctx.memo(f"n{number}", make)).data))
+            most = max(most, len(alive))
+        await ctx.wait_input("end", Ask(text="Дальше?", takes=frozenset({"text"})))
+        return RunResult()
+
+    async with a_function_world(tmp_path, play) as world:
+        tracemalloc.start()
+        await world.work(start("plan"))
+        peak = tracemalloc.get_traced_memory()[1] // 1024
+        tracemalloc.stop()
+        await world.work(message("да"))
+        assert ended(world) == [("done", "")]
+    assert lengths == [900_000] * 60
+    assert most <= 2
+    assert peak < 80_000, f"{peak} KiB"  # 50,000; all values with what is made of them on their way take 210,000
 
 
 @pytest.mark.parametrize("kind", ["memo", "say", "sleep"])
