@@ -88,7 +88,8 @@ _KEY_IN_TEXT = re.compile(f'"(?:{"|".join(sorted(_SECRET_KEYS))})":')
 # The least that the two rules for names need, with the quote as JSON text has it.
 _NAME_IN_TEXT = re.compile(rf"(?a){_FIRST}{_NAMES}(?:\\*[\"']|\]|%5D|=)")
 _PLAIN_HINTS = tuple(hint for hints, _ in _RULES if hints not in {_NAME_HINTS, (":", "%3a")} for hint in hints)
-_LONG_AFTER_COLON = re.compile(r":[A-Za-z0-9_-]{30}")
+# The least that the rule for bot tokens needs. The key of a run, "run:<uuid>", has no number before its colon.
+_LONG_AFTER_COLON = re.compile(r"(?a):(?<=[0-9]{6}:)[A-Za-z0-9_-]{30}")
 
 
 def is_free_of_secrets(document: str) -> bool:

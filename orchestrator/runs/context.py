@@ -42,7 +42,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.audit import PlayedNode
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.steps import SETTLED, build_play_row
+from orchestrator.runtime.steps import SETTLED, build_play_row, move_to_blob
 from orchestrator.runtime.turn_context import build_call_record
 from state.clock import format_iso
 from state.events.base import Event
@@ -54,6 +54,8 @@ from state.journal.store import InboxRow, OutboxRow, Timer
 log = logging.getLogger(__name__)
 
 _MODEL: Final[Origins] = frozenset({"model"})
+MAX_UNWRITTEN: Final = 4_000_000
+"""How many characters of large values may wait in memory until they are stored."""
 SLEEP: Final = "run_sleep"
 TIMEOUT: Final = "run_timeout"
 """The kinds of the timers of a sleeping node, and of a question that nobody has answered in time."""
@@ -68,7 +70,9 @@ class Context(RunContext):
         self.known = memo
         self.names = NodeNames(memo.done, memo.woken)
         self.records: list[PlayedNode] = []
-        """What the nodes did in this process, for the audit log."""
+        """What the nodes did in this process and is not in the audit log yet."""
+        self._unwritten = 0
+        """How many characters of large values were stored since the audit log was last written, for which the model's answers wait."""
         self.children = Children(self)
         self._session, self._row, self._tools = session, row, tools
         self._is_counted = True
@@ -355,19 +359,23 @@ class Context(RunContext):
     ) -> None:
         """Store an event of the run and remember what it says.
 
-        With `at_once` it is durable when this returns; events that several nodes store at the same time share a transaction. The first
-        event that is stored shows that this attempt at the input makes progress, so the attempt is not counted any more. Raises
-        RunSuspended if the run has ended meanwhile.
+        With `at_once` it is durable when this returns; other events are stored with the next ones, before too many wait in memory. Events
+        that several nodes store at the same time share a transaction. The first event that is stored shows that this attempt at the input
+        makes progress, so the attempt is not counted any more. Raises RunSuspended if the run has ended meanwhile.
         """
         session = self._session
+        blobs: dict[str, str] = {}
+        event = move_to_blob(event, session.key, blobs)  # the memo, too, keeps no large values in memory
+        self._unwritten += sum(map(len, blobs.values()))
+        much = self._unwritten > MAX_UNWRITTEN
         try:
             if self._is_counted or inbox_new:
                 self._is_counted = False
-                mark = [replace(self._row, attempts=0)]
-                await session.commit(event, actor=self.run.owner, outbox=outbox, timers=timers, inbox_new=[*mark, *inbox_new])
+                new = [replace(self._row, attempts=0), *inbox_new]
+                await session.commit(event, actor=self.run.owner, outbox=outbox, timers=timers, inbox_new=new, blobs=blobs)
             else:
-                await session.buffer(event, actor=self.run.owner, outbox=outbox, timers=timers)
-                if at_once:
+                await session.buffer(event, actor=self.run.owner, outbox=outbox, timers=timers, blobs=blobs)
+                if at_once or much or session.is_full:
                     await self._flush_together()
         except RunOver as error:
             raise RunSuspended(event.__dict__.get("node", "")) from error
@@ -375,6 +383,17 @@ class Context(RunContext):
             self.known.done[event.node] = event
         else:
             self.known.add(type(event).__name__, event.__dict__)
+        if much:
+            self._unwritten = 0
+            await self.record_audit()
+
+    async def record_audit(self) -> None:
+        """Write to the audit log what the nodes did since the last call."""
+        run, nodes = self._session.state.run, self.records
+        if run is not None and nodes:
+            self.records = []
+            told = {"run": self._session.key, "engine": run.engine, "definition": run.definition}
+            await self._tools.audit.record_nodes(nodes, actor=self.actor, mode=self.mode, **told)
 
     async def _flush_together(self) -> None:
         """Make durable what was buffered so far. Nodes that ask for it at the same time share one transaction."""

@@ -5,8 +5,7 @@ A mistake of the engine fails its run before anything is done under a wrong name
 
 import functools
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
 from orchestrator.domain.outputs import Reply
@@ -48,9 +47,8 @@ class NodeNames:
         self._kinds: dict[str, Kind] = {}
         self._busy: set[str] = set()
 
-    @contextmanager
-    def use(self, node: str, kind: Kind) -> Iterator[None]:
-        """Let a node of this kind work under the name.
+    def begin(self, node: str, kind: Kind) -> None:
+        """Let a node of this kind work under the name until `finish`.
 
         Raises EngineMistake if the name is none, belongs to a node of another kind, or is in use, and RunFailed after too many nodes.
         """
@@ -62,10 +60,10 @@ class NodeNames:
         if node in self._busy:
             raise EngineMistake(f"node {node!r} is used twice at the same time")
         self._busy.add(node)
-        try:
-            yield
-        finally:
-            self._busy.discard(node)
+
+    def finish(self, node: str) -> None:
+        """Note that the node does not work any more; a later one may use its name."""
+        self._busy.discard(node)
 
     def add_message(self, key: str) -> None:
         """Take in a message with this key. Its name does not meet those of other nodes."""
@@ -102,8 +100,11 @@ def plays_node(kind: Kind) -> Callable[[F], F]:
     def decorate(method: F) -> F:
         @functools.wraps(method)
         async def play(self: _HasNames, node: str, *args: Any, **named: Any) -> Any:
-            with self.names.use(node, kind):
+            self.names.begin(node, kind)
+            try:
                 return await method(self, node, *args, **named)
+            finally:
+                self.names.finish(node)
 
         return cast("F", play)
 

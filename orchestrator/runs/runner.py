@@ -189,7 +189,7 @@ class Runner:
             await finish_run(session, tools, result=result, notice=notice, done=queued)
         finally:
             tools.running.pop(session.key, None)
-            await _record_audit(context)
+            await context.record_audit()
 
     async def _end_with(self, cause: BaseException, context: Context, queued: Sequence[str]) -> None:
         """Store what the error of the engine means: the run waits, or it has failed. Raises the errors of the store."""
@@ -304,10 +304,3 @@ async def _list_queued(row: InboxRow, session: Session, tools: Tools) -> list[st
 def _choose_mode(begun: str, present: Mode) -> Mode:
     """Return the safer of the mode in which the run began and the present one."""
     return next((one for one in MODES if one in {begun, present}), "shadow")
-
-
-async def _record_audit(context: Context) -> None:
-    run = context.session.state.run
-    if run is not None and context.records:
-        told = {"run": context.session.key, "engine": run.engine, "definition": run.definition}
-        await context.tools.audit.record_nodes(context.records, actor=context.actor, mode=context.mode, **told)

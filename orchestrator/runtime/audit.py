@@ -26,7 +26,10 @@ from state.trace import get_trace_id
 SCHEMA = 2
 """The version of docs/audit-record.schema.json that the records follow."""
 BACKLOG = 200
-"""How many records may wait to be written to a slow disk; beyond that, turns wait too."""
+"""How many writes may wait for a slow disk; beyond that, turns wait too."""
+WRITTEN_TOGETHER = 100
+LARGEST_WRITE = 256 * 1024
+"""How many records of one run, and about how many bytes of them, are written to the log at once."""
 KEPT_ENTRIES = 5
 """How many of the latest confirmations and finished calls an audit record contains.
 
@@ -94,9 +97,18 @@ class Audit:
 
         `run` is the session key of the run; `engine` and `definition` say what it executes.
         """
+        waiting: list[bytes] = []
+        size = 0
         for node in nodes:
             record = build_node_record(node, actor=actor, run=run, definition=definition, engine=engine, mode=mode)
-            await self._write(actor.key, record)
+            waiting.append(self._freeze(actor.key, record))
+            size += len(waiting[-1])
+            if len(waiting) >= WRITTEN_TOGETHER or size >= LARGEST_WRITE:
+                await self._enqueue(actor.key, waiting)
+                waiting, size = [], 0
+                await asyncio.sleep(0)  # a run may have thousands of nodes, and the loop belongs to everybody
+        if waiting:
+            await self._enqueue(actor.key, waiting)
 
     async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str) -> None:
         """Record a person's decision about a card.
@@ -127,28 +139,37 @@ class Audit:
         self._thread.submit(lambda: None).result(seconds)
 
     async def _write(self, user: str, record: JsonObject) -> None:
-        """Queue a record for the writer thread, so that the person does not wait until it is masked and written.
+        await self._enqueue(user, [self._freeze(user, record)])
 
-        The record is serialized at once, because the state in it may change later. If `BACKLOG` records are queued, the call waits for one
-        of them.
-        """
+    def _freeze(self, user: str, record: JsonObject) -> bytes:
+        """Serialize the record with the fields that all records have, because the state in it may change before it is written."""
         trace = {"trace_id": get_trace_id()} if get_trace_id() else {}
-        frozen = orjson.dumps({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record}, default=str)
+        return orjson.dumps({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record}, default=str)
+
+    async def _enqueue(self, user: str, records: Sequence[bytes]) -> None:
+        """Queue records for the writer thread, so that the person does not wait until they are masked and written.
+
+        If `BACKLOG` writes are queued, the call waits for one of them.
+        """
         while self._unwritten and self._unwritten[0].done():
             self._unwritten.popleft()
         if len(self._unwritten) >= BACKLOG:
             await asyncio.wait([asyncio.wrap_future(self._unwritten.popleft())])
-        self._unwritten.append(self._thread.submit(copy_context().run, self._write_masked, user, frozen))
+        self._unwritten.append(self._thread.submit(copy_context().run, self._write_masked, user, records))
 
-    def _write_masked(self, user: str, frozen: bytes) -> None:
-        """Write the record to the log with its secrets masked.
+    def _write_masked(self, user: str, records: Sequence[bytes]) -> None:
+        """Write the records to the log with their secrets masked.
 
         Most records contain no secret and are written unchanged, which is faster.
         """
-        if is_free_of_secrets(frozen.decode()):
-            self._log.write(user, frozen)
-        else:
-            self._log.record(user, {**mask_value(orjson.loads(frozen)), "user": user})
+        if is_free_of_secrets(b"\n".join(records).decode()):
+            self._log.write(user, *records)
+            return
+        for frozen in records:
+            if is_free_of_secrets(frozen.decode()):
+                self._log.write(user, frozen)
+            else:
+                self._log.record(user, {**mask_value(orjson.loads(frozen)), "user": user})
 
 
 def build_node_record(node: PlayedNode, *, actor: Actor, run: str, definition: str, engine: str, mode: str) -> JsonObject:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
+from typing import TypedDict
 
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.runtime.steps import index_run, is_reads_only, keep_step, prepare_step
@@ -47,11 +48,21 @@ log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=60)
 BUFFER_SECONDS = 0.05
 """Seconds after which a buffered step is stored by itself if no commit has taken it along."""
+MAX_BUFFERED = 200
+"""How many buffered steps are kept in memory; a caller that goes on adding more flushes them first (`is_full`)."""
 CARD_MAY_WAIT = timedelta(days=7)
 """How much longer than asked calls about a record are looked up: a card may wait this long, and its index entry dates from the request."""
 MAX_CALLS = 200
 """Maximum number of calls about one record that are examined, the newest first."""
 _NOT_OVER = frozenset({"requested", "approved", "started"})
+
+
+class _CommitHead(TypedDict):
+    stream: str
+    epoch: int
+    actor: str
+    now: datetime
+    key_owner: str
 
 
 class Session:
@@ -134,11 +145,19 @@ class Session:
         EffectConflict, StaleEpoch, StoreUnwritable, or RunOver. After an error, nothing that this call was given is stored, and the
         buffered steps stay buffered; only after an EffectConflict, those buffered steps that have no conflict themselves are stored.
         """
-        named = self._build_commit(events, actor=actor, effects=effects)
-        whole = replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new, blobs=blobs)
+        named = Commit(
+            **self._build_head(actor),
+            events=events,
+            effects=effects,
+            outbox=outbox,
+            timers=timers,
+            inbox_done=inbox_done,
+            inbox_new=inbox_new,
+            blobs=blobs,
+        )
         async with self._order:  # what a step wakes or ends depends on the state, which steps of other tasks change
             self._raise_dropped_conflict()
-            step = prepare_step(complete(whole, self._state), self.key, self._state)
+            step = prepare_step(complete(named, self._state), self.key, self._state)
             await self._store_and_fold(index_run(step, self._state.run))
 
     async def buffer(
@@ -148,21 +167,28 @@ class Session:
         effects: Sequence[EffectChange] = (),
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
+        blobs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Apply the events to the state at once, but store them only with the next commit or after `BUFFER_SECONDS`.
 
         A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). If it
         raises EffectConflict or RunOver, the events are neither applied nor stored.
         """
-        named = replace(self._build_commit(events, actor=actor, effects=effects), outbox=outbox, timers=timers)
+        named = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers, blobs=blobs)
         async with self._order:
             step = prepare_step(named, self.key, self._state)
-            await self._check_effects(step)
+            if step.effects:
+                await self._check_effects(step)
             step = index_run(step, self._state.run)
             self._fold(step)
             self._buffered.append(step)
         if self._store_timer is None:
             self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is buffered that it should be flushed before more is added."""
+        return len(self._buffered) >= MAX_BUFFERED
 
     async def flush(self) -> None:
         """Store what `buffer` has kept in memory so far. Raises EffectConflict, StaleEpoch or StoreUnwritable."""
@@ -177,11 +203,11 @@ class Session:
         if self._unreported_conflict is not None or not all(is_reads_only(step) for step in self._buffered):
             await self._store_waiting()
 
-    def _build_commit(self, events: Sequence[Event], *, actor: str, effects: Sequence[EffectChange]) -> Commit:
-        """Return a commit of this session. What the program itself notes in a run is encrypted with the key of the run's owner."""
+    def _build_head(self, actor: str) -> _CommitHead:
+        """Return what each commit of this session has. What the program itself notes in a run is encrypted with the key of its owner."""
         run = self._state.run
-        named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
-        return replace(named, key_owner=run.owner) if run is not None else named
+        owner = run.owner if run is not None else ""
+        return {"stream": self.stream, "epoch": self._lease.epoch, "actor": actor, "now": self.now, "key_owner": owner}
 
     async def _check_effects(self, step: Commit) -> None:
         """Check that each effect which `step` changes has one of the statuses that the change expects, and remember the effect's new row.

@@ -49,19 +49,20 @@ def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
     if state.run is not None and state.run.is_over and _goes_on(step, key):
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
-    cause = get_trace_id() or next(iter(step.inbox_done), "")
-    rows = add_card_copies(step.outbox)
+    rows, new = add_card_copies(step.outbox), step.inbox_new
+    kept: Sequence[Event] = ()
+    woken: Sequence[Event] = ()
     run = _find_run(step, state)
     if run is not None:
         rows, sent = _address_to_home(rows, key, run.home)
         woken = _build_wakes(step, run)
-        new = [*step.inbox_new, *sent, *([build_play_row(key, step.now)] if woken else [])]
-        step = replace(step, events=[*step.events, *woken], inbox_new=new)
+        new = [*new, *sent, *([build_play_row(key, step.now)] if woken else [])]
     elif is_run(key):
         rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]  # there is no such run, so it has no chat
-    kept, delivered = split_pulled_rows(rows, key, cause)
-    slim = [_move_to_blob(event, key, blobs) for event in (*step.events, *kept)]
-    return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=delivered, blobs=blobs)
+    if rows:
+        kept, rows = split_pulled_rows(rows, key, get_trace_id() or next(iter(step.inbox_done), ""))
+    slim = [move_to_blob(event, key, blobs) for event in (*step.events, *woken, *kept)]
+    return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
 
 
 def index_run(step: Commit, run: RunState | None) -> Commit:
@@ -163,7 +164,7 @@ def is_reads_only(step: Commit) -> bool:
     return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
 
 
-def _move_to_blob(event: Event, key: str, blobs: dict[str, str]) -> Event:
+def move_to_blob(event: Event, key: str, blobs: dict[str, str]) -> Event:
     """Return the event of the session `key`, with a large result moved into `blobs`; it then holds only the blob's checksum."""
     match event:
         case CallSucceeded(result=large) | NodeDone(output=large) if large is not None:

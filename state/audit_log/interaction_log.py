@@ -7,7 +7,8 @@ import errno
 import logging
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -62,22 +63,24 @@ class InteractionLogger:
         An error is written to the program's own log and not raised.
         """
         with _fail_open():
-            self._add(user, encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry}))
+            self._add(user, [encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry})])
 
-    def write(self, user: str, record: bytes) -> None:
-        """Append an already encoded record: a JSON object with `timestamp` and `user` and without the member "chain".
+    def write(self, user: str, *records: bytes) -> None:
+        """Append already encoded records: JSON objects with `timestamp` and `user` and without the member "chain".
 
-        Errors are handled as in `record`.
+        The log is locked and opened once for all of them. Errors are handled as in `record`; what does not fit on the disk is left out.
         """
         with _fail_open():
-            self._add(user, record)
+            self._add(user, records)
 
-    def _add(self, user: str, record: bytes) -> None:
+    def _add(self, user: str, records: Sequence[bytes]) -> None:
         path = build_log_path(self._folder, user)
         if not os.access(self._folder, os.F_OK):
             self._folder.mkdir(parents=True, exist_ok=True)
+        rotated, left = False, deque(records)
         with hold_in_place(path) as lock:
-            rotated = self._append(path, lock, record)
+            while left:
+                rotated |= self._append(path, lock, left)
         if rotated:
             packer.pack(path, self._keep)
 
@@ -85,24 +88,34 @@ class InteractionLogger:
         """Wait at most `seconds` for the compression of full logs; return False if some are left for a later process."""
         return packer.wait(seconds)
 
-    def _append(self, path: Path, lock: int, record: bytes) -> bool:
-        """Write the record at the end of the log, and return whether a full file was renamed and is to be compressed.
+    def _append(self, path: Path, lock: int, records: deque[bytes]) -> bool:
+        """Write those of `records` to the end of the log that fit into one file, and remove them from the deque.
 
-        If the record does not fit into the live file (the one written to, `path`), that file is renamed and a new one begun. `lock` is the
-        descriptor of the log's lock file, which the caller has locked.
+        Returns whether a full file was renamed and is to be compressed. If the first record does not fit into the live file (the one
+        written to, `path`), that file is renamed and a new one begun. `lock` is the descriptor of the log's lock file, which the caller has
+        locked.
         """
         descriptor = _open_live(path)
         try:
             size = os.fstat(descriptor).st_size
             head = _find_present_head(path, lock, descriptor, size)
-            line, head = add_link(record, head)
+            line, head = add_link(records.popleft(), head)
             rotated = size > 0 and size + len(line) > self._limit
             if rotated:
                 os.close(descriptor)
                 descriptor = -1
                 archives.move_to_segment(path, self._clock.now())
                 descriptor = _open_live(path)
-            size = _write(descriptor, line)
+                size = 0
+            lines, size = [line], size + len(line)
+            while records:
+                line, following = add_link(records[0], head)
+                if size + len(line) > self._limit:
+                    break
+                records.popleft()
+                lines.append(line)
+                head, size = following, size + len(line)
+            size = _write(descriptor, b"".join(lines))
             locks.write_head(lock, head._replace(size=size))
         finally:
             if descriptor >= 0:
@@ -177,15 +190,15 @@ def _scan_head(path: Path) -> Head:
     return Head(links[-1].n, links[-1].hash, 0) if links else EMPTY
 
 
-def _write(descriptor: int, line: bytes) -> int:
-    """Append the record in one call and return the new size of the file. A partial write is undone.
+def _write(descriptor: int, lines: bytes) -> int:
+    """Append the records in one call and return the new size of the file. A partial write is undone.
 
     If the file ends in an incomplete line, a line break is written first.
     """
     size = os.fstat(descriptor).st_size
     torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-    data = b"\n" + line if torn else line
+    data = b"\n" + lines if torn else lines
     if os.write(descriptor, data) != len(data):
         os.ftruncate(descriptor, size)
-        raise OSError(errno.ENOSPC, "no room for the whole record")
+        raise OSError(errno.ENOSPC, "no room for the whole records")
     return size + len(data)

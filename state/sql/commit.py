@@ -15,7 +15,7 @@ from state.journal import daily_count, encryption
 from state.journal.daily_count import StartCount
 from state.journal.encryption import PersonKey
 from state.journal.journal import RecordHead, hash_record, record_text
-from state.journal.record_index import IndexEntry, index_event
+from state.journal.record_index import TYPES, IndexEntry, index_event
 from state.journal.store import (
     SWITCH,
     CapReached,
@@ -82,21 +82,21 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
     whose: tuple[str, int] | None = None
     fence = Fence(0, "", None)
     for commit, made in steps:
-        end = fence
-        if whose != (find_key_owner(commit), commit.epoch):
-            whose = find_key_owner(commit), commit.epoch
+        ours = find_key_owner(commit), commit.epoch
+        if whose != ours:
+            whose, end = ours, fence
             fence = _load_fence(transaction, statements, commit, whose[0], after)
             after = None
-        if numbered:  # they are written below in one call
-            fence = fence._replace(seq=end.seq, hash=end.hash)
+            if numbered:  # they are written below in one call
+                fence = Fence(end.seq, end.hash, fence.key)
         if fence.key is None and any(draft.secret for draft in made):
-            fence = fence._replace(key=_create_key(transaction, statements, whose[0], format_iso(commit.now)))
+            fence = fence._replace(key=_create_key(transaction, statements, ours[0], format_iso(commit.now)))
         if made:
             fresh = _number(commit, made, fence)
             named += _build_index_entries(commit, fresh)
             numbered += fresh
             last, _ = numbered[-1]
-            fence = fence._replace(seq=last.seq, hash=last.hash)
+            fence = Fence(last.seq, last.hash, fence.key)
     if numbered:
         transaction.run_many(statements.add_event, [row_mapping.to_event_params(event, data) for event, data in numbered])
         moved = {"at_session": to_lease_key(steps[0][0].stream), "seq": fence.seq, "hash": fence.hash}
@@ -112,7 +112,8 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
     """Write everything of a commit except its events."""
     if commit.switch is not None:
         _set_switch(transaction, statements, commit.switch)
-    _change_effects(transaction, statements, commit)
+    if commit.effects:
+        _change_effects(transaction, statements, commit)
     for row in commit.outbox:
         put_outbox(transaction, statements, row)
     for timer in commit.timers:
@@ -194,7 +195,20 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
             data = codec.insert_sealed(data, encryption.encrypt(fence.key, secret, row_mapping.build_place(record)))
         raw = record_text(record, data)
         prev, head = head, hash_record(head, raw)
-        stored.append((StoredEvent(**record._asdict(), data=written.data, raw=raw, prev=prev, hash=head), data))
+        event = StoredEvent(
+            stream=commit.stream,
+            seq=seq,
+            id=record.id,
+            ts=ts,
+            type=written.type,
+            v=written.v,
+            actor=commit.actor,
+            data=written.data,
+            raw=raw,
+            prev=prev,
+            hash=head,
+        )
+        stored.append((event, data))
     return stored
 
 
@@ -204,7 +218,8 @@ def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]
     The call of an event is looked up among the effects (proposed calls) that the commit changes.
     """
     calls = {change.effect_id: change.call or {} for change in commit.effects}
-    return [one for event, _ in fresh for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
+    about = [event for event, _ in fresh if event.type in TYPES]
+    return [one for event in about for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
 
 
 def _change_effect(transaction: Transaction, statements: Statements, commit: Commit, change: EffectChange) -> None:

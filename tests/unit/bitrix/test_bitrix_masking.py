@@ -199,7 +199,16 @@ def test_library_levels(lines: list[str]) -> None:
 PIECES = (
     *("token", "tokens", "a-p-i-key", "to\u212aen", "auth", "auth_id", "API_KEY", "machine", "interest", "Ромашка", "\u212a"),
     *("https://x.bitrix24.ru/rest/7/abcdef123/", "\nrest/1/code", "://u:pw@h", "x-api-key: abc", "Bearer abcdefghijkl", "sk-abcdefgh12"),
-    *(f"123456789:{'A' * 35}", f"123456%3A{'b' * 31}", "/bot123:abc", '{"password": "x"}', "auth[application_token]=v"),
+    *(
+        f"123456789:{'A' * 35}",
+        f"123456:{'c' * 30}",
+        f"12345:{'d' * 35}",
+        f"run:019ab0c2-{'e' * 27}",
+        f"123456%3A{'b' * 31}",
+        "/bot123:abc",
+        '{"password": "x"}',
+        "auth[application_token]=v",
+    ),
     *('"', "'", ":", "=", "\\", "@", "]", "%5D", "%3A", "-", "_", " ", "x"),
 )
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
@@ -217,6 +226,16 @@ def test_what_is_passed_as_a_whole_holds_nothing_to_hide(record: dict[str, Any])
 
 def test_an_ordinary_record_is_passed() -> None:
     """Otherwise the quick look would be of no use; a secret in it is seen."""
-    record = {"v": 2, "session": "tg:7", "tokens": {"prompt": 1}, "timestamp": "2026-11-22T06:27:36.882998Z", "seconds": 0.5}
+    run = "run:019ab0c2-7d1e-7a55-8f0e-3c5d7e9f1a2b"
+    record = {
+        "v": 2,
+        "session": "tg:7",
+        "run": run,
+        "slot": f"{run}/node",
+        "tokens": {"prompt": 1},
+        "timestamp": "2026-11-22T06:27:36.882998Z",
+        "seconds": 0.5,
+    }
     assert is_free_of_secrets(orjson.dumps(record).decode())
     assert not is_free_of_secrets(orjson.dumps(record | {"auth": {"id": 1}}).decode())
+    assert not is_free_of_secrets(orjson.dumps(record | {"text": f"123456:{'A' * 30}"}).decode())

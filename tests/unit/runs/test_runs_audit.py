@@ -10,9 +10,11 @@ from jsonschema import Draft202012Validator
 from orchestrator.domain.actor import Mode
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from orchestrator.runtime import worker
-from state.audit_log.interaction_log import list_users, read_records
+from orchestrator.runtime.audit import Audit, PlayedNode
+from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
+from state.clock import FixedClock
 from tests.unit.runs.runs_kit import RUN, a_run_world, start, steps
-from tests.unit.spine_kit import World, message, press, raise_sum, reply
+from tests.unit.spine_kit import ANNA, NOW, World, message, press, raise_sum, reply
 from tests.unit.spine_portal import lost
 
 pytestmark = pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "G1")
@@ -120,3 +122,20 @@ async def test_a_turn_inside_of_a_run_is_recorded_like_one_in_a_chat(tmp_path: P
         assert new.get(key) == old.get(key), key
     validator = Draft202012Validator(orjson.loads(SCHEMA.read_bytes()))
     assert [error.message for one in (old, new) for error in validator.iter_errors(one)] == []
+
+
+async def test_records_of_nodes_are_written_together_and_masked_one_by_one(tmp_path: Path) -> None:
+    """More nodes than one write takes keep their order, and of all of them only the one with a secret is changed."""
+    log = InteractionLogger(tmp_path, clock=FixedClock(NOW))
+    audit = Audit(log, FixedClock(NOW))
+    secret = "https://crm.example.ru/rest/1/abcdefgh12345678/"
+    nodes = [PlayedNode(node=str(number), what="memo", text=secret if number == 7 else "привет") for number in range(250)]
+    await audit.record_nodes(nodes, actor=ANNA, run=RUN, definition="plan", engine="steps", mode="full")
+    audit.wait()
+    found = records(tmp_path)
+
+    assert [record["node"] for record in found] == [str(number) for number in range(250)]
+    assert [record["chain"]["n"] for record in found] == list(range(1, 251))
+    texts = {record["node"]: record["model_response"]["raw"] for record in found}
+    assert "abcdefgh12345678" not in texts.pop("7")
+    assert set(texts.values()) == {"привет"}

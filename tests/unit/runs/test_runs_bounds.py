@@ -2,8 +2,11 @@
 
 import asyncio
 import resource
+import tracemalloc
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import httpx
 import pytest
@@ -11,10 +14,11 @@ import pytest
 from orchestrator.domain.outputs import build_reply
 from orchestrator.engines.runs import MAX_NODES, Ask, RunContext, RunEffect, RunResult
 from orchestrator.runtime import worker
+from orchestrator.runtime.session import MAX_BUFFERED
 from tests.unit.runs.function_kit import a_function_world, ended
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.runs.test_runs_wait import WRITE, texts
-from tests.unit.spine_kit import message, press, until
+from tests.unit.spine_kit import World, message, press, until
 from tests.unit.spine_portal import Portal
 
 pytestmark = pytest.mark.req("G1")
@@ -54,6 +58,66 @@ async def test_ten_thousand_nodes_are_done_and_read_back(tmp_path: Path) -> None
         assert (ended(world), len(made)) == ([("done", "")], MAX_NODES - 2)
         more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         assert more < PEAK, f"{more} KiB"
+
+
+async def test_nodes_that_never_wait_are_stored_and_let_others_work_meanwhile(tmp_path: Path) -> None:
+    """An engine whose nodes give their values at once does not hold the loop until its end, nor keep all its notes in memory."""
+    seen: list[int] = []
+
+    async def look(world: World) -> None:
+        while not ended(world):
+            seen.append(len(events(world, "NodeDone")))
+            await asyncio.sleep(0)
+
+    async def play(ctx: RunContext) -> RunResult:
+        looking = asyncio.ensure_future(look(world))
+        for number in range(5 * MAX_BUFFERED):
+            await ctx.memo(f"n{number}", _give)
+        looking.cancel()
+        return RunResult()
+
+    async with a_function_world(tmp_path, play) as world:
+        await world.work(start("plan"))
+        assert ended(world) == [("done", "")]
+        gaps = [after - before for before, after in pairwise(seen)]
+        assert seen[-1] >= 3 * MAX_BUFFERED
+        assert max(gaps) <= 2 * MAX_BUFFERED
+
+
+class Large(str):
+    """A text whose life can be watched."""
+
+    __slots__ = ("__weakref__",)
+
+
+async def test_large_values_are_stored_and_not_kept_in_memory(tmp_path: Path) -> None:
+    """What an engine does not keep itself is let go node by node, by notes, memo and audit; a second pass reads each again."""
+    alive: WeakSet[Large] = WeakSet()
+    most, lengths = 0, []
+
+    async def make() -> Large:
+        large = Large("я" * 900_000)
+        alive.add(large)
+        return large
+
+    async def play(ctx: RunContext) -> RunResult:
+        nonlocal most
+        for number in range(30):
+            lengths.append(len((await ctx.memo(f"n{number}", make)).data))
+            most = max(most, len(alive))
+        await ctx.wait_input("end", Ask(text="Дальше?", takes=frozenset({"text"})))
+        return RunResult()
+
+    async with a_function_world(tmp_path, play) as world:
+        tracemalloc.start()
+        await world.work(start("plan"))
+        peak = tracemalloc.get_traced_memory()[1] // 1024
+        tracemalloc.stop()
+        await world.work(message("да"))
+        assert ended(world) == [("done", "")]
+    assert lengths == [900_000] * 60
+    assert most <= 2
+    assert peak < 80_000, f"{peak} KiB"  # 50,000; all values with what is made of them on their way take 210,000
 
 
 @pytest.mark.parametrize("kind", ["memo", "say", "sleep"])

@@ -95,6 +95,42 @@ def test_the_limit_is_five_mebibytes_and_rotation_comes_before_the_record_that_w
     assert (tmp_path / "anna.jsonl").stat().st_size == size
 
 
+@pytest.mark.req("S004-49", "S004-50")
+def test_records_written_together_are_as_those_written_singly(tmp_path: Path) -> None:
+    """The same files with the same bytes, over several rotations."""
+    records = [orjson.dumps({"timestamp": "2026-11-21T22:48:00.000000Z", "user": "anna", "n": number}) for number in range(30)]
+    together, singly = logger(tmp_path / "together"), logger(tmp_path / "singly")
+    together.write("anna", *records)
+    for record in records:
+        singly.write("anna", record)
+    found = {name: [*archives(tmp_path / name), "anna.jsonl", ".anna.jsonl.lock"] for name in ("together", "singly")}
+
+    assert numbers(tmp_path / "together") == list(range(30))
+    assert found["together"] == found["singly"]
+    assert len(found["together"]) > 6
+    for name in found["singly"]:
+        one, other = ((tmp_path / folder / name).read_bytes() for folder in ("together", "singly"))
+        assert (gzip.decompress(one) == gzip.decompress(other)) if name.endswith(".gz") else one == other
+
+
+@pytest.mark.req("S004-49")
+def test_of_records_written_together_none_is_half_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What a full disk took of them is taken back, and the next records follow those before."""
+    log = logger(tmp_path, limit=10_000)
+    log.record("anna", {"n": 1})
+    whole = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: whole(descriptor, data[: len(data) // 2]))
+    log.write("anna", *(orjson.dumps({"timestamp": "", "user": "anna", "n": number}) for number in (2, 3, 4)))
+    monkeypatch.undo()
+    log.record("anna", {"n": 5})
+
+    assert "no room for the whole records" in caplog.text
+    assert numbers(tmp_path) == [1, 5]
+    assert [record["chain"]["n"] for record in read_records(tmp_path, "anna")] == [1, 2]
+
+
 @pytest.mark.req("S004-A8")
 def test_archives_of_one_second_and_of_a_clock_going_back_stay_in_order(tmp_path: Path) -> None:
     """Names are unique, and sort as they were made."""
