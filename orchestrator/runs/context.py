@@ -4,7 +4,6 @@ What a node gave is stored before anything external follows from it. When the ru
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError, RunOver
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Notice, Reply, build_reply
+from orchestrator.domain.outputs import Reply, build_reply
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import (
     Ask,
@@ -33,6 +32,7 @@ from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.runs.children import Children
+from orchestrator.runs.drafts import Drafts
 from orchestrator.runs.memo import Memo, format_args, load_output
 from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance
@@ -50,8 +50,6 @@ from state.events.runs import NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import run_to_end
 from state.journal.blobs import get_blob_prefix, unpack_file
 from state.journal.store import InboxRow, OutboxRow, Timer
-
-log = logging.getLogger(__name__)
 
 _MODEL: Final[Origins] = frozenset({"model"})
 MAX_UNWRITTEN: Final = 4_000_000
@@ -78,10 +76,7 @@ class Context(RunContext):
         self._is_counted = True
         """Whether this attempt at the input still counts, because nothing new was stored in it."""
         self._flushing: asyncio.Task[None] | None = None
-        self._has_draft = False
-        """Whether the run's chat shows a draft of this run."""
-        self._streamed = ""
-        """The node whose model answer is the draft; "" for none."""
+        self.drafts = Drafts(session.key, run.home, tools, locale=actor.locale)
 
     @property
     def session(self) -> Session:
@@ -113,45 +108,10 @@ class Context(RunContext):
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
         """Show a draft in the run's chat, and a picture or its change to clients that watch the run. Both may be dropped."""
-        progress, guard = self._tools.progress, self._tools.guard
-        for told, put in ((update.snapshot, progress.show_snapshot), (update.patch, progress.show_patch)):
-            if told is None:
-                continue
-            check_value(node, told)
-            if not put(self._session.key, guard.clean_data(told, locale=self.actor.locale)):
-                log.warning("a picture of a run was too large", extra={"action": "run_picture_dropped", "run": self._session.key})
-        if update.text:
-            await self.show_draft(update.text)
-
-    async def show_draft(self, said: str | Notice) -> None:
-        """Show a text, or a notice about a step, as the draft of this run, until `end_draft`."""
-        told = said if isinstance(said, str) else said.model_dump(mode="json")
-        self._has_draft = True
-        await self._tools.show_partial(self.run.home, Notice(code="run-shows", args={"run": self._session.key, "said": told}))
-
-    async def end_draft(self) -> None:
-        """Show nothing more of this run until it shows something anew."""
-        if self._has_draft:
-            self._has_draft = False
-            await self._tools.show_partial(self.run.home, Notice(code="run-shown", args={"run": self._session.key}))
-
-    def _build_streamer(self, node: str) -> Callable[[str], Awaitable[None]]:
-        """Return a function that shows the model's answer to the node while it comes. Of several nodes one at a time is shown."""
-        shown = ""
-
-        async def show_delta(delta: str) -> None:
-            nonlocal shown
-            shown += delta
-            if self._streamed in {"", node}:
-                self._streamed = node
-                await self.show_draft(shown)
-
-        return show_delta
-
-    async def _end_stream(self, node: str) -> None:
-        if self._streamed == node:
-            self._streamed = ""
-            await self.end_draft()
+        for told in (update.snapshot, update.patch):
+            if told is not None:
+                check_value(node, told)
+        await self.drafts.show(update)
 
     @plays_node("model")
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
@@ -163,12 +123,12 @@ class Context(RunContext):
             raise RunFailed(over.code, "the budget is used up", **over.args)
         started = time.monotonic()
         try:
-            answer = await self._tools.model.stream_chat({"messages": list(request.messages)}, on_delta or self._build_streamer(node))
+            answer = await self._tools.model.stream_chat({"messages": list(request.messages)}, on_delta or self.drafts.build_streamer(node))
         except ModelClientError as error:
             await self.store(NodeFailed(node=node, attempt=self.known.count_attempt(node), code="degraded", detail=error.reason))
             raise RunFailed("degraded", error.reason) from error
         finally:
-            await self._end_stream(node)
+            await self.drafts.end_stream(node)
         seconds = round(time.monotonic() - started, 3)
         check_value(node, answer.text)
         origins: Origins = request.origins | _MODEL

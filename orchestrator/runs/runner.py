@@ -240,7 +240,7 @@ async def _run_engine(engine: RunEngine, context: Context) -> RunResult:
     except (SystemExit, GeneratorExit) as error:
         raise EngineMistake(f"the engine raised {type(error).__name__}") from error
     finally:
-        await context.end_draft()
+        await context.drafts.end()
 
 
 async def _add_plan(result: RunResult, context: Context) -> RunResult:

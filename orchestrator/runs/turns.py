@@ -77,7 +77,7 @@ async def _play(ctx: "Context", turn: TurnInput, ended: str, engine: Engine) -> 
         gate=tools.gate,
         model=tools.model,
         queries=tools.queries,
-        show_partial=ctx.show_draft,
+        show_partial=ctx.drafts.show_text,
         model_budget=tools.model_budget,
     )
     context = TurnContext(ctx.session, turn, actor=ctx.actor, mode=ctx.mode, reach=services, recorded=await _read_recorded(ctx, turn_id))
