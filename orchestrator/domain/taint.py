@@ -18,6 +18,8 @@ FOREIGN: Final[frozenset[Origin]] = frozenset({"prose", "document", "web", "data
 """Origins where strangers may have written what they like, also orders to the model."""
 Origins = frozenset[Origin]
 NOWHERE: Final[Origins] = frozenset()
+UNDECLARED: Final[Origins] = frozenset({"prose"})
+"""The origins of what an engine has read from outside without saying where it comes from: anybody may have written it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply
-from orchestrator.domain.taint import NOWHERE, Origin, Origins, Value
+from orchestrator.domain.taint import NOWHERE, UNDECLARED, Origin, Origins, Value
 
 T = TypeVar("T")
 AnswerKind = Literal["text", "option", "contact", "photo", "document", "timeout"]
@@ -166,10 +166,11 @@ class RunContext(Protocol):
         Raises RunFailed if the model does not answer or the person's budget is used up.
         """
 
-    async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: frozenset[Origin] = NOWHERE) -> Value:
+    async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: frozenset[Origin] = UNDECLARED) -> Value:
         """Return what `make` gives, with these origins. It is called once for each node: afterwards its result is read from the journal.
 
-        For everything that is read from outside: documents, queries, the clock.
+        For everything that is read from outside: documents, queries, the clock. Without `origins` it counts as text of strangers. What
+        holds foreign text that the run has got before counts as such, whatever `origins` say.
         """
 
     async def submit(self, node: str, effect: RunEffect) -> Outcome:

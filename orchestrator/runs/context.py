@@ -15,7 +15,7 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError, RunOver
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply, build_reply
-from orchestrator.domain.taint import NOWHERE, Origins, Value
+from orchestrator.domain.taint import UNDECLARED, Origin, Origins, Value
 from orchestrator.engines.runs import (
     Ask,
     Heard,
@@ -33,10 +33,11 @@ from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
+from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.memo import Memo, format_args, load_output
 from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance
-from orchestrator.runs.questions import build_answer, build_question_row, close_question, open_question
+from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
 from orchestrator.runs.reminders import build_reminder_timer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.audit import PlayedNode
@@ -76,6 +77,7 @@ class Context(RunContext):
         self._is_counted = True
         """Whether this attempt at the input still counts, because nothing new was stored in it."""
         self._flushing: asyncio.Task[None] | None = None
+        self.foreign = ForeignTexts(run.definition.document, run.args.values())
         self.drafts = Drafts(session.key, run.home, tools, locale=actor.locale)
 
     @property
@@ -117,7 +119,7 @@ class Context(RunContext):
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
         """Return the answer of the language model, which is asked once for each node."""
         if (done := self.known.done.get(node)) is not None:
-            return await load_output(done, self._tools.store)
+            return await self._recall(done)
         self.check_going_on(node)
         if (over := await self._tools.model_budget.find_refusal(self.actor, self.now)) is not None:
             raise RunFailed(over.code, "the budget is used up", **over.args)
@@ -131,7 +133,7 @@ class Context(RunContext):
             await self.drafts.end_stream(node)
         seconds = round(time.monotonic() - started, 3)
         check_value(node, answer.text)
-        origins: Origins = request.origins | _MODEL
+        origins = self.foreign.find_origins([one.get("content") for one in request.messages], request.origins | _MODEL)
         await self.store(
             NodeDone(
                 node=node,
@@ -149,25 +151,34 @@ class Context(RunContext):
         )
         tokens = {"prompt": answer.prompt_tokens, "completion": answer.completion_tokens}
         self.records.append(PlayedNode(node=node, what="model", model=answer.model, tokens=tokens, seconds=seconds, text=answer.text))
-        return Value(answer.text, origins)
+        return self._take_in(Value(answer.text, origins))
+
+    async def _recall(self, done: NodeDone) -> Value:
+        return self._take_in(await load_output(done, self._tools.store))
+
+    def _take_in(self, value: Value) -> Value:
+        """Return the value that a node gives, after remembering what strangers may have written in it."""
+        self.foreign.add(value)
+        return value
 
     @plays_node("memo")
-    async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = NOWHERE) -> Value:
+    async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = UNDECLARED) -> Value:
         """Return what `make` gives, with these origins; it is called once for each node."""
         if (done := self.known.done.get(node)) is not None:
-            return await load_output(done, self._tools.store)
+            return await self._recall(done)
         self.check_going_on(node)
         data = await make()
         check_value(node, data)
+        origins = self.foreign.find_origins(data, origins)
         await self.store(NodeDone(node=node, attempt=self.known.count_attempt(node), output=data, origins=sorted(origins)), at_once=False)
         self.records.append(PlayedNode(node=node, what="memo"))
-        return Value(data, origins)
+        return self._take_in(Value(data, origins))
 
     @plays_node("effect")
     async def submit(self, node: str, effect: RunEffect) -> Outcome:
         """Submit an effect to the gate and return its outcome, once it is known."""
         if (done := self.known.done.get(node)) is not None:
-            return Outcome.model_validate((await load_output(done, self._tools.store)).data)
+            return Outcome.model_validate((await self._recall(done)).data)
         self.check_going_on(node)
         attempt = self.known.count_attempt(node)
         wanted = self._build_effect(node, effect, attempt)
@@ -189,10 +200,11 @@ class Context(RunContext):
                 refused=result.status == "refused" and not result.already,
             )
         )
+        self.foreign.add(Value(output, frozenset(_name_origins(result))))
         return result
 
     def _build_effect(self, node: str, effect: RunEffect, attempt: int) -> Effect:
-        params, provenance = build_provenance(effect.params)
+        params, provenance = build_provenance(effect.params, self.foreign)
         return Effect(
             kind=effect.kind,
             method=effect.method,
@@ -256,7 +268,8 @@ class Context(RunContext):
         check_ask(node, ask)
         woken = self.known.woken.get(node)
         if woken is not None:
-            heard = build_answer(woken, ask)
+            heard = mark_choice(build_answer(woken, ask), ask, self.foreign)
+            self.foreign.add(heard.value)
             if (closing := f"{node}/closed") not in self.known.done:
                 self.check_going_on(closing)
                 shown = self._tools.guard.clean_reply(close_question(ask, heard), "", locale=self.actor.locale)
@@ -281,7 +294,7 @@ class Context(RunContext):
         text = await self._tools.store.load_blob(digest)
         if text is None or not text.startswith(get_blob_prefix(self._session.key)):  # a digest of the engine's own making opens nothing
             raise RunFailed("run-file-gone", f"the file {digest} is gone")
-        return Value(await asyncio.to_thread(unpack_file, text), sent.origins)
+        return self._take_in(Value(await asyncio.to_thread(unpack_file, text), sent.origins))
 
     @plays_node("timer")
     async def sleep(self, node: str, until: datetime) -> None:
@@ -305,8 +318,11 @@ class Context(RunContext):
     @plays_node("run")
     async def child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
         """Start another run or a turn, wait for its end and return its result."""
+        args = {name: self.foreign.mark(one) for name, one in args.items()}
         check_value(node, format_args(args))
-        return await self.children.run_child(node, engine, definition, args)
+        result = await self.children.run_child(node, engine, definition, args)
+        self.foreign.add(result.value)
+        return result
 
     async def store(
         self,
@@ -373,6 +389,6 @@ class Context(RunContext):
             raise RunSuspended(node)
 
 
-def _name_origins(result: Outcome) -> list[str]:
+def _name_origins(result: Outcome) -> list[Origin]:
     """Return the origins of an outcome: its titles are labels, and a read may bring text that anybody wrote."""
     return ["prose"] if result.foreign_text or result.call_class == "R" else ["label"]

@@ -5,24 +5,26 @@ from typing import Any, Final
 
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.taint import FOREIGN, Origins, Value, split_values
+from orchestrator.runs.foreign_texts import ForeignTexts
 from state.stored import JsonObject
 
 _OWN: Final[Origins] = frozenset({"definition", "person"})
 """Origins whose words are a wish: the author of the definition, and the person who answered the run's questions."""
 
 
-def build_provenance(params: Mapping[str, Any]) -> tuple[JsonObject, Provenance]:
-    """Return (the params without origins, what the gate must know of the origins).
+def build_provenance(params: Mapping[str, Any], foreign: ForeignTexts) -> tuple[JsonObject, Provenance]:
+    """Return (the params without origins, what the gate must know of the origins). `foreign` are the foreign texts that the run has got.
 
     Every value inside of `params` that does not come from the program itself is a `Value`. A call with any value that strangers may have
-    written counts as caused by their text, so that a person is asked. The words of the author and of the person are their wish: they name
-    records. Short texts of the CRM and answers of the model are neither: what they name was named by nobody.
+    written counts as caused by their text, so that a person is asked; so does one that holds their text without saying so. The words of the
+    author and of the person are their wish: they name records. Short texts of the CRM and answers of the model are neither: what they name
+    was named by nobody.
     """
     data, values = split_values(params)
     own = [one for one in values if one.origins and one.origins <= _OWN]
     others = [one for one in values if one.origins - _OWN]
     return data, Provenance(
-        prose=any(one.origins & FOREIGN for one in values),
+        prose=any(one.origins & FOREIGN for one in values) or foreign.holds(params),
         external=tuple(text for one in others for text in _list_texts(one)),
         person_text=" ".join(text for one in own for text in _list_texts(one)),
         numbers=frozenset(int(text) for one in own for text in _list_texts(one) if text.isascii() and text.isdecimal()),

@@ -5,7 +5,7 @@ contact or file, comes as an ordinary message of the chat: the chat remembers th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from orchestrator.domain.outputs import Action, Notice, Reply, Text
 from orchestrator.domain.run_inputs import RunAnswer, RunQuestion
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Ask, Heard
+from orchestrator.runs.foreign_texts import ForeignTexts
 from state.canonical import hash_text
 from state.clock import format_iso, generate_id
 from state.events.runs import RunWaits, RunWoken
@@ -86,6 +87,19 @@ def close_question(ask: Ask, heard: Heard) -> Reply:
             return Reply(parts=parts, notices=(*asked, Notice(code=f"run-answer-{heard.kind}", args={"name": name})))
         case _:
             return Reply(parts=parts, notices=asked)
+
+
+def mark_choice(heard: Heard, ask: Ask, foreign: ForeignTexts) -> Heard:
+    """Return the answer; if it is a button whose value holds foreign text that its label did not show, the value counts as foreign.
+
+    What the person saw and chose is their wish, whoever wrote it.
+    """
+    if heard.kind != "option":
+        return heard
+    label = next((one.label for one in ask.options if one.value == heard.value.data), "")
+    data = heard.value.data
+    was_shown = isinstance(data, str | int | float) and str(data) in label
+    return heard if was_shown else replace(heard, value=foreign.mark(heard.value))
 
 
 def build_question_row(key: str, home: str, question: Question, *, now: datetime) -> InboxRow:

@@ -185,7 +185,7 @@ class Runner:
         else:
             self._memos.pop(session.key, None)
             notice = Notice(code=result.code) if result.code else None
-            result = await _add_plan(result, context)
+            result = await _add_plan(replace(result, value=context.foreign.mark(result.value)), context)
             await finish_run(session, tools, result=result, notice=notice, done=queued)
         finally:
             tools.running.pop(session.key, None)
