@@ -110,8 +110,8 @@ class Runner:
     async def play(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Play the run as far as it can go now."""
         async with self._places:
-            run = session.state.run
             queued = await _list_queued(row, session, tools)
+            run = session.state.run  # read last: what is queued may have been stored with an event that wakes the run, such as a retry
             if run is None or run.is_over or run.status == "paused":
                 await session.commit(actor="system", inbox_done=queued)
                 return

@@ -6,12 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from orchestrator.runtime.dispatch import MAX_ATTEMPTS
 from state.run_state import ENDED
 from tests.crash.lab import Evidence
 from tests.crash.lab_checks import check_journal
 from tests.crash.lab_run_world import ANSWER, RunWorld
 from tests.crash.lab_runs import ALL_WAYS, Way
 from tests.crash.lab_script import SESSION
+
+GIVEN_UP = ", for they were given up"
+"""What died in so many attempts of its own is given up, although other inputs of the run went on: its run must then still end as it must."""
 
 
 def judge_runs(run: Evidence) -> list[str]:
@@ -31,6 +35,11 @@ def judge_runs(run: Evidence) -> list[str]:
     ]
 
 
+def judge_many_deaths(run: Evidence) -> list[str]:
+    """Return the same, but for inputs that died in as many attempts as they have."""
+    return [text for text in judge_runs(run) if run.deaths < MAX_ATTEMPTS or GIVEN_UP not in text]
+
+
 def _check_inputs(run: Evidence) -> Iterator[str]:
     """Every acknowledged input is there once and done, and every press has its toast."""
     rows: Sequence[Sequence[str]] = run.report["inbox"]
@@ -43,14 +52,14 @@ def _check_inputs(run: Evidence) -> Iterator[str]:
             continue
         source = line["source"]
         if (status := stored.get(source, "lost")) != "done":
-            yield f"the acknowledged input {source} is {status}"
+            yield f"the acknowledged input {source} is {status}{GIVEN_UP if status == 'quarantined' else ''}"
         elif not source.endswith("message") and source != "cancel/list" and source not in toasts:
             yield f"the press {source} was told nothing"
     left = [source for source, status in stored.items() if status == "new"]
     if left:
         yield f"nobody works on the inputs {left}: the wake-up is lost"
     if quarantined := [source for source, status in stored.items() if status == "quarantined"]:
-        yield f"the inputs {quarantined} were given up"
+        yield f"the inputs {quarantined} are quarantined{GIVEN_UP}"
 
 
 def _check_ends(way: Way, run: Evidence) -> Iterator[str]:
@@ -142,7 +151,10 @@ def _check_writes(way: Way, run: Evidence) -> Iterator[str]:
             yield f"{mark} stands as {dict(statuses)}, but was written {written} times"
         if unsettled := [status for status in statuses if status not in {"succeeded", "refused", "denied", "expired", "superseded"}]:
             yield f"{mark} is left as {unsettled}"
-    last = {line["body"]["confirmation_id"]: line["body"]["status"] for line in run.lines if line["kind"] == "card"}
+    cards = {
+        line["row"]: line["body"] for line in run.lines if line["kind"] == "card"
+    }  # of two processes one may show an older row once more
+    last = {body["confirmation_id"]: body["status"] for body in cards.values()}
     for number, status in last.items():
         if status in {"requested", "approved", "started"}:
             yield f"the card {number} is left on the screen as {status}"

@@ -110,6 +110,7 @@ async def test_killed_twice_while_decisions_come_late(run_lab: RunLab) -> None:
 async def test_killed_again_and_again(way: str, store: str, request: pytest.FixtureRequest) -> None:
     """Two and three deaths of one way by a fixed seed, while decisions come at once or late."""
     lab: RunLab = request.getfixturevalue("run_lab" if store == "SQLite" else "postgres_lab")
+    lab.allow_giving_up()
     dice = random.Random(f"{SEED} {way} again")  # noqa: S311 - a plan is no secret
     assert await lab.walk(way, list_many_deaths(await lab.untouched(way), MANY, dice)) == {}
     lab.tell(f"long, {way}: {lab.figures['points']} deaths in {MANY} runs of two or three on {store}")
