@@ -36,11 +36,12 @@ class FunctionEngine:
 
 @asynccontextmanager
 async def a_function_world(
-    folder: Path, play: Play, *, store: SqlStore | None = None, portal: Portal | None = None
+    folder: Path, play: Play, *, store: SqlStore | None = None, portal: Portal | None = None, document: Any = None
 ) -> AsyncIterator[World]:
-    """The product with an engine "steps" that is the function, and the definition "plan"."""
+    """The product with an engine "steps" that is the function, and the definition "plan", by default with nothing in it that matters."""
     engines = Engines(
-        runs={"steps": RegisteredEngine(engine=FunctionEngine(play))}, definitions=StaticDefinitions({("steps", "plan"): {"is": "code"}})
+        runs={"steps": RegisteredEngine(engine=FunctionEngine(play))},
+        definitions=StaticDefinitions({("steps", "plan"): document or {"is": "code"}}),
     )
     async with a_world(folder, store=store, portal=portal) as world:
         tools = world.orchestrator.tools

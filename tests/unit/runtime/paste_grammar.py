@@ -30,7 +30,8 @@ class Paste:
     forwarded: bool = False
 
 
-def _build_instructions(number: int) -> list[Instruction]:
+def build_instructions(number: int) -> list[Instruction]:
+    """Return what letters tell the bot to do, to the deal of this number or to nothing that exists yet."""
     rename = step("crm.deal.update", {"id": number, "fields": {"TITLE": "Лютик"}})
     note = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": number, "ENTITY_TYPE": "deal", "COMMENT": "оплачено"}})
     lead = step("crm.lead.add", {"fields": {"TITLE": "Лютик"}})
@@ -52,7 +53,7 @@ def _build_instructions(number: int) -> list[Instruction]:
     ]
 
 
-INSTRUCTIONS: SearchStrategy[Instruction] = st.sampled_from([one for number in (481, 482) for one in _build_instructions(number)])
+INSTRUCTIONS: SearchStrategy[Instruction] = st.sampled_from([one for number in (481, 482) for one in build_instructions(number)])
 
 _GREETINGS = st.sampled_from(["Добрый день!", "Здравствуйте, Анна.", "Уважаемые коллеги!", "Hello,", "Dear Anna,", ""])
 _FILLERS = st.sampled_from(
