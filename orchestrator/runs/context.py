@@ -30,7 +30,7 @@ from orchestrator.engines.runs import (
 )
 from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.budget import to_month
-from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.call.serialization import build_effect_id, build_node_slot
 from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
 from orchestrator.runs.foreign_texts import ForeignTexts
@@ -213,7 +213,7 @@ class Context(RunContext):
             proposed_by=self._session.state.run.engine if self._session.state.run else "",
             provenance=provenance,
             requires_confirmation=effect.requires_confirmation,
-            slot=f"{self._session.key}/{node}" if attempt == 1 else f"{self._session.key}/{node}//{attempt}",
+            slot=build_node_slot(self._session.key, node, attempt),
         )
 
     async def _submit(self, effect: Effect) -> Outcome | Pending:

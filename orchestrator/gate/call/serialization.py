@@ -136,6 +136,11 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
     )
 
 
+def build_node_slot(run: str, node: str, attempt: int) -> str:
+    """Return the slot of what a node of the run `run` (a session key) proposes; each attempt at it has a slot, and so an effect, of its own."""
+    return f"{run}/{node}" if attempt == 1 else f"{run}/{node}//{attempt}"
+
+
 def build_effect_id(slot: str) -> str:
     """Return the id of the effect (proposed call) in `slot`, the unique name of a step. The same slot gives the same id after a restart."""
     return hash_text(slot)[:32]

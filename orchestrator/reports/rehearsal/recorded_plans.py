@@ -1,17 +1,19 @@
 """Reads the model's recorded plans from the journal. Each step comes with its values, its taint and what became of it. Reads only.
 
-A step is tainted if the model had read text of other people before it. `rehearse` computes how the steps would be decided today.
+A step is tainted if the model had read text of other people before it. `rehearse` computes how the steps would be decided today. What a
+node of a run (an execution of a scenario, flow or workflow) proposed is a plan of one step, whose slot names run and node.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from orchestrator.domain.address import is_run
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.blocks import parse
-from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.call.serialization import build_effect_id, build_node_slot
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from orchestrator.reports.reading.journal_reader import bind_reader, read_stream
 from state.events import fold
@@ -25,6 +27,8 @@ from state.events.confirmations import (
 )
 from state.events.conversation import MessageReceived, ModelAnswered, PlanRecorded, StepRefused
 from state.events.fold import list_open_confirmations
+from state.events.runs import NodeDone
+from state.journal.blobs import parse_blob
 from state.journal.store import Store, StoredEvent
 from state.session_state import AgentState, OpenTurn, SessionState
 from state.stored import JsonObject
@@ -107,8 +111,8 @@ def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
     Raises the errors of the store (S004-35).
     """
     for stream in store.list_streams():
-        if stream.startswith("session:"):
-            reader = _Reader(stream.removeprefix("session:"))
+        if stream.startswith("session:") or is_run(stream):
+            reader = _Reader(stream.removeprefix("session:"), store)
             for event in read_stream(store, stream):
                 reader.take(event)
             yield from (plan for plan in reader.plans if plan.at >= since)
@@ -117,9 +121,9 @@ def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
 class _Reader:
     """Reads the journal of one session event by event, and collects the plans in it."""
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, store: Store) -> None:
         self.plans: list[RecordedPlan] = []
-        self._session = session
+        self._session, self._store = session, store
         self._state: SessionState = fold.create_state()
         self._turns: dict[str, _Turn] = {}
         self._steps: dict[str, RecordedStep] = {}
@@ -191,6 +195,7 @@ class _Reader:
 
         The earlier values of the portal's record and the provenance (what the model had read) are taken from the card.
         """
+        self._record_node(said.slot, event, said.method, said.params)
         step = self._set_fate(said.slot, "asked", "waits")
         if step is None:
             return
@@ -215,6 +220,7 @@ class _Reader:
 
     def record_start(self, said: CallStarted, event: StoredEvent) -> None:
         """Record that the call of the step was started."""
+        self._record_node(said.slot, event, said.method, said.params)
         step = self._steps.get(said.slot)
         if step is not None:
             step.before = step.before if event.erased else said.before
@@ -231,6 +237,48 @@ class _Reader:
             step.fate_note = f"{step.fate_note}, {said}"
         else:
             step.fate, step.fate_note = "ran", said
+
+    def record_node(self, done: NodeDone, event: StoredEvent) -> None:
+        """Record what a node of a run proposed without a card or a call: it was only planned, or refused."""
+        if done.kind != "effect":
+            return
+        output = done.output
+        if done.output_blob and (text := self._store.load_blob(done.output_blob)) is not None:
+            output = parse_blob(text)
+        if isinstance(output, Mapping) and output.get("status") in {"planned", "refused"}:
+            slot = build_node_slot(self._session, done.node, done.attempt)
+            self._record_node(slot, event, str(output.get("method", "")), output.get("call") or {})
+            step = self._steps[slot]
+            if step.fate == "no record":
+                reason = output.get("reason")
+                step.fate, step.detail = ("planned" if output["status"] == "planned" else "refused"), str(output.get("detail", ""))
+                step.fate_note = str(reason.get("code", "")) if isinstance(reason, Mapping) else ""
+
+    def _record_node(self, slot: str, event: StoredEvent, method: str, params: JsonObject) -> None:
+        """Record a plan of one step for what a node of a run proposed, unless the step is known."""
+        run = self._state.run
+        if run is None or slot in self._steps or not slot.startswith(f"{self._session}/"):
+            return
+        step = RecordedStep(slot=slot, number=1, method=method, params=params)
+        self._steps[slot] = self._calls[step.call] = step
+        self.plans.append(
+            RecordedPlan(
+                session=self._session,
+                turn_id=slot,
+                iteration=1,
+                at=event.ts,
+                mode=run.mode,
+                person=run.owner,
+                text="",
+                targets=frozenset(),
+                prose=False,
+                labels=(),
+                read_before=True,  # what the run had read is known from the card only
+                state=_copy_state(self._state, slot),
+                steps=[step],
+                left_out="unreadable" if isinstance(event, UnreadableEvent) else "erased" if event.erased else "",
+            )
+        )
 
     def _get_turn(self, turn_id: str, event: StoredEvent) -> _Turn:
         return self._turns.setdefault(turn_id, _Turn(person=event.actor, text=""))
@@ -288,4 +336,5 @@ _RECORDERS: Final = {
     **bind_reader(CallSucceeded, _Reader.record_end),
     **bind_reader(CallRefused, _Reader.record_end),
     **bind_reader(CallOutcomeUnknown, _Reader.record_end),
+    **bind_reader(NodeDone, _Reader.record_node),
 }

@@ -16,6 +16,7 @@ from orchestrator.reports.rehearsal.recorded_plans import read_plans
 from orchestrator.reports.rehearsal.rehearse import NOT_RECORDED, RehearsedStep, Rules, evaluate_plans, find_reason_code
 from orchestrator.reports.rehearsal.summary import Summary
 from state.sql.store import SqlStore
+from tests.unit.runs.runs_kit import RUN, a_run_world, start, steps
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, message, press, raise_sum, reply, step
 
 PEOPLE = {actor.key: actor for actor in (ANNA, BORIS, VERA)}
@@ -253,3 +254,29 @@ async def test_the_report_for_leaving_shadow_mode_counts_every_step_once(tmp_pat
     assert f"{data['now']['refused']} would have been refused, {data['now']['asked']} asked, {data['now']['allowed']} run at once" in words
     assert f"{data['not_recorded']['asked']} steps depend on values that were not recorded: counted as asked." in words
     assert NOT_RECORDED not in words
+
+
+async def test_what_the_nodes_of_a_run_proposed_is_rehearsed(tmp_path: Path) -> None:
+    """A call that was only planned in shadow, one that stands on a card, and a turn inside of the run: each once, with run and node."""
+    change = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
+    free = {"write": "crm.deal.add", "params": {"fields": {"TITLE": "Новая"}}}
+    for mode, fates in (("shadow", ["planned", "planned"]), ("full", ["ran: done", "asked: waits"])):
+        folder = tmp_path / mode
+        folder.mkdir()
+        async with a_run_world(folder, {"plan": steps(free, change)}, mode=mode) as world:  # type: ignore[arg-type]  # one of the modes
+            await world.work(start("plan"))
+            plans = list(read_plans(world.sql))
+            assert [(plan.session, plan.person, one.slot, one.method) for plan in plans for one in plan.steps] == [
+                (RUN, ANNA.key, f"{RUN}/s0", "crm.deal.add"),
+                (RUN, ANNA.key, f"{RUN}/s1", "crm.deal.update"),
+            ]
+            assert [one.fate_with_note for plan in plans for one in plan.steps] == fates
+            judged = [one.now for plan in evaluate_plans(plans, rules(folder)) for one in plan.steps]
+            assert judged[1] == "asked"
+
+
+async def test_the_plan_of_a_turn_inside_of_a_run_is_rehearsed_once(tmp_path: Path) -> None:
+    async with a_run_world(tmp_path, {"plan": steps({"turn": "подними сумму сделки 481 до 1 200 000"})}) as world:
+        world.model.will(reply(raise_sum()))
+        await world.work(start("plan"))
+        assert [[one.method for one in plan.steps] for plan in read_plans(world.sql)] == [["crm.deal.update"]]
