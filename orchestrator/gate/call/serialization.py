@@ -137,7 +137,7 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
 
 
 def build_node_slot(run: str, node: str, attempt: int) -> str:
-    """Return the slot of what a node of the run `run` (a session key) proposes; each attempt at it has a slot, and so an effect, of its own."""
+    """Return the slot of what a node of the run `run` (a session key) proposes; each attempt at it has its own, and so its own effect."""
     return f"{run}/{node}" if attempt == 1 else f"{run}/{node}//{attempt}"
 
 
