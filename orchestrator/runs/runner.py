@@ -89,6 +89,7 @@ class Runner:
             await _refuse_start(refusal or Notice(code="run-not-begun"), order, row, session)
             return False
         own, *pins = build_pins(definitions)
+        mode = resolve_mode(tools.mode, actor)
         event = RunStarted(
             engine=order.engine,
             definition=own["definition"],
@@ -96,8 +97,8 @@ class Runner:
             digest=own["digest"],
             pinned=pins,
             replay=registered.engine.replay,
-            home=order.home,
-            mode=resolve_mode(tools.mode, actor),
+            home=_choose_home(order.home, actor, mode),
+            mode=mode,
             parent=order.parent,
             parent_node=order.parent_node,
             depth=order.depth,
@@ -250,6 +251,14 @@ async def _add_plan(result: RunResult, context: Context) -> RunResult:
     told = await build_plan_notices(context.session.key, context.known, context.tools.store)
     reply = result.reply or Reply()
     return replace(result, reply=reply.model_copy(update={"notices": (*told, *reply.notices)})) if told else result
+
+
+def _choose_home(asked: str, actor: Actor, mode: Mode) -> str:
+    """Return the chat in which the run is shown; in shadow no chat of another person, who would read of things that do not happen."""
+    is_own = asked == actor.key or asked.startswith(f"{actor.key}:") or Address.parse(asked).is_group
+    if is_own or mode != "shadow":
+        return asked
+    return actor.key if Address.parse(actor.key).is_messenger else f"{actor.key}:runs"
 
 
 def _find_refusal(

@@ -76,3 +76,11 @@ async def test_people_are_asked_and_models_answer_in_shadow(tmp_path: Path) -> N
         (item,) = last.notices[0].args["items"]
         assert "Полный пакет" in str(item["preview"])
         assert world.portal.written() == []
+
+
+@pytest.mark.parametrize(("home", "shown_in"), [("tg:1008", "tg:1007"), ("tg:1007", "tg:1007"), ("tg:-100200", "tg:-100200")])
+async def test_nothing_reaches_the_chat_of_another_person(tmp_path: Path, home: str, shown_in: str) -> None:
+    """A run that was to be shown to somebody else is shown to its owner; the group in which it was started stays."""
+    async with a_run_world(tmp_path, {"plan": steps(SUM, {"say": "Дальше"})}, mode="shadow") as world:
+        await world.work(start("plan", home=home))
+        assert {row.session for row in world.outbox()} == {shown_in}
