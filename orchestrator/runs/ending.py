@@ -68,6 +68,7 @@ async def finish_run(
             continue
         except RunOver:  # it ended in another way at this very moment
             await session.commit(actor="system", inbox_done=done)
+        await _withdraw_cards(session, run)  # of nodes that went on showing new ones; after the end none can come
         tools.progress.drop(session.key)
         return
 

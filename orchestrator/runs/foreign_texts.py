@@ -66,10 +66,11 @@ class ForeignTexts:
             return False
         if self._count > MAX_WORDS:
             return True
+        if any(word in self._words for word in words if word.isdecimal() and len(word) >= MIN_LENGTH):
+            return True
         if len(words) < _RUN:
             return all(word in self._words for word in words if len(word) >= MIN_LENGTH)
-        numbers = (word for word in words if word.isdecimal() and len(word) >= MIN_LENGTH)
-        return any(run in self._runs for run in _list_runs(words)) or any(word in self._words for word in numbers)
+        return any(run in self._runs for run in _list_runs(words))
 
     def _add_own(self, data: Any) -> None:
         self._own.update(_join(_split(text)) for text in _list_texts(data))

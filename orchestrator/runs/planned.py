@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.runs import RunFailed
+from orchestrator.engines.runs import MAX_NODES, RunFailed
 from orchestrator.runs.children import build_child_key
 from orchestrator.runs.memo import CHILD, Memo, load_output
 from state.journal.async_store import AsyncStore
@@ -22,8 +22,8 @@ async def build_plan_notices(key: str, memo: Memo, store: AsyncStore) -> list[No
     """
     items = await _list_planned(memo, store)
     below = _list_children(key, memo)
-    for child in below:  # it grows by the children of each
-        if len(below) > MAX_CHILDREN:
+    for number, child in enumerate(below):  # it grows by the children of each
+        if number >= MAX_CHILDREN or len(below) > MAX_NODES:
             break
         inner = Memo()
         await inner.read(store, child)

@@ -10,6 +10,7 @@ from orchestrator.runtime import steps
 from orchestrator.runtime.session import Session
 from state.clock import generate_id
 from state.events.runs import RunWaits
+from state.journal.store import Commit
 
 
 def _commit_apart(name: str, parted: Callable[[Any], bool]) -> None:
@@ -34,7 +35,7 @@ def run_wake_apart() -> None:
 
     def list_woken(self: Any, effects: Any) -> list[Any]:
         run = self.state.run
-        return found(self._build_commit((), actor="system", effects=effects), run) if run is not None else []
+        return found(Commit(**self._build_head("system"), effects=effects), run) if run is not None else []
 
     async def wake(self: Any, woken: list[Any]) -> None:
         if woken:

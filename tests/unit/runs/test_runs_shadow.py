@@ -57,6 +57,15 @@ async def test_a_long_plan_is_cut_and_says_so(tmp_path: Path, monkeypatch: pytes
         assert [(one.code, one.args.get("count")) for one in last.notices] == [("shadow-plan", None), ("run-plan-more", 3)]
 
 
+async def test_of_many_children_the_first_ones_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned, "MAX_CHILDREN", 2)
+    documents = {"plan": steps(*({"child": "inner"} for _ in range(4))), "inner": steps(SUM)}
+    async with a_run_world(tmp_path, documents, mode="shadow") as world:
+        await world.work(start("plan"))
+        *_, last = _replies(world)
+        assert len(last.notices[0].args["items"]) == 2
+
+
 async def test_a_run_that_planned_nothing_says_nothing_of_a_plan(tmp_path: Path) -> None:
     async with a_run_world(tmp_path, {"plan": steps({"say": "Привет"})}, mode="shadow") as world:
         await world.work(start("plan"))

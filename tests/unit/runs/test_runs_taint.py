@@ -236,13 +236,26 @@ async def test_what_the_letter_did_not_say_runs_as_ever(tmp_path: Path, made: An
         lambda letter: letter.data.upper(),
         lambda letter: " ".join(letter.data.split()[2:6]),
         lambda letter: "счёт " + letter.data.split()[7],
+        lambda letter: f"Оплата {letter.data.split()[7]}",
         lambda letter: letter.data.split()[3],
         lambda letter: int(letter.data.split()[7]),
         lambda letter: Value(letter.data, frozenset({"person"})),
         lambda letter: letter.map(str.lower),
         lambda letter: Value(letter.data, OWN),
     ],
-    ids=["whole", "joined", "in capitals", "a part", "its number", "a word", "as a number", "as the person's", "mapped", "as the author's"],
+    ids=[
+        "whole",
+        "joined",
+        "in capitals",
+        "a part",
+        "its number",
+        "its number beside another word",
+        "a word",
+        "as a number",
+        "as the person's",
+        "mapped",
+        "as the author's",
+    ],
 )
 async def test_whatever_is_taken_from_a_letter_asks(tmp_path: Path, take: Callable[[Value], Any]) -> None:
     async def make(ctx: RunContext) -> Any:
