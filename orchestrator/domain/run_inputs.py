@@ -80,6 +80,8 @@ class RunOrder(Click, kind="run_order"):
     """A person's order to a run: "pause", "resume", "retry" or "cancel"."""
 
     order: str
+    parent: str = ""
+    """The run that passes the order on to a run that it started; "" if a person gave it to this one."""
 
 
 class RunChildEnd(Input, kind="run_child_end"):

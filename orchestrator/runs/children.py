@@ -78,7 +78,8 @@ class Children:
         If somebody else had it retried, only wait for it or, if it is over, return what it gave.
         """
         ctx = self._context
-        if status in {"done", "cancelled"}:
+        is_orphan = node in ctx.known.orphaned
+        if status == "done" or (status == "cancelled" and not is_orphan):
             memo = Memo()
             await memo.read(ctx.tools.store, child)
             if (end := memo.finished) is not None:
@@ -90,10 +91,10 @@ class Children:
             lane="express",
             kind=RunOrder.KIND,
             actor=ctx.actor.model_dump(mode="json"),
-            body=RunOrder(order="retry").to_json(),
+            body=RunOrder(order="retry", parent=ctx.session.key).to_json(),
             received_at=ctx.now,
         )
-        await ctx.store(RunWaits(node=node, on="run", waits_for=child), inbox_new=[retry] if status == "failed" else [])
+        await ctx.store(RunWaits(node=node, on="run", waits_for=child), inbox_new=[retry] if status == "failed" or is_orphan else [])
         raise RunSuspended(node)
 
 

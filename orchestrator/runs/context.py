@@ -34,7 +34,7 @@ from orchestrator.gate.call.serialization import build_effect_id, build_node_slo
 from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
 from orchestrator.runs.foreign_texts import ForeignTexts
-from orchestrator.runs.memo import Memo, format_args, load_output
+from orchestrator.runs.memo import Memo, copy_data, format_args, load_output
 from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance
 from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
@@ -172,7 +172,7 @@ class Context(RunContext):
         origins = self.foreign.find_origins(data, origins)
         await self.store(NodeDone(node=node, attempt=self.known.count_attempt(node), output=data, origins=sorted(origins)), at_once=False)
         self.records.append(PlayedNode(node=node, what="memo"))
-        return self._take_in(Value(data, origins))
+        return self._take_in(Value(copy_data(data), origins))
 
     @plays_node("effect")
     async def submit(self, node: str, effect: RunEffect) -> Outcome:

@@ -121,7 +121,7 @@ def _stop_children(session: Session, run: RunState) -> list[InboxRow]:
     if not run.actor:
         return [build_owner_gone_row(child, session.now) for child in children]
     body = RunOrder(order="cancel").to_json()
-    return [_build_row(child, f"cancel:{child}", RunOrder.KIND, run.actor, body, session) for child in children]
+    return [_build_row(child, f"cancel:{child}:{session.seq}", RunOrder.KIND, run.actor, body, session) for child in children]
 
 
 def find_owner(run: RunState) -> Actor:

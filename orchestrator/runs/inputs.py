@@ -3,7 +3,7 @@
 These inputs are in the express lane of the run. They store what has come and order the run to go on; only `runner` plays it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -172,7 +172,8 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     run = session.state.run
-    order = RunOrder.model_validate(row.body).order
+    given = RunOrder.model_validate(row.body)
+    order, is_parents = given.order, bool(given.parent) and run is not None and given.parent == run.parent
     if run is None:  # it has no chat in which anything could be said; `listening.take_click` has answered the click
         await session.commit(actor=actor.key, inbox_done=[row.id])
         return
@@ -183,15 +184,10 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
     told = build_click_toasts(row, session, Notice(code="toast-doing"))
     match order:
         case "pause" if run.status in {"running", "waiting"}:
-            news = [outbox.build_reply_row(session.key, build_pause_reply(session.key, run), session.now)]
-            event = RunWaits(node=WHOLE, on="pause", by=actor.key)
-            try:
-                await session.commit(event, actor=run.owner, outbox=[*told, *news], inbox_done=[row.id])
-            except RunOver:
-                await _refuse_late(row, session, actor)
+            await _pause(row, session, actor, run, told)
         case "resume" if run.status == "paused":
             await _go_on(row, session, "resume", told)
-        case "retry" if run.status == "failed":
+        case "retry" if run.status == "failed" or (is_parents and run.status == "cancelled"):
             await _go_on(row, session, RETRY, told)
         case "cancel" if not run.is_over:
             await session.commit(actor=actor.key, outbox=told)
@@ -199,8 +195,19 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
             await finish_run(session, tools, result=RunResult(status="cancelled"), notice=notice, by=actor.key, done=[row.id])
             if (playing := tools.running.get(session.key)) is not None:
                 playing.stop()
+        case _ if is_parents:  # it goes on by itself, or has ended: its parent hears of it
+            await session.commit(actor=actor.key, inbox_done=[row.id])
         case _:
             await _refuse_late(row, session, actor)
+
+
+async def _pause(row: InboxRow, session: Session, actor: Actor, run: RunState, told: Sequence[OutboxRow]) -> None:
+    news = [outbox.build_reply_row(session.key, build_pause_reply(session.key, run), session.now)]
+    event = RunWaits(node=WHOLE, on="pause", by=actor.key)
+    try:
+        await session.commit(event, actor=run.owner, outbox=[*told, *news], inbox_done=[row.id])
+    except RunOver:
+        await _refuse_late(row, session, actor)
 
 
 async def _refuse_late(row: InboxRow, session: Session, actor: Actor) -> None:

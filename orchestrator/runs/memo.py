@@ -6,7 +6,7 @@ from typing import Any
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed
-from state.canonical import hash_text
+from state.canonical import dumps, hash_text, loads
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
 from state.journal.blobs import parse_blob
@@ -37,6 +37,10 @@ class Memo:
     """The nodes that waited just before `read` was called for the last time."""
     retried: set[str] = field(default_factory=set)
     """The nodes whose child has failed, and goes on because a person has the run retried."""
+    children: set[str] = field(default_factory=set)
+    """The nodes that wait for the end of a child."""
+    orphaned: set[str] = field(default_factory=set)
+    """The nodes whose child was cancelled because the run failed beside it; it goes on when the run is retried."""
     finished: RunFinished | None = None
     is_incomplete: bool = False
     """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""
@@ -67,11 +71,22 @@ class Memo:
             case "RunWoken":
                 woken = RunWoken.from_data(data)
                 self.woken[woken.node] = woken
+                self.children.discard(woken.node)
+            case "RunWaits" if data.get("on") == "run":
+                self.children.add(data["node"])
+                self.orphaned.discard(data["node"])
             case "RunFinished":
                 self.finished = RunFinished.from_data(data)
 
     def _forget_refused(self) -> None:
-        """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own, and failed children go on."""
+        """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own, and children go on.
+
+        These are the failed ones and those that were cancelled with the run. A call whose card was withdrawn at the end of the run counts
+        as refused.
+        """
+        self.orphaned |= self.children
+        self.retried |= self.children
+        self.children.clear()
         for node, one in list(self.done.items()):
             if one.refused:
                 self.attempts[node] = one.attempt
@@ -80,6 +95,9 @@ class Memo:
         for node, woken in list(self.woken.items()):
             if woken.by == CHILD and isinstance(woken.value, Mapping) and woken.value.get("status") == "failed":
                 self.retried.add(node)
+                del self.woken[node]
+            elif woken.by == "denied" and node not in self.done:
+                self.attempts[node] = self.count_attempt(node)
                 del self.woken[node]
 
     def count_attempt(self, node: str) -> int:
@@ -90,12 +108,17 @@ class Memo:
 async def load_output(done: NodeDone, store: AsyncStore) -> Value:
     """Return the value that a finished node gave. Raises RunFailed if its blob is gone or damaged."""
     if not done.output_blob:
-        return Value(done.output, frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
+        return Value(copy_data(done.output), frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
     text = await store.load_blob(done.output_blob)
     if text is None or hash_text(text) != done.output_blob:
         lost = "gone" if text is None else "damaged"
         raise RunFailed("run-value-lost", f"the output of node {done.node} is {lost}", node=done.node)
     return Value(parse_blob(text), frozenset(done.origins))  # type: ignore[arg-type]  # as above
+
+
+def copy_data(data: Any) -> Any:
+    """Return JSON data that shares nothing with `data`: an engine may change what it gets, and the memo must not change with it."""
+    return loads(dumps(data)) if isinstance(data, dict | list) else data
 
 
 def read_args(started: RunStarted) -> dict[str, Value]:

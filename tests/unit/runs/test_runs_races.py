@@ -197,3 +197,24 @@ async def test_nothing_begins_to_wait_in_a_run_that_is_over(tmp_path: Path) -> N
                 await session.buffer(late, actor="system")
         await session.close()
         assert (len(events(world)), index(world).status) == (before, "done")
+
+
+async def test_an_engine_that_changes_what_it_got_changes_no_memory(tmp_path: Path) -> None:
+    """Played again in the same process it gets what is stored, as it would after a restart."""
+    seen: list[Any] = []
+
+    async def make() -> Any:
+        return {"names": ["а"]}
+
+    async def play(ctx: RunContext) -> RunResult:
+        got = await ctx.memo("read", make)
+        seen.append([*got.data["names"]])
+        got.data["names"].append("б")
+        await ctx.sleep("nap", NOW + timedelta(minutes=5))
+        return RunResult()
+
+    async with a_function_world(tmp_path, play) as world:
+        await world.work(start("plan"))
+        world.clock.advance(timedelta(minutes=6))
+        await world.work()
+        assert (index(world).status, seen) == ("done", [["а"], ["а"]])
