@@ -213,8 +213,10 @@ async def test_an_engine_that_changes_what_it_got_changes_no_memory(tmp_path: Pa
         await ctx.sleep("nap", NOW + timedelta(minutes=5))
         return RunResult()
 
-    async with a_function_world(tmp_path, play) as world:
-        await world.work(start("plan"))
+    async with a_function_world(tmp_path, play) as world, world.working() as orchestrator:
+        await orchestrator.receive([start("plan")])
+        await until(lambda: bool(events(world, "RunWaits")))
+        await world.idle()
         world.clock.advance(timedelta(minutes=6))
-        await world.work()
-        assert (index(world).status, seen) == ("done", [["а"], ["а"]])
+        await until(lambda: index(world).status == "done")
+        assert seen == [["а"], ["а"]]
