@@ -189,15 +189,14 @@ async def _stream_events(
             for at, event in page.events:
                 yield format_event(event.type, format_place(at), event.model_dump(mode="json"))
             seq = page.seq
-            if watched.has_news():
-                shown = watched.take()
-                if streams.shows_words(client, stream):
-                    yield shown
-            elif not page.events and not page.more:
-                now = await reader.find_run(client, found.run_id)
-                if now.run.is_over and now.seq <= seq:
-                    yield format_event("end", format_place(seq), {"status": now.run.status})
-                    return
+            is_quiet = not (page.events or page.more or watched.has_news())
+            if watched.has_news() and (shown := watched.take()) and streams.shows_words(client, stream):
+                yield shown
+            now = await reader.find_run(client, found.run_id)
+            if now.run.is_over and now.seq <= seq:
+                yield format_event("end", format_place(seq), {"status": now.run.status})
+                return
+            if is_quiet:
                 yield HEARTBEAT
                 if read_boottime() - begun < _SHORTEST_LOOK:  # too many requests wait already, so this one did not
                     await asyncio.sleep(_SHORTEST_LOOK)
