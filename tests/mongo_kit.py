@@ -5,7 +5,9 @@ test can compare what really went over the wire. It knows neither users nor TLS 
 """
 
 import asyncio
+import gc
 import struct
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,7 +15,9 @@ from typing import Any, Final, Literal
 
 import bson
 import mongomock
+import pytest
 from mongomock import MongoClient
+from pymongo import common
 from pymongo.errors import DuplicateKeyError, PyMongoError
 
 OP_REPLY, OP_QUERY, OP_MSG = 1, 2004, 2013
@@ -52,6 +56,7 @@ class MongoServer:
     faults: list[MongoFault] = field(default_factory=list)
     client: Any = field(default_factory=MongoClient)
     _cursors: dict[int, tuple[str, Iterator[Any]]] = field(default_factory=dict)
+    _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     @property
     def url(self) -> str:
@@ -175,7 +180,8 @@ class MongoServer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one connection until it ends."""
-        with suppress(asyncio.IncompleteReadError, ConnectionError, Gone, asyncio.CancelledError):
+        self._writers.add(writer)
+        with suppress(asyncio.IncompleteReadError, ConnectionError, Gone):
             while True:
                 size, number, _, code = HEAD.unpack(await reader.readexactly(HEAD.size))
                 command = read_command(code, await reader.readexactly(size - HEAD.size))
@@ -183,6 +189,12 @@ class MongoServer:
                 writer.write(await self._answer(command, number, wrap, writer))
                 await writer.drain()
         writer.close()
+
+    async def close(self) -> None:
+        """End all connections."""
+        for writer in self._writers:
+            writer.transport.abort()
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
 
     async def _answer(
         self, command: dict[str, Any], number: int, wrap: Callable[[Mapping[str, Any], int], bytes], writer: asyncio.StreamWriter
@@ -272,3 +284,22 @@ async def a_mongo_server(**greeting: Any) -> AsyncIterator[MongoServer]:
         yield server
     finally:
         listening.close()
+        await server.close()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_driver() -> Iterator[None]:
+    """A driver that looks at a server which failed again at once, not after half a second.
+
+    When it is closed while it looks, it leaves its socket to the garbage collector, which warns: so that is called here, and not by chance
+    in the middle of another test. Modules that import this need `LEAVES_SOCKETS` too.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(common, "MIN_HEARTBEAT_INTERVAL", 0.01)
+        yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+LEAVES_SOCKETS: Final = pytest.mark.filterwarnings("ignore::ResourceWarning")
