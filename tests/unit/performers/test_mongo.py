@@ -215,8 +215,8 @@ async def test_the_last_bound_ends_what_the_driver_does_not() -> None:
 async def test_a_server_that_is_not_there_is_told_and_nothing_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.performers.mongo_connection.FIND_SERVER_MS", 50)
     async with a_performer(MongoServer(port=1)) as performer:
-        for name in WRITES:
-            result = await performer.execute(a_call(name, **WRITES[name]))
+        for name, more in WRITES.items():
+            result = await performer.execute(a_call(name, **more))
             assert isinstance(result, Rejected)
             assert (result.code, result.sent) == (mongo_errors.NOT_REACHED, False)
 
