@@ -151,7 +151,7 @@ def _explain_address(error: Exception) -> str:
 
 
 async def _check_server(client: AsyncMongoClient[RawBSONDocument]) -> None:
-    """Refuse an address without a database or with unanswered writes, and a server that announces longer messages than any real one does."""
+    """Refuse an address without a database or with unanswered writes, and a server that announces longer messages than real ones do."""
     try:
         client.get_default_database()
     except ConfigurationError as error:
