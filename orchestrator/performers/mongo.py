@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import bson
-from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.raw_bson import RawBSONDocument
 
-from orchestrator.gate.call.effect import Call
-from orchestrator.gate.call.ports import CallResult, Rejected, Succeeded
+from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
 from orchestrator.performers import mongo_errors
 from orchestrator.performers.mongo_connection import Documents, MongoConnection, watch_sending
+from orchestrator.performers.mongo_reconciliation import MAX_MANY, OPTIONS, load_before, reconcile
 from orchestrator.performers.mongo_values import build_filter, to_bson, to_json
 
 MAX_BYTES: Final = 500_000
@@ -22,6 +22,7 @@ MAX_BYTES: Final = 500_000
 COUNT_MS: Final = 5_000
 SEVERAL: Final = "mongo-several"
 TOO_LONG: Final = "mongo-too-long"
+TOO_MANY: Final = "mongo-too-many"
 READS: Final = frozenset({"find_one", "find_many", "count"})
 MANY: Final = frozenset({"insert_many", "update_many", "delete_many"})
 
@@ -48,6 +49,21 @@ class MongoPerformer:
                 if name in READS:
                     return mongo_errors.judge_read(error)
                 return mongo_errors.judge_write(error, sending, many=name in MANY)
+
+    async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
+        """Read the database and return whether a call of unknown outcome happened; "unclear" if it cannot be read."""
+        try:
+            return await self._connection.run(lambda documents: reconcile(call, before, documents), call.params["collection"])
+        except mongo_errors.CAUGHT as error:
+            return Reconciled(verdict="unclear", detail=mongo_errors.describe(error))
+
+    async def load_before(self, call: Call) -> BeforeImage:
+        """Return what the call would change, as it is now. Raises TooMany and errors of the driver."""
+        return await self._connection.run(lambda documents: load_before(call, documents), call.params["collection"])
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._connection.close()
 
 
 def find_action(call: Call) -> str:
@@ -108,7 +124,10 @@ async def _update_one(call: Call, documents: Documents) -> CallResult:
 
 
 async def _update_many(call: Call, documents: Documents) -> CallResult:
-    told = await documents.update_many(build_filter(call.params["query"]), build_update(call))
+    these = await _find_these(call, documents)
+    if isinstance(these, Rejected):
+        return these
+    told = await documents.update_many(these, build_update(call))
     return _tell_updated(told.matched_count, told.modified_count)
 
 
@@ -121,7 +140,10 @@ async def _delete_one(call: Call, documents: Documents) -> CallResult:
 
 
 async def _delete_many(call: Call, documents: Documents) -> CallResult:
-    told = await documents.delete_many(build_filter(call.params["query"]))
+    these = await _find_these(call, documents)
+    if isinstance(these, Rejected):
+        return these
+    told = await documents.delete_many(these)
     return Succeeded(result={"delete_result": {"deleted_count": told.deleted_count}}, entity="document")
 
 
@@ -133,6 +155,15 @@ async def _find_only(call: Call, documents: Documents) -> dict[str, Any] | Rejec
         return Rejected(code=SEVERAL, detail="several documents match, and the call is for one; say more exactly which one", sent=False)
     # The query stands beside the _id: a document that has meanwhile become another one is left alone.
     return {"$and": [query, {"_id": found[0]["_id"]}]} if found else {}
+
+
+async def _find_these(call: Call, documents: Documents) -> dict[str, Any] | Rejected:
+    """Return the filter for the documents that match now, so that none is changed that appears meanwhile; rejected if they are too many."""
+    query = build_filter(call.params["query"])
+    found = await documents.find(query, {"_id": 1}, limit=MAX_MANY + 1).to_list(MAX_MANY + 1)
+    if len(found) > MAX_MANY:
+        return Rejected(code=TOO_MANY, detail=f"more than {MAX_MANY} documents match; say more exactly which ones", sent=False)
+    return {"$and": [query, {"_id": {"$in": [row["_id"] for row in found]}}]}
 
 
 def build_update(call: Call) -> dict[str, Any]:
@@ -162,10 +193,7 @@ def _build_sort(call: Call) -> list[tuple[str, int]] | None:
 
 def _decode(row: RawBSONDocument) -> Any:
 
-    options: CodecOptions[dict[str, Any]] = CodecOptions(
-        tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_CLAMP, unicode_decode_error_handler="replace"
-    )
-    return to_json(bson.decode(row.raw, options))
+    return to_json(bson.decode(row.raw, OPTIONS))
 
 
 _ACTIONS: Final[dict[str, Do]] = {

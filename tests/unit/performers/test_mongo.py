@@ -1,20 +1,15 @@
 """The performer of Mongo effects over a real wire: what each method does, and what is known after each way in which a call can go wrong."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import bson
 import pytest
 
-from bitrix.catalogue.catalogue import Method
-from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import CallResult, Rejected, Succeeded, Unknown
 from orchestrator.performers import mongo, mongo_errors
-from orchestrator.performers.mongo import MongoPerformer
-from orchestrator.performers.mongo_connection import MongoConnection
 from tests.mongo_kit import LEAVES_SOCKETS, FaultKind, MongoServer, a_mongo_server, quick_driver
+from tests.unit.performers.mongo_kit import a_call, a_performer, do
 
 KEY = "effect-1"
 __all__ = ["quick_driver"]
@@ -24,65 +19,35 @@ OID = bson.ObjectId("65f0c0ffee0123456789abcd")
 pytestmark = LEAVES_SOCKETS
 
 
-def a_call(name: str, **params: Any) -> Call:
-    """A call as the gate hands it on."""
-    given = {
-        "collection": "deals",
-        **({"query": {}} if name in mongo.READS else {}),
-        **({"limit": 20} if name == "find_many" else {}),
-        **params,
-    }
-    classes = ("R",) if name in mongo.READS else ("W",)
-    spec = Method(name=f"mongo.{name}", classes=classes, verb="action", idempotent=False, fields_at="", params=("*",), owner="self")
-    return Call(kind="mongo", method=f"mongo.{name}", params=given, spec=spec, classes=classes, portal="")
-
-
-@asynccontextmanager
-async def a_performer(server: MongoServer, url: str = "", **bounds: Any) -> AsyncIterator[MongoPerformer]:
-    """A performer on this server, closed in the end."""
-    connection = MongoConnection(url or server.url, **bounds)
-    try:
-        yield MongoPerformer(connection)
-    finally:
-        await connection.close()
-
-
-async def done(performer: MongoPerformer, name: str, **params: Any) -> Any:
-    """The result of a call that succeeds."""
-    result = await performer.execute(a_call(name, **params))
-    assert isinstance(result, Succeeded), result
-    return result.result
-
-
 @pytest.mark.req("S000-X14")
 async def test_every_method_does_what_its_name_says() -> None:
     async with a_mongo_server() as server, a_performer(server) as performer:
-        assert await done(performer, "insert_one", document={"_id": "a", "name": "Ромашка", "n": 1}) == {"inserted_id": "a"}
+        assert await do(performer, "insert_one", document={"_id": "a", "name": "Ромашка", "n": 1}) == {"inserted_id": "a"}
         many = [{"_id": f"b{number}", "n": number} for number in range(5)]
-        assert await done(performer, "insert_many", documents=many) == {"inserted_ids": [one["_id"] for one in many]}
-        assert await done(performer, "count", query={"n": {"$gte": 1}}) == {"count": 5}
-        assert await done(performer, "find_one", query={"name": "Ромашка"}, fields=["n"]) == {"found_document": {"_id": "a", "n": 1}}
-        assert await done(performer, "find_one", query={"name": "nobody"}) == {"found_document": None}
-        found = await done(performer, "find_many", query={"n": {"$gt": 1}}, sort=["-n"], limit=2)
+        assert await do(performer, "insert_many", documents=many) == {"inserted_ids": [one["_id"] for one in many]}
+        assert await do(performer, "count", query={"n": {"$gte": 1}}) == {"count": 5}
+        assert await do(performer, "find_one", query={"name": "Ромашка"}, fields=["n"]) == {"found_document": {"_id": "a", "n": 1}}
+        assert await do(performer, "find_one", query={"name": "nobody"}) == {"found_document": None}
+        found = await do(performer, "find_many", query={"n": {"$gt": 1}}, sort=["-n"], limit=2)
         assert [row["n"] for row in found["found_documents"]] == [4, 3]
         update = {"$set": {"name": "Лютик"}, "$inc": {"n": 2}}
-        assert await done(performer, "update_one", query={"_id": "a"}, update=update) == {
+        assert await do(performer, "update_one", query={"_id": "a"}, update=update) == {
             "update_result": {"matched_count": 1, "modified_count": 1}
         }
-        assert await done(performer, "update_many", query={"n": {"$lt": 3}}, update={"$set": {"old": True}}) == {
+        assert await do(performer, "update_many", query={"n": {"$lt": 3}}, update={"$set": {"old": True}}) == {
             "update_result": {"matched_count": 3, "modified_count": 3}
         }
-        assert await done(performer, "delete_one", query={"_id": "b4"}) == {"delete_result": {"deleted_count": 1}}
-        assert await done(performer, "delete_many", query={"old": True}) == {"delete_result": {"deleted_count": 3}}
+        assert await do(performer, "delete_one", query={"_id": "b4"}) == {"delete_result": {"deleted_count": 1}}
+        assert await do(performer, "delete_many", query={"old": True}) == {"delete_result": {"deleted_count": 3}}
         assert sorted(row["_id"] for row in server.data.deals.find()) == ["a", "b3"]
 
 
 async def test_what_is_not_there_is_neither_changed_nor_an_error() -> None:
     async with a_mongo_server() as server, a_performer(server) as performer:
-        assert await done(performer, "update_one", query={"a": 1}, update={"$set": {"b": 1}}) == {
+        assert await do(performer, "update_one", query={"a": 1}, update={"$set": {"b": 1}}) == {
             "update_result": {"matched_count": 0, "modified_count": 0}
         }
-        assert await done(performer, "delete_one", query={"a": 1}) == {"delete_result": {"deleted_count": 0}}
+        assert await do(performer, "delete_one", query={"a": 1}) == {"delete_result": {"deleted_count": 0}}
         assert server.list_commands("update") == server.list_commands("delete") == []
 
 
@@ -120,7 +85,7 @@ async def test_answers_are_readable_and_ids_among_them_find_again() -> None:
                 "list": [OID],
             }
         )
-        found = (await done(performer, "find_one"))["found_document"]
+        found = (await do(performer, "find_one"))["found_document"]
         assert found == {
             "_id": str(OID),
             "at": "2026-11-24T10:00:00.000000Z",
@@ -132,18 +97,18 @@ async def test_answers_are_readable_and_ids_among_them_find_again() -> None:
             "nul": "a�b",
             "list": [str(OID)],
         }
-        assert await done(performer, "count", query={"_id": found["_id"]}) == {"count": 1}
-        assert await done(performer, "count", query={"_id": {"$in": [found["_id"]]}}) == {"count": 1}
-        assert await done(performer, "count", query={"at": {"$lte": {"$date": "2026-11-24T13:00:00+03:00"}}}) == {"count": 1}
-        assert await done(performer, "count", query={"list": {"$oid": str(OID)}}) == {"count": 1}
+        assert await do(performer, "count", query={"_id": found["_id"]}) == {"count": 1}
+        assert await do(performer, "count", query={"_id": {"$in": [found["_id"]]}}) == {"count": 1}
+        assert await do(performer, "count", query={"at": {"$lte": {"$date": "2026-11-24T13:00:00+03:00"}}}) == {"count": 1}
+        assert await do(performer, "count", query={"list": {"$oid": str(OID)}}) == {"count": 1}
 
 
 async def test_an_object_in_a_query_goes_over_the_wire_as_a_value() -> None:
     async with a_mongo_server() as server, a_performer(server) as performer:
         server.data.deals.insert_many([{"_id": 1, "a": {"x": 1}}, {"_id": 2, "a": 5}])
-        assert await done(performer, "count", query={"a": {"x": 1}}) == {"count": 1}
-        assert await done(performer, "count", query={"$or": [{"a": [1]}, {"a": {"$not": {"$gt": 1}}}]}) == {"count": 1}
-        await done(performer, "update_many", query={"_id": 1}, update={"$pull": {"tags": {"k": 1}}})
+        assert await do(performer, "count", query={"a": {"x": 1}}) == {"count": 1}
+        assert await do(performer, "count", query={"$or": [{"a": [1]}, {"a": {"$not": {"$gt": 1}}}]}) == {"count": 1}
+        await do(performer, "update_many", query={"_id": 1}, update={"$pull": {"tags": {"k": 1}}})
         sent = [one["pipeline"][0]["$match"] for one in server.list_commands("aggregate")]
         assert sent == [{"a": {"$eq": {"x": 1}}}, {"$or": [{"a": {"$eq": [1]}}, {"a": {"$not": {"$gt": 1}}}]}]
         assert server.list_commands("update")[0]["updates"][0]["u"] == {"$pull": {"tags": {"$eq": {"k": 1}}}}
@@ -160,7 +125,7 @@ async def test_a_long_document_is_refused_and_long_ones_are_left_out() -> None:
         long = await performer.execute(a_call("find_one", query={"_id": 9}))
         assert isinstance(long, Rejected)
         assert long.code == mongo.TOO_LONG
-        assert await done(performer, "find_one", query={"_id": 9}, fields=["a"]) == {"found_document": {"_id": 9}}
+        assert await do(performer, "find_one", query={"_id": 9}, fields=["a"]) == {"found_document": {"_id": 9}}
 
 
 LOST: list[FaultKind] = ["close after", "close before", "garbage", "too long", "lying length", "half"]
@@ -207,7 +172,7 @@ async def test_a_server_that_never_answers_holds_a_call_for_a_bounded_time(name:
 
 async def test_the_last_bound_ends_what_the_driver_does_not() -> None:
     async with a_mongo_server() as server, a_performer(server, call_seconds=0.05) as performer:
-        await done(performer, "count")
+        await do(performer, "count")
         server.order("hang", "insert")
         assert isinstance(await performer.execute(a_call("insert_one", **WRITES["insert_one"])), Unknown)
 
