@@ -93,7 +93,7 @@ class MongoServer:
         if action is None:
             return {"ok": 0.0, "errmsg": f"no such command: '{name}'", "code": 59, "codeName": "CommandNotFound"}
         try:
-            return {**action(self.client[command.get("$db", "crm")], command), "ok": 1.0}
+            return {"ok": 1.0, **action(self.client[command.get("$db", "crm")], command)}
         except (PyMongoError, mongomock.OperationFailure, NotImplementedError, TypeError, ValueError) as error:
             return {"ok": 0.0, "errmsg": str(error), "code": 9, "codeName": "FailedToParse"}
 
@@ -110,7 +110,7 @@ class MongoServer:
 
     def do_saslStart(self, _base: Any, _command: Mapping[str, Any]) -> dict[str, Any]:  # noqa: N802  # the command's own name
         """Nobody can sign in."""
-        raise mongomock.OperationFailure("Authentication failed.")
+        return {"ok": 0.0, "errmsg": "Authentication failed.", "code": 18, "codeName": "AuthenticationFailed"}
 
     def do_find(self, base: Any, command: Mapping[str, Any]) -> dict[str, Any]:
         """The first batch of what matches."""
