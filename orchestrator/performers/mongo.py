@@ -14,7 +14,7 @@ from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
 from orchestrator.performers import mongo_errors
 from orchestrator.performers.mongo_connection import Documents, MongoConnection, watch_sending
-from orchestrator.performers.mongo_reconciliation import MAX_MANY, OPTIONS, load_before, reconcile
+from orchestrator.performers.mongo_reconciliation import MAX_MANY, OPTIONS, TooMany, load_before, reconcile
 from orchestrator.performers.mongo_values import build_filter, to_bson, to_json
 
 MAX_BYTES: Final = 500_000
@@ -57,9 +57,14 @@ class MongoPerformer:
         except mongo_errors.CAUGHT as error:
             return Reconciled(verdict="unclear", detail=mongo_errors.describe(error))
 
-    async def load_before(self, call: Call) -> BeforeImage:
-        """Return what the call would change, as it is now. Raises TooMany and errors of the driver."""
-        return await self._connection.run(lambda documents: load_before(call, documents), call.params["collection"])
+    async def read_before(self, call: Call) -> BeforeImage | Rejected:
+        """Return what the call would change, as it is now; rejected if too many documents match, or several where one is meant."""
+        try:
+            return await self._connection.run(lambda documents: load_before(call, documents), call.params["collection"])
+        except TooMany as error:
+            return Rejected(code=TOO_MANY if find_action(call) in MANY else SEVERAL, detail=str(error), sent=False)
+        except mongo_errors.CAUGHT as error:
+            return mongo_errors.judge_read(error)
 
     async def close(self) -> None:
         """Close all connections."""

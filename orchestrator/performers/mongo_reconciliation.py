@@ -34,20 +34,22 @@ class TooMany(Exception):
 async def load_before(call: Call, documents: Documents) -> BeforeImage:
     """Return what the call would change, as it is now: {} for reads and new documents.
 
-    For one document {"deals/<id>": its touched fields}, empty if none matches or several do; for many {"deals": {count, ids}}. Raises
-    TooMany if more than 1,000 documents match, and errors of the driver.
+    For one document {"deals/<id>": its touched fields}, empty if none matches; for many {"deals": {count, ids}}. Raises TooMany if more
+    documents match than the call may change, and errors of the driver.
     """
     action, collection = call.method.rpartition(".")[2], str(call.params["collection"])
     if action in {"update_many", "delete_many"}:
         rows = await documents.find(build_filter(call.params["query"]), {"_id": 1}, limit=MAX_MANY + 1).to_list(MAX_MANY + 1)
         if len(rows) > MAX_MANY:
-            raise TooMany
+            raise TooMany(f"more than {MAX_MANY} documents match; say more exactly which ones")
         ids = sorted((_to_image(_decode(row)["_id"]) for row in rows), key=str)
         return {collection: {"count": len(ids), "ids": ids}}
     if action not in {"update_one", "delete_one"}:
         return {}
     found = await documents.find(build_filter(call.params["query"]), limit=2).to_list(2)
-    if len(found) != 1:
+    if len(found) > 1:
+        raise TooMany("several documents match, and the call is for one; say more exactly which one")
+    if not found:
         return {}
     document = _decode(found[0])
     names = {"_id", *_list_fields(call)} if action == "update_one" else set(document)

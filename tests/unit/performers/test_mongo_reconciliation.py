@@ -6,9 +6,11 @@ from typing import Any
 import bson
 import pytest
 
+from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import Rejected, Unknown
 from orchestrator.performers import mongo
-from orchestrator.performers.mongo_reconciliation import TooMany, apply_update
+from orchestrator.performers.mongo import MongoPerformer
+from orchestrator.performers.mongo_reconciliation import apply_update
 from orchestrator.performers.mongo_values import to_bson
 from tests.mongo_kit import LEAVES_SOCKETS, FaultKind, a_mongo_server, quick_driver
 from tests.unit.performers.mongo_kit import a_call, a_performer
@@ -34,6 +36,13 @@ WRITES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+async def read_before(performer: MongoPerformer, call: Call) -> BeforeImage:
+    """What the call would change."""
+    found = await performer.read_before(call)
+    assert not isinstance(found, Rejected), found
+    return found
+
+
 @pytest.mark.parametrize(("kind", "verdict"), [("close after", "done"), ("close before", "not_done")])
 @pytest.mark.parametrize("what", WRITES)
 async def test_a_lost_answer_is_looked_up_by_reading(what: str, kind: FaultKind, verdict: str) -> None:
@@ -41,7 +50,7 @@ async def test_a_lost_answer_is_looked_up_by_reading(what: str, kind: FaultKind,
     async with a_mongo_server() as server, a_performer(server) as performer:
         server.data.deals.insert_many(ROWS)
         call = a_call(name, **params)
-        before = await performer.load_before(call)
+        before = await read_before(performer, call)
         server.order(kind, name.partition("_")[0])
         assert isinstance(await performer.execute(call), Unknown)
         writes = len(server.commands) - len(server.list_commands("find")) - len(server.list_commands("aggregate"))
@@ -71,7 +80,7 @@ async def test_what_others_have_changed_meanwhile_is_unclear_and_never_guessed(w
     async with a_mongo_server() as server, a_performer(server) as performer:
         server.data.deals.insert_many(ROWS)
         call = a_call(name, **params)
-        before = await performer.load_before(call)
+        before = await read_before(performer, call)
         server.order("close after", name.partition("_")[0])
         await performer.execute(call)
         meanwhile(server.data.deals)
@@ -97,21 +106,23 @@ async def test_the_image_holds_what_is_touched_in_a_form_that_can_be_put_back() 
         oid = bson.ObjectId()
         row = {"_id": oid, "sum": bson.Decimal128("1.50"), "like": bson.Regex("a"), "other": 1, "deep": {"a": 1}}
         server.data.deals.insert_one(row)
-        image = await performer.load_before(a_call("update_one", query={"other": 1}, update={"$set": {"sum": 2, "deep.a": 2, "like": "b"}}))
+        image = await read_before(
+            performer, a_call("update_one", query={"other": 1}, update={"$set": {"sum": 2, "deep.a": 2, "like": "b"}})
+        )
         (key,) = image
         assert key == f"deals/{oid}"
         held = dict(image[key] or {})
         assert set(held.pop("like")) == {"$other"}
         assert held == {"_id": {"$oid": str(oid)}, "sum": {"$numberDecimal": "1.50"}, "deep": {"a": 1}}
         assert to_bson(held) == {"_id": oid, "sum": bson.Decimal128("1.50"), "deep": {"a": 1}}
-        whole = await performer.load_before(a_call("delete_one", query={"other": 1}))
+        whole = await read_before(performer, a_call("delete_one", query={"other": 1}))
         assert set(whole[key] or {}) == set(row)
 
 
 async def test_a_long_document_is_kept_as_a_checksum_only() -> None:
     async with a_mongo_server() as server, a_performer(server) as performer:
         server.data.deals.insert_one({"_id": 1, "text": "x" * 70_000})
-        image = (await performer.load_before(a_call("delete_one", query={"_id": 1})))["deals/1"]
+        image = (await read_before(performer, a_call("delete_one", query={"_id": 1})))["deals/1"]
         assert set(image or {}) == {"_id", "$other"}
 
 
@@ -120,13 +131,14 @@ async def test_more_documents_than_the_bound_are_never_changed_at_once(name: str
     async with a_mongo_server() as server, a_performer(server) as performer:
         server.data.deals.insert_many([{"_id": number, "a": 1} for number in range(1001)])
         call = a_call(name, query={"a": 1}, **({"update": {"$set": {"a": 2}}} if name == "update_many" else {}))
-        with pytest.raises(TooMany):
-            await performer.load_before(call)
+        refused = await performer.read_before(call)
+        assert isinstance(refused, Rejected)
+        assert refused.code == mongo.TOO_MANY
         result = await performer.execute(call)
         assert isinstance(result, Rejected)
         assert (result.code, result.sent) == (mongo.TOO_MANY, False)
         server.data.deals.delete_one({"_id": 0})
-        assert (await performer.load_before(call))["deals"] == {"count": 1000, "ids": sorted(range(1, 1001), key=str)}
+        assert (await read_before(performer, call))["deals"] == {"count": 1000, "ids": sorted(range(1, 1001), key=str)}
 
 
 @pytest.mark.parametrize(
@@ -142,3 +154,11 @@ async def test_more_documents_than_the_bound_are_never_changed_at_once(name: str
 )
 def test_what_an_update_leaves_is_told_only_where_it_is_sure(update: dict[str, Any], expected: dict[str, Any] | None) -> None:
     assert apply_update({"a": "text", "list": [1]}, update) == expected
+
+
+async def test_one_meant_and_several_found_is_refused_before_any_card() -> None:
+    async with a_mongo_server() as server, a_performer(server) as performer:
+        server.data.deals.insert_many(ROWS)
+        refused = await performer.read_before(a_call("delete_one", query={"kind": "b"}))
+        assert isinstance(refused, Rejected)
+        assert refused.code == mongo.SEVERAL

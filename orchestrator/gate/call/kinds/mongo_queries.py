@@ -5,7 +5,7 @@ object that holds no operator is a value and is compared as a whole. Operators i
 ($where, $function, $accumulator, $expr, $regex) have no place at all.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, TypeGuard
@@ -100,12 +100,12 @@ def check_no_null(query: Mapping[str, Any], where: str = "query") -> None:
         raise MongoMistake(where, 'null also matches documents that lack the field; write {"$exists": false} if that is meant')
 
 
-def find_operators(value: object) -> list[str]:
-    """Return the keys in `value`, at any depth, that a database may read as anything but the name of one field.
+def find_odd_names(names: Iterable[str]) -> list[str]:
+    """Return those of `names` that a database may read as anything but the name of one field.
 
-    For values that came from outside of the definition: an object among them is data, so it must hold no such key.
+    For the names of fields in objects that came from outside of the definition: such an object is data, so it must hold no such name.
     """
-    return sorted({part for part in _list_keys(value) if _find_oddity(part) or "." in part})
+    return sorted({name for name in names if _find_oddity(name) or "." in name})
 
 
 def is_typed(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -275,12 +275,6 @@ def _list_parts(tree: object) -> Iterator[object]:
             waiting.extend(part.values())
         elif isinstance(part, list | tuple):
             waiting.extend(part)
-
-
-def _list_keys(tree: object) -> Iterator[str]:
-    for part in _list_parts(tree):
-        if isinstance(part, Mapping):
-            yield from (str(key) for key in part)
 
 
 def _list_names(names: frozenset[str]) -> str:
