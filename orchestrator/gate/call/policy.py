@@ -19,6 +19,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.budget import Budget
+from orchestrator.gate.call.kinds.mongo_collections import MongoCollections
 from orchestrator.gate.call.limits import Caps, Money
 from orchestrator.gate.call.policy_format import (
     Currency,
@@ -90,8 +91,8 @@ class Policy(Frozen):
     """Telegram chats to which an effect may write, besides the one that requested it."""
     http_hosts: frozenset[str] = frozenset()
     """Hosts that an http effect may call."""
-    mongo_collections: frozenset[str] = frozenset()
-    """Collections of the company's Mongo database that a mongo effect may read and change."""
+    mongo_collections: MongoCollections = Field(default_factory=dict)
+    """Collections of the company's Mongo database that a mongo effect may read and change, with what cards call them."""
     catalogue: tuple[Method, ...] = ()
     """Further methods for the catalogue of the portal's methods."""
 

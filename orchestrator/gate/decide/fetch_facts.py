@@ -62,12 +62,13 @@ async def _fetch_other_facts(call: Call, deps: GateDeps) -> Facts:
     performer: object = deps.performers.get(call.kind)
     if call.reads_only or not isinstance(performer, ReadsBefore) or mongo.find_refusal(call, deps.policy) is not None:
         return Facts()
+    titles = mongo.list_titles(call, deps.policy)
     found = await performer.read_before(call)
     if isinstance(found, Rejected):
         return Facts(
             unread=Refuse(reason=Notice(code=found.code, args={"text": found.detail}), detail=found.detail, foreign_text=found.foreign_text)
         )
-    return Facts(images=found)
+    return Facts(images=found, titles=titles)
 
 
 async def load_lists(

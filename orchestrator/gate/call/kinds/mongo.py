@@ -57,6 +57,12 @@ def find_refusal(call: Call, policy: Policy) -> Refuse | None:
     return None
 
 
+def list_titles(call: Call, policy: Policy) -> Mapping[str, str]:
+    """Return what the policy calls the fields of the call's collection, and under "" the collection itself."""
+    found = policy.mongo_collections.get(str(call.params.get("collection")))
+    return {**found.fields, "": found.title} if found is not None else {}
+
+
 def collect_ask_reasons(call: Call, facts: Facts) -> Iterator[Notice]:
     """Yield the reason to ask about a call that concerns many documents, with their number."""
     if call.kind == KIND and call.method in MANY:
