@@ -177,7 +177,7 @@ def is_listed(site: Site, listed: Iterable[str]) -> bool:
 
 _CARRIER: Final = ipaddress.ip_network("100.64.0.0/10")
 _UNICAST: Final = ipaddress.ip_network("2000::/3")
-"""The only part of IPv6 in which hosts of the internet lie; networks that carry IPv4 addresses inside lie outside of it, or are excluded."""
+"""The only part of IPv6 in which hosts of the internet lie; most networks that carry IPv4 addresses inside lie outside of it."""
 
 
 def is_public(address: IpAddress) -> bool:
