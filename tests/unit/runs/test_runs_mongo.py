@@ -15,6 +15,7 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunResult
+from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.ports import Performer
 from orchestrator.performers.mongo import MongoPerformer
 from orchestrator.performers.mongo_connection import MongoConnection
@@ -113,7 +114,7 @@ async def test_a_run_writes_reads_changes_and_deletes_through_the_gate(tmp_path:
         assert "Это нельзя отменить" in text
         await world.work(press(gone, key=RUN))
         assert server.data.requests.count_documents({}) == 1  # a deletion needs two taps
-        await world.work(press(gone, key=RUN))
+        await world.work(press(gone, key=RUN, nonce=calculate_second_nonce(gone.nonce)))
         assert ended(world) == [("done", "")]
         assert {name: one.status for name, one in outcomes.items()} == dict.fromkeys(outcomes, "succeeded")
         assert outcomes["change"].result == {"update_result": {"matched_count": 1, "modified_count": 1}}
