@@ -282,3 +282,18 @@ async def test_a_write_whose_answer_is_lost_is_unknown_and_never_sent_again(tmp_
         assert ended(world) == []
         assert len(server.list_commands("insert")) == 1
         assert server.data.requests.count_documents({}) == 1
+
+
+@pytest.mark.parametrize("wanted", [effect("find_one", query={}), effect("delete_one", query={"a": 1})])
+async def test_without_a_database_every_call_is_refused_before_any_card(tmp_path: Path, wanted: RunEffect) -> None:
+    codes: list[str] = []
+
+    async def play(ctx: RunContext) -> RunResult:
+        outcome = await ctx.submit("act", wanted)
+        codes.append(outcome.reason.code if outcome.reason else "")
+        return RunResult()
+
+    async with a_function_world(tmp_path, play, policy=POLICY) as world:
+        await world.work(start("plan"))
+        assert codes == ["gate-kind-missing"]
+        assert ended(world) == [("done", "")]
