@@ -11,6 +11,7 @@ import bson
 from bson.raw_bson import RawBSONDocument
 
 from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.kinds.mongo_params import USUAL_FOUND
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
 from orchestrator.performers import mongo_errors
 from orchestrator.performers.mongo_connection import Documents, MongoConnection, watch_sending
@@ -77,7 +78,7 @@ def find_action(call: Call) -> str:
 
 
 async def _find_one(call: Call, documents: Documents) -> CallResult:
-    cursor = documents.find(build_filter(call.params["query"]), _build_projection(call), sort=_build_sort(call), limit=1)
+    cursor = documents.find(build_filter(call.params.get("query", {})), _build_projection(call), sort=_build_sort(call), limit=1)
     found = await cursor.to_list(1)
     if found and len(found[0].raw) > MAX_BYTES:
         return Rejected(code=TOO_LONG, detail=f"the document has {len(found[0].raw)} bytes; name the fields that are needed in `fields`")
@@ -85,8 +86,8 @@ async def _find_one(call: Call, documents: Documents) -> CallResult:
 
 
 async def _find_many(call: Call, documents: Documents) -> CallResult:
-    limit = call.params["limit"]
-    query = build_filter(call.params["query"])
+    limit = call.params.get("limit", USUAL_FOUND)
+    query = build_filter(call.params.get("query", {}))
     rows: list[Any] = []
     size = left_out = 0
     cursor = documents.find(query, _build_projection(call), sort=_build_sort(call), limit=limit, batch_size=limit)
@@ -102,7 +103,7 @@ async def _find_many(call: Call, documents: Documents) -> CallResult:
 
 
 async def _count(call: Call, documents: Documents) -> CallResult:
-    number = await documents.count_documents(build_filter(call.params["query"]), maxTimeMS=COUNT_MS)
+    number = await documents.count_documents(build_filter(call.params.get("query", {})), maxTimeMS=COUNT_MS)
     return Succeeded(result={"count": number}, total=number)
 
 
@@ -154,7 +155,7 @@ async def _delete_many(call: Call, documents: Documents) -> CallResult:
 
 async def _find_only(call: Call, documents: Documents) -> dict[str, Any] | Rejected:
     """Return the filter for the one document that the query means, empty if there is none; rejected if there are several."""
-    query = build_filter(call.params["query"])
+    query = build_filter(call.params.get("query", {}))
     found = await documents.find(query, {"_id": 1}, limit=2).to_list(2)
     if len(found) > 1:
         return Rejected(code=SEVERAL, detail="several documents match, and the call is for one; say more exactly which one", sent=False)
@@ -164,7 +165,7 @@ async def _find_only(call: Call, documents: Documents) -> dict[str, Any] | Rejec
 
 async def _find_these(call: Call, documents: Documents) -> dict[str, Any] | Rejected:
     """Return the filter for the documents that match now, so that none is changed that appears meanwhile; rejected if they are too many."""
-    query = build_filter(call.params["query"])
+    query = build_filter(call.params.get("query", {}))
     found = await documents.find(query, {"_id": 1}, limit=MAX_MANY + 1).to_list(MAX_MANY + 1)
     if len(found) > MAX_MANY:
         return Rejected(code=TOO_MANY, detail=f"more than {MAX_MANY} documents match; say more exactly which ones", sent=False)

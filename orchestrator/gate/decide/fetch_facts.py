@@ -19,10 +19,9 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
 from orchestrator.gate.call.effect import Call, Facts, FirstSums, Part, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.kinds import mongo
+from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import Ledger, People, ReadsBefore, Records, Rejected
-from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from orchestrator.gate.call.targets import find_row_owner
 from orchestrator.gate.decide import evaluate_rules, field_checks, value_kinds
@@ -61,11 +60,9 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 async def _fetch_other_facts(call: Call, deps: GateDeps) -> Facts:
     """Return what a call of another kind would change, as its performer reads it; no facts for a kind that cannot be read."""
     performer: object = deps.performers.get(call.kind)
-    if performer is None:
-        return Facts(unread=refuse("gate-kind-missing", kind=call.kind, method=call.method))
-    if call.reads_only or not isinstance(performer, ReadsBefore) or mongo.find_refusal(call, deps.policy) is not None:
+    if call.reads_only or not isinstance(performer, ReadsBefore) or KINDS[call.kind].find_refusal(call, deps.policy) is not None:
         return Facts()
-    titles = mongo.list_titles(call, deps.policy)
+    titles = KINDS[call.kind].list_titles(call, deps.policy)
     found = await performer.read_before(call)
     if isinstance(found, Rejected):
         return Facts(

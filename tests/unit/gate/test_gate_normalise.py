@@ -241,7 +241,14 @@ def test_an_activity_that_is_not_plainly_internal_goes_outward(fields: dict[str,
 
 @pytest.mark.parametrize(
     ("kind", "method", "known"),
-    [("mongo", "count", True), ("mongo", " mongo.count ", True), ("mongo", "drop", False), ("run", " flow ", True), ("http", "GET", False)],
+    [
+        ("mongo", "count", True),
+        ("mongo", " mongo.count ", True),
+        ("mongo", "drop", False),
+        ("schedule", " reminder.add", False),
+        ("http", "GET", False),
+        ("http", "delete", False),
+    ],
 )
 def test_other_kinds_have_rows_of_their_own(kind: Any, method: str, *, known: bool) -> None:
     """A kind's method is listed or refused."""

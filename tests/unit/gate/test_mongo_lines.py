@@ -9,6 +9,7 @@ from orchestrator.gate.approve.format_values import Reader
 from orchestrator.gate.approve.mongo_lines import build_mongo_lines
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.kinds import mongo
+from orchestrator.gate.call.kinds.base import KindRequest
 from orchestrator.gate.call.kinds.mongo_methods import METHODS
 from orchestrator.language.text import Locale
 
@@ -19,7 +20,7 @@ TITLES = {"status": "Статус", "client": "Клиент"}
 def show(name: str, params: dict[str, Any], images: Any = None, locale: Locale = "ru") -> list[str]:
     """The lines of the card, as texts."""
     method = METHODS[f"mongo.{name}"]
-    given = mongo.normalize_params(method.spec.name, {"collection": "deals", **params}, effect_id="effect", keys=frozenset())
+    given = mongo.normalize_params(KindRequest(method=method, effect_id="effect", person=""), {"collection": "deals", **params})
     call = Call(kind="mongo", method=method.spec.name, params=given, spec=method.spec, classes=method.spec.classes, portal="")
     facts = Facts(images=IMAGE if images is None else images, titles=TITLES if locale == "ru" else {})
     lines = build_mongo_lines(call, facts, Reader(names=_NoNames(), locale=locale, zone="Europe/Moscow"))
@@ -95,10 +96,9 @@ def test_nothing_that_matches_is_said_too() -> None:
 
 def test_the_same_request_has_the_same_essence_and_its_own_id() -> None:
     """So that it is recognized when it is proposed again, and never stored twice."""
-    made = [
-        mongo.normalize_params("mongo.insert_one", {"collection": "deals", "document": {"a": 1}}, effect_id=one, keys=frozenset())
-        for one in ("x", "y")
-    ]
+    method = METHODS["mongo.insert_one"]
+    requests = [KindRequest(method=method, effect_id=one, person="") for one in ("x", "y")]
+    made = [mongo.normalize_params(one, {"collection": "deals", "document": {"a": 1}}) for one in requests]
     assert [one["document"]["_id"] for one in made] == ["x", "y"]
-    assert len({mongo.build_essence("mongo.insert_one", one) for one in made}) == 1
-    assert mongo.normalize_params("mongo.insert_one", made[0], effect_id="x", keys=frozenset()) == made[0]
+    assert len({mongo.MONGO.build_essence(method.spec.name, one) for one in made}) == 1
+    assert mongo.normalize_params(requests[0], made[0]) == made[0]

@@ -172,7 +172,7 @@ async def test_an_object_from_outside_never_acts_as_an_operator(tmp_path: Path, 
         await world.work(start("plan"))
         assert ended(world) == [("done", "")]
         assert len(refused) == len(PLACES) * len(ATTACKS)
-        assert set(refused.values()) <= {"gate-mongo-operator", "gate-mongo-params"}, refused
+        assert set(refused.values()) <= {"gate-mongo-operator", "gate-kind-params"}, refused
         assert server.commands == []
         assert server.data.requests.count_documents({}) == 2
 
@@ -217,7 +217,7 @@ async def test_a_change_of_many_asks_with_their_number_and_again_when_others_mat
         (RunEffect(kind="mongo", method="mongo.find_one", params={"collection": "users", "query": {}}), "gate-mongo-collection"),
         (effect("aggregate", pipeline=[]), "gate-method-unknown"),
         (effect("drop"), "gate-method-unknown"),
-        (effect("update_one", query={"a": 1}, update={"$set": {"a": 2}}, upsert=True), "gate-mongo-params"),
+        (effect("update_one", query={"a": 1}, update={"$set": {"a": 2}}, upsert=True), "gate-kind-params"),
         (effect("delete_one", query={"a": {"$gt": 0}}), "mongo-several"),
     ],
 )
