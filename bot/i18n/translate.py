@@ -53,7 +53,7 @@ class Translator:
             values["on"] = self._format_event_time(at) if at else ""
         if isinstance(method := args.get("method"), str):
             act = self.find_act(method)
-            values |= {"act": act[:1].lower() + act[1:], "acted": "yes" if act else "no"}
+            values |= {"act": act[:1].lower() + act[1:], "acted": "yes" if act else "no", "service": find_service(method)}
         long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
         marks = {key: f"\ue000{key}\ue001" for key in long}
         text, _ = self._bundle.format_pattern(pattern, values | marks)
@@ -116,6 +116,11 @@ def _load_bundle(locale: Locale) -> FluentBundle:
     for path in sorted((_FOLDER / locale).glob("*.ftl")):
         bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
     return bundle
+
+
+def find_service(method: str) -> str:
+    """Return who answers a call of this method, by the name that the Fluent files know: "database", or "portal"."""
+    return "database" if method.startswith("mongo.") else "portal"
 
 
 def build_act_code(method: str) -> str:

@@ -224,7 +224,7 @@ def _render_state(view: CardView, tr: Translator) -> Spans:
         case "unknown" if view.commands:
             return format_bold(_render_partial_outcome(view, tr))
         case "unknown":
-            return format_bold(tr.translate("card-unknown"))
+            return format_bold(tr.translate("card-unknown", method=card.method))
         case _:
             return _render_executed(view, tr, who, at)
 
@@ -244,7 +244,7 @@ def _render_refusal(card: Card, tr: Translator) -> str:
     """Return the sentence for a card with the status "refused": the call was not made, or certainly changed nothing, and why."""
     undo = _is_undo(card)
     if not card.code:  # not refused: a look at the portal showed that it did not happen
-        return tr.translate("card-undo-not-done" if undo else "card-not-done")
+        return tr.translate("card-undo-not-done" if undo else "card-not-done", method=card.method)
     known = tr.translate(card.code, **card.args) if tr.has_message(card.code) else card.detail
     if card.code.startswith(_UNDO_CODES):  # the sentence is complete by itself
         return f"⚠️ {known}"

@@ -21,6 +21,8 @@ MAX_MANY: Final = 1_000
 """How many documents one change or deletion may concern; their ids are kept, so that the outcome can be found."""
 MAX_IMAGE: Final = 60_000
 """The most bytes of a document that are kept of it; of a longer one only a checksum, so that its deletion cannot be undone."""
+TELLING: Final = 2
+MAX_TELLING: Final = 60
 _MISSING: Final = object()
 OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
     tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_CLAMP, unicode_decode_error_handler="replace"
@@ -34,8 +36,8 @@ class TooMany(Exception):
 async def load_before(call: Call, documents: Documents) -> BeforeImage:
     """Return what the call would change, as it is now: {} for reads and new documents.
 
-    For one document {"deals/<id>": its touched fields}, empty if none matches; for many {"deals": {count, ids}}. Raises TooMany if more
-    documents match than the call may change, and errors of the driver.
+    For one document {"deals/<id>": its touched fields and two short texts}, empty if none matches; for many {"deals": {count, ids}}.
+    Raises TooMany if more documents match than the call may change, and errors of the driver.
     """
     action, collection = call.method.rpartition(".")[2], str(call.params["collection"])
     if action in {"update_many", "delete_many"}:
@@ -52,7 +54,7 @@ async def load_before(call: Call, documents: Documents) -> BeforeImage:
     if not found:
         return {}
     document = _decode(found[0])
-    names = {"_id", *_list_fields(call)} if action == "update_one" else set(document)
+    names = {"_id", *_list_fields(call), *_list_telling_fields(document, call)} if action == "update_one" else set(document)
     image = {name: _to_image(value) for name, value in document.items() if name in names}
     return {f"{collection}/{document['_id']}": image if action == "update_one" else _cut_image(image, found[0])}
 
@@ -200,6 +202,13 @@ def _copy(value: Any) -> Any:
 
 def _list_fields(call: Call) -> list[str]:
     return [path.partition(".")[0] for path in list_paths(call)]
+
+
+def _list_telling_fields(document: Mapping[str, Any], call: Call) -> list[str]:
+    """Return the first short texts of a document that stay as they are, by which a person recognizes it on a card."""
+    touched = {"_id", *_list_fields(call)}
+    short = (name for name, value in document.items() if isinstance(value, str) and 0 < len(value) <= MAX_TELLING and name not in touched)
+    return [name for name, _ in zip(short, range(TELLING), strict=False)]
 
 
 def _list_ids(before: BeforeImage) -> list[Any]:

@@ -392,6 +392,6 @@ class Context(RunContext):
 
 def _name_origins(result: Outcome) -> list[Origin]:
     """Return the origins of an outcome: its titles are labels, and a read may bring text that anybody wrote."""
-    if not (result.foreign_text or result.call_class == "R"):
-        return ["label"]
-    return [find_origin(result.method) or "prose"]
+    if (origin := find_origin(result.method)) is not None:
+        return [origin]
+    return ["prose"] if result.foreign_text or result.call_class == "R" else ["label"]

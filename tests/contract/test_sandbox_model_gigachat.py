@@ -1,7 +1,9 @@
 """The demo model in the API of GigaChat: tokens that end, functions with objects, errors as the service writes them, HTTPS of its own."""
 
 import json
+import signal
 import ssl
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,8 @@ import pytest
 
 from sandbox.model.app import create_app
 from sandbox.model.gigachat import CREDENTIALS
-from tests.contract.sandbox_model_kit import a_model_server, turn
+from tests.contract.sandbox_model_kit import ROOT, a_model_server, turn
+from tests.forker import forked
 
 RQUID = "6f0b1291-c7f3-43c6-bb2e-9f3efb2dc98e"
 BASIC = {"authorization": f"Basic {CREDENTIALS}", "rquid": RQUID}
@@ -202,3 +205,21 @@ async def test_https_is_trusted_by_the_sandboxs_own_authority_and_by_no_other(tm
                 await stranger.get("/sandbox/health")
         async with httpx.AsyncClient(base_url=server.url) as plain:
             assert (await plain.get("/sandbox/health")).json()["tokens"]["asked"] == 1
+
+
+def test_the_program_tells_its_addresses_and_ends_on_a_signal_with_its_certificates() -> None:
+    """Of two servers in one process a signal reaches only one, and both must end."""
+    process = subprocess.Popen(forked("-m", "sandbox.model", "--tls-port", "0"), stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout is not None
+    try:
+        told = json.loads(process.stdout.readline())
+        own = ssl.create_default_context(cafile=told["ca_file"])
+        health = httpx.get(f"{told['gigachat']}/sandbox/health", verify=own, trust_env=False).json()
+        assert (health["gigachat"], health["ca_file"]) == (told["gigachat"], told["ca_file"])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+        assert not Path(told["ca_file"]).exists()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

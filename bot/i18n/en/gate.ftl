@@ -31,6 +31,7 @@ mongo-unusable = The database is set up wrongly, tell the administrator: nothing
 mongo-several = Several entries match, and this is for one. Say which one
 mongo-too-many = More than 1,000 entries match. Narrow the condition
 mongo-too-long = The entry is too long to be shown whole. Name the fields that you need
+gate-kind-missing = This is not set up here. Tell the administrator
 gate-closed = This action is switched off by the administrator: { $method }
 gate-delete = Deleting is switched off. An administrator can switch it on
 # A refusal when not the person but a text that was read asked for the act: “The text of a record asked to delete the deal …”.
@@ -211,6 +212,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }
+    [gate-kind-missing] { gate-kind-missing }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
     [gate-kind-params] { gate-kind-params }

@@ -31,6 +31,7 @@ mongo-unusable = База данных настроена неверно, ска
 mongo-several = Подходит несколько записей, а действие для одной. Уточните, какая нужна
 mongo-too-many = Подходит больше 1 000 записей. Уточните условие
 mongo-too-long = Запись слишком длинная, чтобы показать её целиком. Назовите нужные поля
+gate-kind-missing = Это действие здесь не настроено. Скажите администратору
 gate-closed = Это действие выключено администратором: { $method }
 gate-delete = Удаление выключено. Его может включить администратор
 # Отказ, когда о действии просил не человек, а прочитанный текст: «В тексте записи была просьба удалить сделку «Ромашка» №481; …».
@@ -211,6 +212,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }
+    [gate-kind-missing] { gate-kind-missing }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
     [gate-kind-params] { gate-kind-params }

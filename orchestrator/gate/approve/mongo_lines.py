@@ -22,7 +22,7 @@ _WORDS: Final = load_lexicon("card_mongo")
 _LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
 _NAMES: Final = (
     *("document", "numbered", "condition", "matches", "count", "gone", "nothing", "too_long"),
-    *("and", "or", "neither", "not", "element"),
+    *("and", "or", "neither", "not", "element", "id"),
 )
 _TITLES: Final = {name: _WORDS.read_titles(name) for name in _NAMES}
 _CHANGES: Final = {locale: _WORDS.read_table("changes", locale) for locale in _LOCALES}
@@ -32,14 +32,14 @@ OTHER: Final = "$other"
 _MISSING: Final = object()
 
 
-def find_mongo_title(call: Call, reader: Reader) -> str:
-    """Return the name of the collection, for the heading."""
-    return escape_text(str(call.params.get("collection", "")), locale=reader.locale, limit=80)
+def find_mongo_title(call: Call, facts: Facts, reader: Reader) -> str:
+    """Return the title or name of the collection, for the heading."""
+    return escape_text(facts.titles.get("") or str(call.params.get("collection", "")), locale=reader.locale, limit=80)
 
 
 def build_mongo_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
     """Return the lines of the card: first which documents, then what is written or lost."""
-    words = _Words(reader.locale)
+    words = _Words(reader.locale, facts.titles)
     lines = list(_build_aim_lines(call, facts, words))
     if "document" in call.params:
         lines += words.build_field_lines(call.params["document"])
@@ -60,16 +60,19 @@ def build_mongo_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewL
 
 
 def _build_aim_lines(call: Call, facts: Facts, words: "_Words") -> Iterator[PreviewLine]:
-    """Yield which documents are meant: the condition, the one that was found, or how many."""
-    if "query" not in call.params:
+    """Yield which documents are meant: the condition, unless it only names the one, the one that was found, or how many."""
+    query = call.params.get("query")
+    if query is None:
         return
-    if call.params["query"]:
-        yield words.build_line("condition", words.describe_query(call.params["query"]))
     image = _find_image(facts)
+    if query and (image is None or set(query) != {ID}):
+        yield words.build_line("condition", words.describe_query(query))
     if call.method in MANY or (image is None and not call.reads_only):
         yield words.build_line("matches", str(count_matches(facts)))
-    elif image is not None:
-        yield words.build_line("document", words.format_value(image.get(ID)))
+    elif image is not None and call.spec.verb == "update":
+        touched = {path.partition(".")[0] for fields in call.params["update"].values() for path in fields}
+        known = {name: value for name, value in image.items() if name not in touched}
+        yield words.build_line("document", words.join_fields(known) or words.format_value(image[ID]))
 
 
 def _find_image(facts: Facts) -> JsonObject | None:
@@ -81,8 +84,9 @@ def _find_image(facts: Facts) -> JsonObject | None:
 class _Words:
     """Puts queries, changes and values in the words of one language."""
 
-    def __init__(self, locale: Locale) -> None:
+    def __init__(self, locale: Locale, titles: Mapping[str, str]) -> None:
         self._locale = locale
+        self._titles = {**titles, ID: _TITLES["id"][locale]}
 
     def build_line(self, title: str, text: str) -> PreviewLine:
         """Return a line of which this program gives the name."""
@@ -91,7 +95,7 @@ class _Words:
     def build_field_lines(self, document: JsonObject) -> list[PreviewLine]:
         """Return a line for each field of a document but its `_id`."""
         return [
-            PreviewLine(field=name, name=self.escape(name), after=self.format_value(value))
+            PreviewLine(field=name, name=self.name_field(name), after=self.format_value(value))
             for name, value in document.items()
             if name != ID
         ]
@@ -100,17 +104,19 @@ class _Words:
         """Yield a line for each field that an operator of an update changes."""
         for path, value in fields.items():
             old = _find_at_path(image, path) if image is not None else _MISSING
-            before = "" if image is None else self.format_value(None if old is _MISSING else old)
-            after = (
-                _TITLES["gone"][self._locale]
-                if operator == "$unset"
-                else _CHANGES[self._locale][operator].format(value=self.format_value(value))
-            )
-            yield PreviewLine(field=path, name=self.escape(path), before=before, after=after)
+            if operator == "$unset":
+                after = _TITLES["gone"][self._locale]
+            elif operator == "$inc" and isinstance(old, int | float) and not isinstance(old, bool):
+                after = f"{self.format_value(old + value)} ({value:+})"
+            else:
+                after = _CHANGES[self._locale][operator].format(value=self.format_value(value))
+            no_old = image is None or (old is _MISSING and operator not in {"$set", "$unset"})
+            before = "" if no_old else self.format_value(None if old is _MISSING else old)
+            yield PreviewLine(field=path, name=self.name_field(path), before=before, after=after)
 
     def join_fields(self, document: JsonObject) -> str:
         """Return the fields of a document in one text."""
-        joined = (f"{self.escape(name)}: {self.format_value(value)}" for name, value in document.items() if name != ID)
+        joined = (f"{self.name_field(name)}: {self.format_value(value)}" for name, value in document.items() if name != ID)
         return _TITLES["and"][self._locale].join(joined)
 
     def describe_query(self, query: JsonObject) -> str:
@@ -125,9 +131,13 @@ class _Words:
             return _TITLES["too_long"][self._locale]
         if is_typed(value):
             return self.escape(str(next(iter(value.values()))))
-        if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
+        if isinstance(value, list) and all(isinstance(one, str | int | float) or is_typed(one) for one in value):
             return ", ".join(map(self.format_value, value)) or _TITLES["nothing"][self._locale]
         return self.escape(value if isinstance(value, str) else dumps(value))
+
+    def name_field(self, path: str) -> str:
+        """Return the title of a field, or its path."""
+        return self.escape(self._titles.get(path) or path)
 
     def escape(self, text: str) -> str:
         """Return a text from outside, made harmless for a card."""
@@ -140,7 +150,7 @@ class _Words:
                 f"({part})" if len(parts) > 1 else part for part in parts
             )
             return _TITLES["neither"][self._locale].format(parts=joined) if name == "$nor" else joined
-        shown = self.escape(name)
+        shown = self.name_field(name) if name else ""
         if not isinstance(value, Mapping) or is_typed(value) or not any(key.startswith("$") for key in value):
             return self._compare("$eq", shown, value)
         return _TITLES["and"][self._locale].join(self._compare(operator, shown, operand) for operator, operand in value.items())

@@ -104,7 +104,11 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         entity=_find_kind_shown(call),
         id=target[1] if target else None,
         record=f"{target[0]}:{target[1]}" if target else "",
+<<<<<<< HEAD
         title=await find_title(call, facts, reader) if call.kind == "bitrix" else find_kind_title(call, reader),
+=======
+        title=find_mongo_title(call, facts, reader) if call.kind == KIND_MONGO else await find_title(call, facts, reader),
+>>>>>>> h-sandbox
         url=reader.names.build_card_url(*target, user=reader.user) if target and not is_about_calendar(call) else "",
         lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader), *await build_notified_lines(call, reader)],
     )

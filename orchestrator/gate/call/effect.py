@@ -148,6 +148,8 @@ class Facts:
     """The sums of each record before this program first changed them within the last day."""
     images: BeforeImage = field(default_factory=dict)
     """What an effect of another kind than a portal call would change, as its performer has read it."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What the policy calls the fields that such an effect touches, by their paths; under "" the title of what holds them."""
     unread: "Refuse | None" = None
     """Why the performer could not read that, if it could not."""
     wholes: Mapping[Target, Whole] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.budget import Budget
+from orchestrator.gate.call.kinds.mongo_collections import MongoCollections
 from orchestrator.gate.call.limits import Caps, Money
 from orchestrator.gate.call.policy_format import (
     Currency,
@@ -94,11 +95,17 @@ class Policy(Frozen):
     telegram_chats: frozenset[int] = frozenset()
     """Telegram chats to which an effect may write, besides the one that requested it."""
     http_hosts: frozenset[str] = frozenset()
+<<<<<<< HEAD
     """Hosts that an http effect may call: `api.example.com` for https at its usual port, otherwise with scheme and port."""
     http_private_hosts: frozenset[str] = frozenset()
     """Those of `http_hosts` that may lie in a private network or on this machine."""
     mongo_collections: frozenset[str] = frozenset()
     """Collections of the company's Mongo database that a mongo effect may read and change."""
+=======
+    """Hosts that an http effect may call."""
+    mongo_collections: MongoCollections = Field(default_factory=dict)
+    """Collections of the company's Mongo database that a mongo effect may read and change, with what cards call them."""
+>>>>>>> h-sandbox
     catalogue: tuple[Method, ...] = ()
     """Further methods for the catalogue of the portal's methods."""
 

@@ -29,8 +29,12 @@ REFUSALS: dict[str, str] = {
     "gate-mongo-operator": "an object from outside of the definition has field names that a database may read as orders: {names}. "
     "Take single values out of it.",
     "gate-mongo-collection": "the policy does not open the collection {collection} (mongo_collections).",
+<<<<<<< HEAD
     "gate-kind-missing": "effects of kind {kind} are not set up on this installation ({setting}).",
     "gate-http-host": "{host} is not on the list of hosts that the policy opens (http_hosts).",
+=======
+    "gate-kind-missing": "{method}: effects of kind {kind} are not set up on this installation.",
+>>>>>>> h-sandbox
     "gate-closed": "{method} is closed; only the policy can open it.",
     "gate-delete": "{method} deletes or cannot be undone; deleting is closed by the policy.",
     "gate-foreign-request": "only text of others (of the {source}) asks for it, not the person: {verb} {entity} {title} {id} ({method}). "

@@ -22,6 +22,7 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import Ledger, People, ReadsBefore, Records, Rejected
+from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from orchestrator.gate.call.targets import find_row_owner
 from orchestrator.gate.decide import evaluate_rules, field_checks, value_kinds
@@ -60,14 +61,21 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 async def _fetch_other_facts(call: Call, deps: GateDeps) -> Facts:
     """Return what a call of another kind would change, as its performer reads it; no facts for a kind that cannot be read."""
     performer: object = deps.performers.get(call.kind)
+<<<<<<< HEAD
     if call.reads_only or not isinstance(performer, ReadsBefore) or KINDS[call.kind].find_refusal(call, deps.policy) is not None:
+=======
+    if performer is None:
+        return Facts(unread=refuse("gate-kind-missing", kind=call.kind, method=call.method))
+    if call.reads_only or not isinstance(performer, ReadsBefore) or mongo.find_refusal(call, deps.policy) is not None:
+>>>>>>> h-sandbox
         return Facts()
+    titles = mongo.list_titles(call, deps.policy)
     found = await performer.read_before(call)
     if isinstance(found, Rejected):
         return Facts(
             unread=Refuse(reason=Notice(code=found.code, args={"text": found.detail}), detail=found.detail, foreign_text=found.foreign_text)
         )
-    return Facts(images=found)
+    return Facts(images=found, titles=titles)
 
 
 async def load_lists(

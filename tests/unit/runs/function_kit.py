@@ -1,6 +1,6 @@
 """A world whose only engine is a function of the test: what an engine that is written badly may do to a run."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -36,14 +36,20 @@ class FunctionEngine:
 
 @asynccontextmanager
 async def a_function_world(
-    folder: Path, play: Play, *, store: SqlStore | None = None, portal: Portal | None = None, document: Any = None
+    folder: Path,
+    play: Play,
+    *,
+    store: SqlStore | None = None,
+    portal: Portal | None = None,
+    document: Any = None,
+    policy: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[World]:
     """The product with an engine "steps" that is the function, and the definition "plan", by default with nothing in it that matters."""
     engines = Engines(
         runs={"steps": RegisteredEngine(engine=FunctionEngine(play))},
         definitions=StaticDefinitions({("steps", "plan"): document or {"is": "code"}}),
     )
-    async with a_world(folder, store=store, portal=portal) as world:
+    async with a_world(folder, store=store, portal=portal, policy=policy) as world:
         tools = world.orchestrator.tools
         world.orchestrator.tools = replace(tools, features=merge_features(tools.features, build_feature(engines)))
         yield world

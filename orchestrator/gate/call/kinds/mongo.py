@@ -44,6 +44,12 @@ def check_collection(call: Call, policy: Policy) -> Refuse | None:
     return refuse("gate-mongo-collection", collection=call.params.get("collection"))
 
 
+def list_titles(call: Call, policy: Policy) -> Mapping[str, str]:
+    """Return what the policy calls the fields of the call's collection, and under "" the collection itself."""
+    found = policy.mongo_collections.get(str(call.params.get("collection")))
+    return {**found.fields, "": found.title} if found is not None else {}
+
+
 def collect_ask_reasons(call: Call, facts: Facts) -> Iterator[Notice]:
     """Yield the reason to ask about a call that concerns many documents, with their number."""
     if call.method in MANY:
