@@ -62,7 +62,12 @@ def compile_condition(source: str, *, known: Iterable[str] | None = None) -> Con
     """
     tree = parse_condition(source)
     compiler = Compiler(source, None if known is None else frozenset(known))
-    run = compiler.compile(tree)
+    try:
+        run = compiler.compile(tree)
+    except RecursionError:
+        raise DefinitionRefused(
+            [Finding(code="expression-deep", message="its parts stand too deep in one another", line=1, column=1)]
+        ) from None
     if compiler.findings:
         raise DefinitionRefused(compiler.findings)
     return Condition(source, run, None if compiler.reads_all else frozenset(compiler.reads))

@@ -117,7 +117,8 @@ class Template:
         self._left -= len(text)
         if self._left < 0:
             raise TemplateRefused(f"the texts are longer than {MAX_CHARACTERS} characters, at {format_path(at)}")
-        pieces, places, written = [""], [], []
+        pieces: list[list[str]] = [[]]
+        places, written = [], []
         last = 0
         for found in self._syntax.pattern.finditer(text):
             if self._syntax.only_whole and found.span() != (0, len(text)):
@@ -125,19 +126,20 @@ class Template:
             path = parse_path(found["path"]) if found["path"] else None
             if path is None and found["literal"] is None:
                 continue
-            pieces[-1] += text[last : found.start()]
+            pieces[-1].append(text[last : found.start()])
             last = found.end()
             if path is None:
-                pieces[-1] += found["literal"]
+                pieces[-1].append(found["literal"])
                 continue
             places.append(Placeholder(at, found.start(), path))
             written.append(found[0])
-            pieces.append("")
+            pieces.append([])
         self._count += len(places)
         if self._count > MAX_PLACEHOLDERS:
             raise TemplateRefused(f"more than {MAX_PLACEHOLDERS} placeholders, at {format_path(at)}")
-        pieces[-1] += text[last:]
-        return _Text(pieces, places, written) if places else pieces[0]
+        pieces[-1].append(text[last:])
+        texts = ["".join(one) for one in pieces]
+        return _Text(texts, places, written) if places else texts[0]
 
 
 def _list_placeholders(tree: Any) -> Iterator[Placeholder]:
@@ -179,6 +181,7 @@ class _Filling:
             (one, origins) = found[0]
             if not one.is_there and self._syntax.missing != "null":
                 return Value(text.written[0] if self._syntax.missing == "verbatim" else "", origins)
+            self._left -= _measure(one.value, self._left, text.places[0].at)
             return Value(one.value, origins)
         parts = [text.pieces[0]]
         for index, (one, _) in enumerate(found):
@@ -202,6 +205,31 @@ class _Filling:
         if not found.is_there:
             return written if self._syntax.missing == "verbatim" else ""
         return format_value(found.value)
+
+
+def _measure(value: Any, limit: int, at: Path) -> int:
+    """Return the number of characters in the texts of a value plus one for each part, so that what doubles with each filling ends.
+
+    Raises TemplateRefused as soon as there are more than `limit`, or more than `MAX_DEPTH` levels.
+    """
+    if not isinstance(value, str | Mapping | list | tuple):
+        return 1
+    size, level = 0, [value]
+    for _ in range(MAX_DEPTH + 1):
+        below: list[Any] = []
+        for one in level:
+            size += 1 + (len(one) if isinstance(one, str | Mapping | list | tuple) else 0)
+            if size > limit:
+                raise TemplateRefused(f"filled, it would be larger than {MAX_CHARACTERS}, at {format_path(at)}")
+            if isinstance(one, Mapping):
+                size += sum(len(key) for key in one)
+                below.extend(one.values())
+            elif isinstance(one, list | tuple):
+                below.extend(one)
+        if not below:
+            return size
+        level = below
+    raise TemplateRefused(f"filled, it would have more than {MAX_DEPTH} levels, at {format_path(at)}")
 
 
 def format_value(value: Any) -> str:

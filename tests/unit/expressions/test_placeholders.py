@@ -140,6 +140,26 @@ def test_values_that_make_a_text_too_long_are_refused_while_it_grows() -> None:
         fill_text("a {odd}", {"odd": Value([float("nan")])}, SCENARIO)
 
 
+@pytest.mark.parametrize("step", ["wide", "deep"])
+def test_a_value_that_grows_with_each_filling_is_refused_before_it_is_too_large_to_store(step: str) -> None:
+    """A scenario whose update puts a variable twice into itself would else write more than any disk holds."""
+    template = Template(["{n}"] * (2 if step == "wide" else 1), SCENARIO)
+
+    def grow(data: Any, times: int) -> Any:
+        for _ in range(times):
+            data = [one.data for one in template.fill({"n": Value(data)}).data]
+        return data
+
+    assert grow("x", 10)
+    with pytest.raises(TemplateRefused):
+        grow("x", 200)
+
+
+def test_a_text_full_of_escapes_is_read_in_time_that_grows_with_its_length() -> None:
+    """A million characters are read at once, not copied again for each escape."""
+    assert fill(r"\{" * 500_000) == "{" * 500_000
+
+
 @given(st.text(alphabet="{}[]$\\'\". ab1\n", max_size=60), st.sampled_from([SCENARIO, WORKFLOW, FLOW]))
 def test_any_text_is_a_template(text: str, syntax: Syntax) -> None:
     """What holds no placeholder comes back as it is, but for what was escaped."""
