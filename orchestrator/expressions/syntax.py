@@ -78,6 +78,9 @@ def parse_condition(source: str) -> ast.expr:
         raise _refuse("expression-syntax", f"it cannot be read: {error.msg}", line=line, column=max(column, 1), detail=error.msg) from None
     except (ValueError, MemoryError, RecursionError):
         raise _refuse("expression-syntax", "it cannot be read", detail="") from None
+    if wrapped is not text and (tree.lineno, tree.col_offset) == (1, 0):
+        # a bracket of the author has closed the one that was put around it
+        raise _refuse("expression-syntax", "it cannot be read: brackets do not match, or a comma outside of brackets", detail="")
     if sum(isinstance(one, ast.expr) for one in ast.walk(tree)) > MAX_NODES:
         raise _refuse("expression-large", f"it has more than {MAX_NODES} parts", limit=MAX_NODES)
     return tree

@@ -150,9 +150,9 @@ def test_a_value_that_grows_with_each_filling_is_refused_before_it_is_too_large_
             data = [one.data for one in template.fill({"n": Value(data)}).data]
         return data
 
-    assert grow("x", 10)
+    assert grow("x" * 20_000, 3)
     with pytest.raises(TemplateRefused):
-        grow("x", 200)
+        grow("x" * 20_000, 200)
 
 
 def test_a_text_full_of_escapes_is_read_in_time_that_grows_with_its_length() -> None:
