@@ -86,7 +86,7 @@ def test_a_flow_fills_references_that_are_the_whole_text(text: str, value: objec
     assert fill(text, FLOW) == value
 
 
-@pytest.mark.req("G3")
+@pytest.mark.req("G3", "S000-X4")
 @pytest.mark.parametrize(("text", "syntax"), [("{typed}!", SCENARIO), ("{{typed}}!", WORKFLOW), ("$typed", FLOW), ("{typed}", SCENARIO)])
 def test_what_a_person_typed_is_never_filled_again(text: str, syntax: Syntax) -> None:
     """Whoever types the name of a variable reads its name, not the variable."""
