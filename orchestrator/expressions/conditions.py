@@ -11,7 +11,7 @@ from orchestrator.domain.finding import DefinitionRefused, Finding
 from orchestrator.domain.taint import Value, join_origins
 from orchestrator.expressions.compiler import Compiler, Evaluate, Names
 from orchestrator.expressions.operations import OperationFailed
-from orchestrator.expressions.syntax import parse_condition
+from orchestrator.expressions.syntax import MAX_NODES, parse_condition
 
 
 class ConditionFailed(ValueError):
@@ -66,7 +66,11 @@ def compile_condition(source: str, *, known: Iterable[str] | None = None) -> Con
         run = compiler.compile(tree)
     except RecursionError:
         raise DefinitionRefused(
-            [Finding(code="expression-deep", message="its parts stand too deep in one another", line=1, column=1)]
+            [
+                Finding(
+                    code="expression-large", message="its parts stand too deep in one another", line=1, column=1, args={"limit": MAX_NODES}
+                )
+            ]
         ) from None
     if compiler.findings:
         raise DefinitionRefused(compiler.findings)
