@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from orchestrator.domain.finding import Path, format_path
+from orchestrator.domain.finding import Finding, Path, format_path
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.expressions.operations import format_scalar
 from orchestrator.expressions.paths import PATH, Found, follow_path, parse_path
@@ -44,7 +44,12 @@ FLOW: Final = Syntax(pattern=re.compile(rf"(?P<literal>(?!))|\$(?P<path>{PATH})"
 
 
 class TemplateRefused(ValueError):
-    """A template, or what it would be filled with, is too large or too deep."""
+    """A template, or what it would be filled with, is too large or too deep. `finding` says which, and where in the template."""
+
+    def __init__(self, code: str, message: str, at: Path, **args: str | int) -> None:
+        """Keep it as a finding; `at` is the place of the text that holds the placeholder."""
+        self.finding = Finding(code=code, message=message, path=format_path(at), args=args)
+        super().__init__(str(self.finding))
 
 
 class Placeholder(NamedTuple):
@@ -104,7 +109,7 @@ class Template:
 
     def _read(self, tree: Any, at: Path) -> Any:
         if len(at) > MAX_DEPTH:
-            raise TemplateRefused(f"more than {MAX_DEPTH} levels, at {format_path(at[:5])}…")
+            raise TemplateRefused("template-deep", f"more than {MAX_DEPTH} levels", at[:5], limit=MAX_DEPTH)
         if isinstance(tree, str):
             return self._read_text(tree, at)
         if isinstance(tree, Mapping):
@@ -116,7 +121,7 @@ class Template:
     def _read_text(self, text: str, at: Path) -> str | _Text:
         self._left -= len(text)
         if self._left < 0:
-            raise TemplateRefused(f"the texts are longer than {MAX_CHARACTERS} characters, at {format_path(at)}")
+            raise TemplateRefused("template-long", f"the texts are longer than {MAX_CHARACTERS} characters", at, limit=MAX_CHARACTERS)
         pieces: list[list[str]] = [[]]
         places, written = [], []
         last = 0
@@ -136,7 +141,7 @@ class Template:
             pieces.append([])
         self._count += len(places)
         if self._count > MAX_PLACEHOLDERS:
-            raise TemplateRefused(f"more than {MAX_PLACEHOLDERS} placeholders, at {format_path(at)}")
+            raise TemplateRefused("template-many", f"more than {MAX_PLACEHOLDERS} placeholders", at, limit=MAX_PLACEHOLDERS)
         pieces[-1].append(text[last:])
         texts = ["".join(one) for one in pieces]
         return _Text(texts, places, written) if places else texts[0]
@@ -188,9 +193,7 @@ class _Filling:
             parts.extend((self._write(one, text.written[index]), text.pieces[index + 1]))
             self._left -= len(parts[-1]) + len(parts[-2])
             if self._left < 0:
-                raise TemplateRefused(
-                    f"filled, the texts would be longer than {MAX_CHARACTERS} characters, at {format_path(text.places[0].at)}"
-                )
+                raise _refuse_filled(text.places[0].at)
         return Value("".join(parts), frozenset().union(*(origins for _, origins in found)))
 
     def _find(self, place: Placeholder) -> tuple[Found, Origins]:
@@ -220,7 +223,7 @@ def _measure(value: Any, limit: int, at: Path) -> int:
         for one in level:
             size += 1 + (len(one) if isinstance(one, str | Mapping | list | tuple) else 0)
             if size > limit:
-                raise TemplateRefused(f"filled, it would be larger than {MAX_CHARACTERS}, at {format_path(at)}")
+                raise _refuse_filled(at)
             if isinstance(one, Mapping):
                 size += sum(len(key) for key in one)
                 below.extend(one.values())
@@ -229,7 +232,11 @@ def _measure(value: Any, limit: int, at: Path) -> int:
         if not below:
             return size
         level = below
-    raise TemplateRefused(f"filled, it would have more than {MAX_DEPTH} levels, at {format_path(at)}")
+    raise TemplateRefused("template-filled-deep", f"filled, it would have more than {MAX_DEPTH} levels", at, limit=MAX_DEPTH)
+
+
+def _refuse_filled(at: Path) -> TemplateRefused:
+    return TemplateRefused("template-filled-long", f"filled, it would be longer than {MAX_CHARACTERS}", at, limit=MAX_CHARACTERS)
 
 
 def format_value(value: Any) -> str:
@@ -245,7 +252,7 @@ def format_value(value: Any) -> str:
         try:
             return dumps(value)
         except (NotCanonical, RecursionError) as error:
-            raise TemplateRefused(f"a value cannot be written as text: {error}") from None
+            raise TemplateRefused("template-value", f"a value cannot be written as text: {error}", ()) from None
     return format_scalar(value)
 
 

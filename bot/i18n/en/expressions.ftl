@@ -1,4 +1,4 @@
-# Mistakes in the conditions of scenarios. The place in the condition (line, column) and a suggestion are shown beside them.
+# Mistakes in the conditions and placeholders of scenarios. The place in the condition (line, column) and a suggestion are shown beside them.
 expression-left = { $left ->
     [text] a text
     [number] a number
@@ -39,3 +39,9 @@ expression-number = The number is too large.
 expression-long = The list or text is longer than { $limit }.
 expression-zero = Division by zero.
 expression-failed = The condition cannot be evaluated with these values.
+template-deep = The template has more than { $limit } levels.
+template-long = The texts of the template are together longer than { $limit } characters.
+template-many = The template has more than { $limit } placeholders.
+template-filled-long = With these values the text would be longer than { $limit } characters.
+template-filled-deep = With these values there would be more than { $limit } levels.
+template-value = The value cannot be written as text.

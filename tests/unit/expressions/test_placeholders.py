@@ -112,14 +112,16 @@ def test_missing_placeholders_are_told_with_their_places() -> None:
 
 
 @pytest.mark.parametrize(
-    "tree",
-    ["x" * 1_000_001, ["x" * 600_000] * 2, "{n}" * 10_001],
+    ("tree", "code", "path"),
+    [("x" * 1_000_001, "template-long", ""), (["x" * 600_000] * 2, "template-long", "[1]"), ("{n}" * 10_001, "template-many", "")],
     ids=["long", "long-together", "many"],
 )
-def test_a_template_beyond_its_limits_is_refused(tree: Any) -> None:
-    """Before anything is filled."""
-    with pytest.raises(TemplateRefused):
+def test_a_template_beyond_its_limits_is_refused(tree: Any, code: str, path: str) -> None:
+    """Before anything is filled, with the place."""
+    with pytest.raises(TemplateRefused) as error:
         Template(tree, SCENARIO)
+
+    assert (error.value.finding.code, error.value.finding.path) == (code, path)
 
 
 def test_a_deep_template_is_refused() -> None:
