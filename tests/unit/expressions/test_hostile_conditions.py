@@ -5,6 +5,8 @@ import sys
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from orchestrator.domain.finding import DefinitionRefused, Finding
 from orchestrator.expressions.conditions import ConditionFailed, compile_condition
@@ -91,3 +93,30 @@ def test_large_values_end_in_an_answer_or_a_finding(source: str) -> None:
         found = error.finding.code
 
     assert found in {True, False, "expression-function", "expression-failed", "expression-long"}
+
+
+TOKENS = [
+    *"()[]{}.,:+-*/%<>=!'\"\\n#@&|^~;",
+    *("n", "text", "items", "deal", "typed", "nobody", "context", "1", "0", "2.5", "'a'", "'{n}'", "true", "None"),
+    *(" and ", " or ", " not ", " in ", " is ", " if ", " else ", "==", "!=", "**", "//", "<<", ":=", "lambda ", " for ", "\n", "\t", "\\"),
+    *(".get(", ".lower()", ".keys()", ".split(", ".title", "len(", "str(", "int(", "max(", "round(", ".__class__", "f'", "b'", "é", "😀"),
+]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(TOKENS), max_size=12).map("".join))
+def test_any_text_ends_in_json_data_or_in_a_finding_with_its_place(source: str) -> None:
+    """Whatever stands in a condition, nothing else comes out of it, and the variables stay what they are."""
+    names = build_names()
+    try:
+        value = compile_condition(source).evaluate(names)
+    except DefinitionRefused as error:
+        found = error.findings
+    except ConditionFailed as error:
+        found = (error.finding,)
+    else:
+        found = ()
+        assert isinstance(value, str | int | float | bool | list | dict | None)
+
+    assert all(one.line >= 1 and one.column >= 1 for one in found)
+    assert names == build_names()
