@@ -629,20 +629,13 @@ act-voximplant-user-deactivatephone = Switch off an employee's SIP phone
 ## Outside the portal: Telegram, database, schedule, addresses, scenarios
 
 act-reminder-add = Set the reminder
-act-send_message = Send a Telegram message
-act-send_photo = Send a picture in Telegram
-act-send_document = Send a file in Telegram
+act-http-post = Send data to a site
+act-http-put = Store data at a site
+act-http-patch = Send changes to a site
+act-http-delete = Delete at a site
 act-mongo-insert_one = Add an entry to the database
 act-mongo-insert_many = Add several entries to the database
 act-mongo-update_one = Change an entry in the database
 act-mongo-update_many = Change several entries in the database
 act-mongo-delete_one = Delete an entry from the database
 act-mongo-delete_many = Delete several entries from the database
-act-scenario_run = Schedule the run of a scenario
-act-message = Schedule a message
-act-cancel = Cancel what was scheduled
-act-get = Request data from an outside address
-act-post = Send data to an outside address
-act-scenario = Run the scenario
-act-flow = Run the flow of scenarios
-act-workflow = Run the sequence of work

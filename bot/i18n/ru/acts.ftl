@@ -629,20 +629,13 @@ act-voximplant-user-deactivatephone = Отключить сотруднику SI
 ## Вне портала: Telegram, база данных, расписание, адреса, сценарии
 
 act-reminder-add = Поставить напоминание
-act-send_message = Отправить сообщение в Telegram
-act-send_photo = Отправить картинку в Telegram
-act-send_document = Отправить файл в Telegram
+act-http-post = Отправить данные на сайт
+act-http-put = Записать данные на сайт
+act-http-patch = Отправить изменения на сайт
+act-http-delete = Удалить на сайте
 act-mongo-insert_one = Добавить запись в базу
 act-mongo-insert_many = Добавить записи в базу
 act-mongo-update_one = Изменить запись в базе
 act-mongo-update_many = Изменить записи в базе
 act-mongo-delete_one = Удалить запись из базы
 act-mongo-delete_many = Удалить записи из базы
-act-scenario_run = Запланировать запуск сценария
-act-message = Запланировать сообщение
-act-cancel = Отменить запланированное
-act-get = Запросить данные с внешнего адреса
-act-post = Отправить данные на внешний адрес
-act-scenario = Запустить сценарий
-act-flow = Запустить поток сценариев
-act-workflow = Запустить рабочий процесс

@@ -25,10 +25,12 @@ REFUSALS: dict[str, str] = {
     "gate-filter-foreign": "the filter asks for records of other people ({field}); the person sees only: {allowed}.",
     "gate-filter-unclear": "the filter key {param} cannot be limited to the records the person may see.",
     "gate-kind": "effects of kind {kind} ({method}) are not opened by the policy.",
-    "gate-mongo-params": "{method}, {param}: {why}",
+    "gate-kind-params": "{method}, {param}: {why}",
     "gate-mongo-operator": "an object from outside of the definition has field names that a database may read as orders: {names}. "
     "Take single values out of it.",
     "gate-mongo-collection": "the policy does not open the collection {collection} (mongo_collections).",
+    "gate-kind-missing": "effects of kind {kind} are not set up on this installation ({setting}).",
+    "gate-http-host": "{host} is not on the list of hosts that the policy opens (http_hosts).",
     "gate-closed": "{method} is closed; only the policy can open it.",
     "gate-delete": "{method} deletes or cannot be undone; deleting is closed by the policy.",
     "gate-foreign-request": "only text of others (of the {source}) asks for it, not the person: {verb} {entity} {title} {id} ({method}). "
@@ -102,6 +104,7 @@ ASKS: dict[str, str] = {
     "gate-class-config": "{method} changes the configuration of the portal.",
     "gate-class-money": "{method} changes money.",
     "gate-class-outward": "{method} sends something to people.",
+    "gate-http-outward": "{method} sends data to another host.",
     "gate-notifies": "a text of {method} addresses people, who are notified.",
     "gate-hidden-link": "a link in a text of {method} shows another text than its address.",
     "gate-binding": "{method} changes where events of the portal go.",

@@ -308,9 +308,7 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
         return Notice(code="portal-no-access", args={"code": performed.code})
     if performed.code == "insufficient_scope":
         return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
-    if call.kind == "schedule":
-        return Notice(code=performed.code)
-    if call.kind == "mongo":
+    if call.kind != "bitrix":
         return Notice(code=performed.code, args={"text": performed.detail})
     if not performed.sent:
         return Notice(code="portal-not-reached")
