@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.bulk import bulk_benches
+from bench.expressions import expression_benches
 from bench.history import history_benches
 from bench.http_chat import http_benches
 from bench.idle import idle_benches
@@ -27,6 +28,7 @@ BENCHES = {
     "postgres": postgres_benches,
     "bulk": bulk_benches,
     "runs": run_benches,
+    "expressions": expression_benches,
     "http": http_benches,
     "idle": idle_benches,
 }

@@ -11,7 +11,7 @@ from orchestrator.domain.finding import Finding
 from orchestrator.domain.taint import Value
 from orchestrator.expressions import operations
 from orchestrator.expressions.operations import FUNCTIONS, LARGEST, METHODS, OperationFailed
-from orchestrator.expressions.placeholders import SCENARIO, Template, format_value
+from orchestrator.expressions.placeholders import SCENARIO, Template, fill_text, format_value
 from orchestrator.expressions.syntax import ARITHMETIC, NAMES_OF_SYNTAX, ORDER, UNSET, read_constant, read_words
 
 WHOLE: Final = "context"
@@ -45,6 +45,7 @@ class Compiler:
             ast.IfExp: self._compile_if_exp,
             ast.List: self._compile_sequence,
             ast.Tuple: self._compile_sequence,
+            ast.Dict: self._compile_object,
             ast.Set: self._compile_placeholder,
             ast.Attribute: self._compile_attribute,
             ast.Subscript: self._compile_subscript,
@@ -105,7 +106,8 @@ class Compiler:
         """Return the text; placeholders in it are filled with the values as text, after the condition was parsed (S000-A6)."""
         template = Template(text, SCENARIO)
         if not template.placeholders:
-            return lambda _: text
+            plain = fill_text(text, {}, SCENARIO).data
+            return lambda _: plain
         for place in template.placeholders:
             self._read(place.name)
 
@@ -155,7 +157,9 @@ class Compiler:
             return lambda names: not part(names)
         if isinstance(node.op, ast.USub):
             return self._place(node, lambda names: operations.negate(part(names)))
-        return self._refuse_node(node)
+        if isinstance(node.op, ast.UAdd):
+            return self._place(node, lambda names: operations.calculate("+", operator.add, 0, part(names)))
+        return self._refuse_operator(node)
 
     def _compile_binary(self, node: ast.BinOp) -> Evaluate:
         left, right = self.compile(node.left), self.compile(node.right)
@@ -167,7 +171,7 @@ class Compiler:
         sign, how = found
         return self._place(node, lambda names: operations.calculate(sign, how, left(names), right(names)))
 
-    def _refuse_operator(self, node: ast.BinOp) -> Evaluate:
+    def _refuse_operator(self, node: ast.BinOp | ast.UnaryOp) -> Evaluate:
         name = NAMES_OF_SYNTAX.get(type(node.op), type(node.op).__name__)
         return self._note(node, "expression-forbidden", f"{name} cannot stand in a condition", what=name)
 
@@ -218,7 +222,7 @@ class Compiler:
                 return fast(value, constant) if type(value) in _NUMBERS else link(value, constant)
 
             return self._place(node, ordered)
-        if type(constant) is str and isinstance(node.ops[0], ast.Eq) and not Template(constant, SCENARIO).placeholders:
+        if type(constant) is str and isinstance(node.ops[0], ast.Eq) and "{" not in constant:
 
             def same(names: Names) -> bool:
                 value = left(names)
@@ -244,6 +248,14 @@ class Compiler:
         parts = [self.compile(one) for one in node.elts]
         return lambda names: [part(names) for part in parts]
 
+    def _compile_object(self, node: ast.Dict) -> Evaluate:
+        """Return the function of an object whose keys are plain texts, as in `context.get('deal', {})`."""
+        keys = [UNSET if key is None else read_constant(key) for key in node.keys]
+        if not all(isinstance(key, str) for key in keys):
+            return self._refuse_node(node)
+        parts = [self.compile(one) for one in node.values]
+        return lambda names: {key: part(names) for key, part in zip(keys, parts, strict=True)}
+
     def _compile_placeholder(self, node: ast.Set) -> Evaluate:
         """Return the function of `{name}` outside of quotes, which reads a variable; other sets are refused."""
         inner = node.elts[0]
@@ -264,7 +276,7 @@ class Compiler:
             key = self.compile(inner)
             return self._part(node, node.value, key, read_constant(inner))
         if inner.step is not None:
-            return self._refuse_node(inner.step)
+            return self._refuse_node(inner)
         value = self.compile(node.value)
         start = self.compile(inner.lower) if inner.lower else lambda _: None
         stop = self.compile(inner.upper) if inner.upper else lambda _: None

@@ -11,7 +11,7 @@ from orchestrator.domain.finding import DefinitionRefused, Finding
 from orchestrator.domain.taint import Value, join_origins
 from orchestrator.expressions.compiler import Compiler, Evaluate, Names
 from orchestrator.expressions.operations import OperationFailed
-from orchestrator.expressions.syntax import parse_condition
+from orchestrator.expressions.syntax import MAX_NODES, parse_condition
 
 
 class ConditionFailed(ValueError):
@@ -62,7 +62,16 @@ def compile_condition(source: str, *, known: Iterable[str] | None = None) -> Con
     """
     tree = parse_condition(source)
     compiler = Compiler(source, None if known is None else frozenset(known))
-    run = compiler.compile(tree)
+    try:
+        run = compiler.compile(tree)
+    except RecursionError:
+        raise DefinitionRefused(
+            [
+                Finding(
+                    code="expression-large", message="its parts stand too deep in one another", line=1, column=1, args={"limit": MAX_NODES}
+                )
+            ]
+        ) from None
     if compiler.findings:
         raise DefinitionRefused(compiler.findings)
     return Condition(source, run, None if compiler.reads_all else frozenset(compiler.reads))

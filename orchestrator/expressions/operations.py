@@ -13,6 +13,8 @@ LONGEST: Final = 10_000
 """Maximum length of a text or list that an operation makes."""
 LARGEST: Final = 2**63 - 1
 """Integers beyond this, in either direction, are refused."""
+MAX_SEARCHED: Final = 100_000
+"""Maximum length of a list in which `in` searches: a condition may search in many."""
 _NUMERIC: Final = re.compile(r"\s*[+-]?(\d{1,18})(\.\d{1,18})?\s*", re.ASCII)
 _NUMBERS: Final = (int, float)
 
@@ -96,9 +98,21 @@ def contains(item: object, container: object) -> bool:
     if isinstance(container, Mapping):
         return isinstance(item, str) and item in container
     if isinstance(container, list | tuple):
-        return any(are_equal(item, one) for one in container)
+        return _is_element(item, container)
     kind = name_type(container)
     raise OperationFailed("expression-in", f"`in` needs a text, a list or an object on its right, not a {kind}", right=kind)
+
+
+def _is_element(item: object, container: Sequence[object]) -> bool:
+    if len(container) > MAX_SEARCHED:
+        raise OperationFailed("expression-long", f"a list longer than {MAX_SEARCHED} cannot be searched", limit=MAX_SEARCHED)
+    if item in container:
+        return True
+    number = item if _is_number(item) else read_number(item)
+    if number is None:
+        return False  # what is no number and no numeric text equals nothing that it is not equal to in Python
+    wanted = str if _is_number(item) else int | float
+    return any(isinstance(one, wanted) and are_equal(item, one) for one in container)
 
 
 def check_number(value: float) -> int | float:
@@ -230,9 +244,12 @@ def _round(value: Any, digits: Any = None) -> int | float:
 
 
 def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[Any]) -> Any:
-    items = values[0] if len(values) == 1 and isinstance(values[0], list | tuple) else values
-    if len(items) == 0:
-        raise OperationFailed("expression-function", f"{name}() needs at least one value", name=name, left="list")
+    items = values[0] if len(values) == 1 else values
+    if not isinstance(items, list | tuple) or len(items) == 0:
+        raise OperationFailed(
+            "expression-function", f"{name}() needs several values, or a list that is not empty", name=name, left=name_type(items)
+        )
+    check_length(items)
     best = items[0]
     for one in items[1:]:
         if compare(one, best, how):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from orchestrator.domain.finding import Path, format_path
+from orchestrator.domain.finding import Finding, Path, format_path
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.expressions.operations import format_scalar
 from orchestrator.expressions.paths import PATH, Found, follow_path, parse_path
@@ -44,7 +44,12 @@ FLOW: Final = Syntax(pattern=re.compile(rf"(?P<literal>(?!))|\$(?P<path>{PATH})"
 
 
 class TemplateRefused(ValueError):
-    """A template, or what it would be filled with, is too large or too deep."""
+    """A template, or what it would be filled with, is too large or too deep. `finding` says which, and where in the template."""
+
+    def __init__(self, code: str, message: str, at: Path, **args: str | int) -> None:
+        """Keep it as a finding; `at` is the place of the text that holds the placeholder."""
+        self.finding = Finding(code=code, message=message, path=format_path(at), args=args)
+        super().__init__(str(self.finding))
 
 
 class Placeholder(NamedTuple):
@@ -104,7 +109,7 @@ class Template:
 
     def _read(self, tree: Any, at: Path) -> Any:
         if len(at) > MAX_DEPTH:
-            raise TemplateRefused(f"more than {MAX_DEPTH} levels, at {format_path(at[:5])}…")
+            raise TemplateRefused("template-deep", f"more than {MAX_DEPTH} levels", at[:5], limit=MAX_DEPTH)
         if isinstance(tree, str):
             return self._read_text(tree, at)
         if isinstance(tree, Mapping):
@@ -116,8 +121,9 @@ class Template:
     def _read_text(self, text: str, at: Path) -> str | _Text:
         self._left -= len(text)
         if self._left < 0:
-            raise TemplateRefused(f"the texts are longer than {MAX_CHARACTERS} characters, at {format_path(at)}")
-        pieces, places, written = [""], [], []
+            raise TemplateRefused("template-long", f"the texts are longer than {MAX_CHARACTERS} characters", at, limit=MAX_CHARACTERS)
+        pieces: list[list[str]] = [[]]
+        places, written = [], []
         last = 0
         for found in self._syntax.pattern.finditer(text):
             if self._syntax.only_whole and found.span() != (0, len(text)):
@@ -125,19 +131,20 @@ class Template:
             path = parse_path(found["path"]) if found["path"] else None
             if path is None and found["literal"] is None:
                 continue
-            pieces[-1] += text[last : found.start()]
+            pieces[-1].append(text[last : found.start()])
             last = found.end()
             if path is None:
-                pieces[-1] += found["literal"]
+                pieces[-1].append(found["literal"])
                 continue
             places.append(Placeholder(at, found.start(), path))
             written.append(found[0])
-            pieces.append("")
+            pieces.append([])
         self._count += len(places)
         if self._count > MAX_PLACEHOLDERS:
-            raise TemplateRefused(f"more than {MAX_PLACEHOLDERS} placeholders, at {format_path(at)}")
-        pieces[-1] += text[last:]
-        return _Text(pieces, places, written) if places else pieces[0]
+            raise TemplateRefused("template-many", f"more than {MAX_PLACEHOLDERS} placeholders", at, limit=MAX_PLACEHOLDERS)
+        pieces[-1].append(text[last:])
+        texts = ["".join(one) for one in pieces]
+        return _Text(texts, places, written) if places else texts[0]
 
 
 def _list_placeholders(tree: Any) -> Iterator[Placeholder]:
@@ -179,15 +186,14 @@ class _Filling:
             (one, origins) = found[0]
             if not one.is_there and self._syntax.missing != "null":
                 return Value(text.written[0] if self._syntax.missing == "verbatim" else "", origins)
+            self._left -= _measure(one.value, self._left, text.places[0].at)
             return Value(one.value, origins)
         parts = [text.pieces[0]]
         for index, (one, _) in enumerate(found):
             parts.extend((self._write(one, text.written[index]), text.pieces[index + 1]))
             self._left -= len(parts[-1]) + len(parts[-2])
             if self._left < 0:
-                raise TemplateRefused(
-                    f"filled, the texts would be longer than {MAX_CHARACTERS} characters, at {format_path(text.places[0].at)}"
-                )
+                raise _refuse_filled(text.places[0].at)
         return Value("".join(parts), frozenset().union(*(origins for _, origins in found)))
 
     def _find(self, place: Placeholder) -> tuple[Found, Origins]:
@@ -204,6 +210,35 @@ class _Filling:
         return format_value(found.value)
 
 
+def _measure(value: Any, limit: int, at: Path) -> int:
+    """Return the number of characters in the texts of a value plus one for each part, so that what doubles with each filling ends.
+
+    Raises TemplateRefused as soon as there are more than `limit`, or more than `MAX_DEPTH` levels.
+    """
+    if not isinstance(value, str | Mapping | list | tuple):
+        return 1
+    size, level = 0, [value]
+    for _ in range(MAX_DEPTH + 1):
+        below: list[Any] = []
+        for one in level:
+            size += 1 + (len(one) if isinstance(one, str | Mapping | list | tuple) else 0)
+            if size > limit:
+                raise _refuse_filled(at)
+            if isinstance(one, Mapping):
+                size += sum(len(key) for key in one)
+                below.extend(one.values())
+            elif isinstance(one, list | tuple):
+                below.extend(one)
+        if not below:
+            return size
+        level = below
+    raise TemplateRefused("template-filled-deep", f"filled, it would have more than {MAX_DEPTH} levels", at, limit=MAX_DEPTH)
+
+
+def _refuse_filled(at: Path) -> TemplateRefused:
+    return TemplateRefused("template-filled-long", f"filled, it would be longer than {MAX_CHARACTERS}", at, limit=MAX_CHARACTERS)
+
+
 def format_value(value: Any) -> str:
     """Return a value as it stands in the middle of a text: null as nothing, objects and lists as JSON.
 
@@ -217,7 +252,7 @@ def format_value(value: Any) -> str:
         try:
             return dumps(value)
         except (NotCanonical, RecursionError) as error:
-            raise TemplateRefused(f"a value cannot be written as text: {error}") from None
+            raise TemplateRefused("template-value", f"a value cannot be written as text: {error}", ()) from None
     return format_scalar(value)
 
 

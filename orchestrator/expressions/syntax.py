@@ -2,11 +2,11 @@
 
 import ast
 import operator
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from orchestrator.domain.finding import DefinitionRefused, Finding
-from orchestrator.expressions.placeholders import SCENARIO, Template
 
 MAX_CHARACTERS: Final = 2_000
 MAX_NODES: Final = 200
@@ -45,8 +45,11 @@ NAMES_OF_SYNTAX: Final[Mapping[type[ast.AST], str]] = {
     ast.SetComp: "a comprehension",
     ast.DictComp: "a comprehension",
     ast.GeneratorExp: "a comprehension",
-    ast.Dict: "an object",
+    ast.Dict: "an object with computed keys",
     ast.Set: "a set",
+    ast.Constant: "this constant",
+    ast.Slice: "the step of a slice",
+    ast.Call: "a call of what is no function",
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield",
@@ -67,12 +70,17 @@ def parse_condition(source: str) -> ast.expr:
     # a condition of several lines is put into brackets, in which Python reads on at the end of a line
     wrapped = f"({text}\n)" if "\n" in text else text
     try:
-        tree = ast.parse(wrapped, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about `\{` in a text, which is how a placeholder is escaped
+            tree = ast.parse(wrapped, mode="eval").body
     except SyntaxError as error:
         line, column = (error.lineno or 1) + lines, error.offset or 1
         raise _refuse("expression-syntax", f"it cannot be read: {error.msg}", line=line, column=max(column, 1), detail=error.msg) from None
     except (ValueError, MemoryError, RecursionError):
         raise _refuse("expression-syntax", "it cannot be read", detail="") from None
+    if wrapped is not text and (tree.lineno, tree.col_offset) == (1, 0):
+        # a bracket of the author has closed the one that was put around it
+        raise _refuse("expression-syntax", "it cannot be read: brackets do not match, or a comma outside of brackets", detail="")
     if sum(isinstance(one, ast.expr) for one in ast.walk(tree)) > MAX_NODES:
         raise _refuse("expression-large", f"it has more than {MAX_NODES} parts", limit=MAX_NODES)
     return tree
@@ -100,10 +108,10 @@ def read_constant(node: ast.expr) -> Any:
 
 
 def read_words(node: ast.expr) -> frozenset[str] | None:
-    """Return the texts of a list of plain texts, None for other parts."""
+    """Return the texts of a list of texts without braces, None for other parts."""
     if not isinstance(node, ast.List | ast.Tuple):
         return None
     found = [read_constant(one) for one in node.elts]
-    if not all(isinstance(one, str) and not Template(one, SCENARIO).placeholders for one in found):
+    if not all(isinstance(one, str) and "{" not in one for one in found):
         return None
     return frozenset(found)

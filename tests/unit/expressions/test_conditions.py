@@ -62,6 +62,10 @@ def refuse(source: str) -> list[str]:
         ("{age} >= 18 and {deal.title} == 'Ромашка' and {results[0].text} == 'a'", True),
         ("'{имя} {age}' == 'Алиса 20'", True),
         ("'{nobody}'", "{nobody}"),
+        (r"'\{имя}'", "{имя}"),
+        (r"'{имя}' == '\{имя}' or plan in ['\{plan}']", False),
+        ("context.get('order', {}).get('items', []) == []", True),
+        ("{'a': age}.a == +20", True),
     ],
 )
 def test_what_authors_write_gives_what_they_mean(source: str, value: object) -> None:

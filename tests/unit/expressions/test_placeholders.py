@@ -86,7 +86,7 @@ def test_a_flow_fills_references_that_are_the_whole_text(text: str, value: objec
     assert fill(text, FLOW) == value
 
 
-@pytest.mark.req("G3")
+@pytest.mark.req("G3", "S000-X4")
 @pytest.mark.parametrize(("text", "syntax"), [("{typed}!", SCENARIO), ("{{typed}}!", WORKFLOW), ("$typed", FLOW), ("{typed}", SCENARIO)])
 def test_what_a_person_typed_is_never_filled_again(text: str, syntax: Syntax) -> None:
     """Whoever types the name of a variable reads its name, not the variable."""
@@ -112,14 +112,16 @@ def test_missing_placeholders_are_told_with_their_places() -> None:
 
 
 @pytest.mark.parametrize(
-    "tree",
-    ["x" * 1_000_001, ["x" * 600_000] * 2, "{n}" * 10_001],
+    ("tree", "code", "path"),
+    [("x" * 1_000_001, "template-long", ""), (["x" * 600_000] * 2, "template-long", "[1]"), ("{n}" * 10_001, "template-many", "")],
     ids=["long", "long-together", "many"],
 )
-def test_a_template_beyond_its_limits_is_refused(tree: Any) -> None:
-    """Before anything is filled."""
-    with pytest.raises(TemplateRefused):
+def test_a_template_beyond_its_limits_is_refused(tree: Any, code: str, path: str) -> None:
+    """Before anything is filled, with the place."""
+    with pytest.raises(TemplateRefused) as error:
         Template(tree, SCENARIO)
+
+    assert (error.value.finding.code, error.value.finding.path) == (code, path)
 
 
 def test_a_deep_template_is_refused() -> None:
@@ -138,6 +140,26 @@ def test_values_that_make_a_text_too_long_are_refused_while_it_grows() -> None:
         Template("{long} " * 10_000, SCENARIO).fill(names)
     with pytest.raises(TemplateRefused):
         fill_text("a {odd}", {"odd": Value([float("nan")])}, SCENARIO)
+
+
+@pytest.mark.parametrize("step", ["wide", "deep"])
+def test_a_value_that_grows_with_each_filling_is_refused_before_it_is_too_large_to_store(step: str) -> None:
+    """A scenario whose update puts a variable twice into itself would else write more than any disk holds."""
+    template = Template(["{n}"] * (2 if step == "wide" else 1), SCENARIO)
+
+    def grow(data: Any, times: int) -> Any:
+        for _ in range(times):
+            data = [one.data for one in template.fill({"n": Value(data)}).data]
+        return data
+
+    assert grow("x" * 20_000, 3)
+    with pytest.raises(TemplateRefused):
+        grow("x" * 20_000, 200)
+
+
+def test_a_text_full_of_escapes_is_read_in_time_that_grows_with_its_length() -> None:
+    """A million characters are read at once, not copied again for each escape."""
+    assert fill(r"\{" * 500_000) == "{" * 500_000
 
 
 @given(st.text(alphabet="{}[]$\\'\". ab1\n", max_size=60), st.sampled_from([SCENARIO, WORKFLOW, FLOW]))
