@@ -1,0 +1,37 @@
+"""Whatever a script tries, it ends in a finding within its limits, and the next script runs."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from orchestrator.expressions.scripts.failures import SENTENCES, ScriptFailed
+from orchestrator.expressions.scripts.runner import ScriptLimits, ScriptRunner
+from tests.unit.expressions.scripts.hostile import HOSTILE
+
+TIGHT = ScriptLimits(seconds=0.05, total_seconds=5, memory_bytes=8_000_000, calls=20, print_lines=100, print_signs=5_000)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def runner() -> AsyncIterator[ScriptRunner]:
+    async with ScriptRunner() as runner:
+        yield runner
+
+
+async def later(_value: object) -> int:
+    return 1
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_hostile_script_ends_in_a_finding_and_changes_nothing(runner: ScriptRunner, name: str) -> None:
+    source, codes = HOSTILE[name]
+    given = {"x": [1]}
+    with pytest.raises(ScriptFailed) as failed:
+        await runner.run(source, given, {"look": lambda _value: 1, "later": later}, TIGHT)
+    finding = failed.value.finding
+    assert finding.code in codes, str(finding)
+    assert len(str(finding)) < 1000
+    assert finding.code in SENTENCES
+    assert given == {"x": [1]}
+    assert (await runner.run("x[0] + 1", {"x": [1]}, {}, TIGHT)).value.data == 2
