@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_monty import AsyncMontySession, MontyError, MontyTypingError
+from pydantic_monty import AsyncMontySession, CollectString, MontyError, MontyTypingError
 
 from orchestrator.domain.finding import Finding, sort_findings
 from orchestrator.expressions.scripts.failures import build_finding, explain_error, suggest_known
@@ -46,14 +46,15 @@ def check_text(source: str, most: int) -> tuple[Finding, ...]:
 
 def build_stubs(names: Iterable[str], functions: Iterable[str]) -> str:
     """Return what tells the checker which names the script will be given."""
-    lines = ["from typing import Any", *(f"{name}: Any" for name in [*names, *functions] if name.isidentifier())]
+    lines = ["from typing import Any", *(f"{name}: Any" for name in names if name.isidentifier())]
+    lines += [f"async def {name}(*args: Any, **kwargs: Any) -> Any: ..." for name in functions if name.isidentifier()]
     return "\n".join(lines) + "\n"
 
 
 async def check_in_session(session: AsyncMontySession, source: str, known: Iterable[str]) -> tuple[Finding, ...]:
     """Return the mistakes that the checker of this session sees, in the order of the script."""
     try:
-        await session.feed_run(f"{_GUARD}\n{source}", print_callback=lambda _stream, _text: None)
+        await session.feed_run(f"{_GUARD}\n{source}", print_callback=CollectString())
     except MontyTypingError as error:
         return _explain_diagnostics(error.display(), known)
     except MontyError as error:

@@ -20,7 +20,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-script-memory": "the script used more memory than it may",
     "finding-script-recursion": "functions of the script call each other too deeply",
     "finding-script-calls": "the script called functions more than {most} times",
-    "finding-script-prints": "the script printed more than {most} lines or {size} characters",
+    "finding-script-prints": "the script printed more than {most} bytes",
     "finding-script-input": "{name} cannot be given to a script: {problem}",
     "finding-script-result": "the script must end with JSON data: {problem}",
     "finding-script-busy": "too many scripts are running: try again later",
@@ -53,8 +53,11 @@ def build_finding(
     return Finding(code=code, message=message, line=place[0], column=place[1], suggestion=suggestion, severity=severity, args=short)
 
 
-def explain_error(error: MontyError, known: Iterable[str], seconds: float) -> Finding:
-    """Return the finding for an error of the sandbox; `known` are the names that the script was given, `seconds` is what it had."""
+def explain_error(error: MontyError, known: Iterable[str], seconds: float, print_bytes: int = 0) -> Finding:
+    """Return the finding for an error of the sandbox.
+
+    `known` are the names that the script was given; `seconds` and `print_bytes` are its limits.
+    """
     if isinstance(error, MontyCrashedError):
         if error.timed_out:
             return build_finding("finding-script-time", most=f"{seconds:g}")
@@ -63,7 +66,10 @@ def explain_error(error: MontyError, known: Iterable[str], seconds: float) -> Fi
         return build_finding("finding-script-syntax", _find_place(error), problem=str(error))
     if not isinstance(error, MontyRuntimeError):
         return build_finding("finding-script-result", problem=str(error))
-    return _explain_raised(error.exception(), _find_place(error), known, seconds)
+    raised = error.exception()
+    if isinstance(raised, MemoryError) and str(raised).endswith(f"> {print_bytes} bytes"):
+        return build_finding("finding-script-prints", _find_place(error), most=print_bytes)
+    return _explain_raised(raised, _find_place(error), known, seconds)
 
 
 def _explain_raised(raised: BaseException, place: tuple[int, int], known: Iterable[str], seconds: float) -> Finding:

@@ -6,13 +6,12 @@ Each run has a fresh session, so nothing of it is left for the next. Whatever a 
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self
 
-from pydantic_monty import AsyncMonty, MontyError, OSPolicy, ResourceLimits
+from pydantic_monty import AsyncMonty, CollectString, MontyError, OSPolicy, ResourceLimits
 
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values
@@ -21,13 +20,13 @@ from orchestrator.expressions.scripts.failures import ScriptCallFailed, ScriptFa
 from orchestrator.expressions.scripts.values import NotData, list_texts, take_data
 
 ScriptFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
-"""A function that a script may call: sync, or async, which the script awaits. It takes JSON data and returns JSON data, with `Value` at
-any place. It must only read: nothing keeps a script from calling it again."""
+"""A function that a script may call, sync or async; the script awaits both. It takes JSON data and returns JSON data, with `Value` at any
+place. It must only read: nothing keeps a script from calling it again."""
 NO_FUNCTIONS: Final[Mapping[str, ScriptFunction]] = {}
 AUTHOR: Final[Origins] = frozenset({"definition"})
 _MOST_GIVEN: Final = 100_000
 """How many values one input may hold."""
-_GRACE: Final = 0.5
+_GRACE: Final = 0.1
 """Seconds after which a process that does not end its script by itself is killed."""
 
 
@@ -44,8 +43,7 @@ class ScriptLimits:
     """How deeply functions of the script may call each other."""
     calls: int = 100
     """How many calls of the given functions it may make."""
-    print_lines: int = 1000
-    print_signs: int = 20_000
+    print_bytes: int = 20_000
     result_values: int = 10_000
     result_signs: int = 200_000
     source_signs: int = 20_000
@@ -69,14 +67,10 @@ class _Run:
     data: dict[str, Any]
     functions: Mapping[str, ScriptFunction]
     limits: ScriptLimits
-    on_print: Callable[[str], None] | None
+    prints: CollectString
     deadline: asyncio.Timeout | None = None
-    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     answers: list[Any] = field(default_factory=list)
     origins: set[Origins] = field(default_factory=set)
-    printed: list[str] = field(default_factory=list)
-    lines: int = 0
-    signs: int = 0
     calls: int = 0
     ended_by: BaseException | None = None
 
@@ -84,53 +78,31 @@ class _Run:
         """End the run at once with this error, whatever the script does, and return the error."""
         if self.ended_by is None:
             self.ended_by = error
-            self.loop.call_soon_threadsafe(self._expire)
+            if self.deadline is not None and not self.deadline.expired():
+                self.deadline.reschedule(asyncio.get_running_loop().time())
         return error
-
-    def _expire(self) -> None:
-        with suppress(RuntimeError):  # the run has ended in the meantime
-            if self.deadline is not None:
-                self.deadline.reschedule(self.loop.time())
 
     def raise_end(self) -> None:
         """Raise the error that ended the run, if one did; a script cannot go on after it."""
         if self.ended_by is not None:
             raise self.ended_by from None
 
-    def take_print(self, _stream: str, text: str) -> None:
-        """Take what the script prints, in pieces."""
-        self.lines += text.count("\n")
-        self.signs += len(text)
-        if self.lines > self.limits.print_lines or self.signs > self.limits.print_signs:
-            raise self.end(ScriptFailed(build_finding("finding-script-prints", most=self.limits.print_lines, size=self.limits.print_signs)))
-        self.printed.append(text)
-        if self.on_print is not None:
-            self.on_print(text)
-
     def wrap_functions(self) -> dict[str, ScriptFunction]:
         """Return the functions as the sandbox calls them: counted, with JSON data in and out."""
         return {name: self._wrap(one) for name, one in self.functions.items()}
 
     def _wrap(self, function: ScriptFunction) -> ScriptFunction:
-        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
+        """Return an async function: the sandbox would call a sync one in a thread of its own, and may abort when the program ends."""
 
-            async def call_async(*args: Any, **kwargs: Any) -> Any:
-                taken, named = self._begin_call(args, kwargs)
-                try:
-                    return self._take_answer(await function(*taken, **named))
-                except Exception as error:  # noqa: BLE001 - whatever the function raises ends the run
-                    raise self._refuse(error) from None
-
-            return call_async
-
-        def call_plain(*args: Any, **kwargs: Any) -> Any:
+        async def call(*args: Any, **kwargs: Any) -> Any:
             taken, named = self._begin_call(args, kwargs)
             try:
-                return self._take_answer(function(*taken, **named))
+                answer = function(*taken, **named)
+                return self._take_answer(await answer if inspect.isawaitable(answer) else answer)
             except Exception as error:  # noqa: BLE001 - whatever the function raises ends the run
                 raise self._refuse(error) from None
 
-        return call_plain
+        return call
 
     def _begin_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         self.calls += 1
@@ -195,7 +167,7 @@ class ScriptRunner:
             if pool is not None:
                 await pool.__aexit__(None, None, None)
 
-    async def run(  # noqa: PLR0913 - each is one thing that a script is given
+    async def run(
         self,
         source: str,
         inputs: Mapping[str, Any],
@@ -205,7 +177,6 @@ class ScriptRunner:
         now: datetime | None = None,
         seed: str = "",
         origins: Origins = AUTHOR,
-        on_print: Callable[[str], None] | None = None,
     ) -> ScriptResult:
         """Run a script and return the value of its last line.
 
@@ -215,19 +186,25 @@ class ScriptRunner:
         Raises ScriptFailed; or what a function of `functions` raised, unless it was ScriptCallFailed, which the script may catch.
         """
         tree, given = split_values(dict(inputs))
-        run = _Run(source=source, data=_take_inputs(source, tree, limits), functions=functions, limits=limits, on_print=on_print)
+        run = _Run(
+            source=source,
+            data=_take_inputs(source, tree, limits),
+            functions=functions,
+            limits=limits,
+            prints=CollectString(max_bytes=limits.print_bytes),
+        )
         if self._running >= self._most:
             raise ScriptFailed(build_finding("finding-script-busy"))
         self._running += 1
         try:
             data = run.take_result(await self._play(run, _build_policy(now, seed)))
         except ScriptFailed as error:
-            error.printed = "".join(run.printed)
+            error.printed = run.prints.output
             raise
         finally:
             self._running -= 1
         value = Value(data, origins.union(join_origins(given), *run.origins))
-        return ScriptResult(value=value, printed="".join(run.printed), calls=run.calls)
+        return ScriptResult(value=value, printed=run.prints.output, calls=run.calls)
 
     async def check(self, source: str, names: Iterable[str] = (), functions: Iterable[str] = ()) -> tuple[Finding, ...]:
         """Return the mistakes of a script that can be seen without running it; `names` and `functions` are what it will be given.
@@ -262,12 +239,12 @@ class ScriptRunner:
                 pool = await self._start()
                 async with pool.checkout(script_name="script", limits=_build_limits(limits), os_policy=policy) as session:
                     output = await session.feed_run(
-                        run.source, inputs=run.data, external_lookup=run.wrap_functions(), print_callback=run.take_print
+                        run.source, inputs=run.data, external_lookup=run.wrap_functions(), print_callback=run.prints
                     )
             run.raise_end()
         except MontyError as error:
             run.raise_end()
-            finding = explain_error(error, [*run.data, *run.functions], limits.seconds)
+            finding = explain_error(error, [*run.data, *run.functions], limits.seconds, limits.print_bytes)
             raise ScriptFailed(finding) from error
         except TimeoutError:
             run.raise_end()

@@ -66,7 +66,7 @@ HOSTILE: dict[str, tuple[str, set[str]]] = {
     "object": ("class A: pass\nA()", {RESULT}),
     "date": ("import datetime\ndatetime.date(2026, 1, 1)", {RESULT}),
     "exception": ("ValueError('x')", {RESULT}),
-    "forgotten await": ("later(1)", {RESULT}),
+    "forgotten await": ("look(1)", {RESULT}),
     # texts that are no script
     "parentheses": ("(" * 10_000, {SYNTAX}),
     "signs": ("-" * 15_000 + "1", {SYNTAX}),
@@ -79,8 +79,8 @@ HOSTILE: dict[str, tuple[str, set[str]]] = {
     # floods
     "prints": ("while True: print('x')", {"finding-script-prints"}),
     "long print": ("print('x' * 10**6)", {"finding-script-prints"}),
-    "calls": ("while True: look(1)", {"finding-script-calls"}),
-    "calls that catch": ("while True:\n  try:\n    look(1)\n  except BaseException: pass", {"finding-script-calls"}),
+    "calls": ("while True: await look(1)", {"finding-script-calls"}),
+    "calls that catch": ("while True:\n  try:\n    await look(1)\n  except BaseException: pass", {"finding-script-calls"}),
     "names": ("try:\n  nope\nexcept NameError: pass\nraise ValueError('x' * 10**6)", {RAISED}),
     "exit": ("raise SystemExit(3)", {RAISED, "finding-script-crashed"}),
 }
