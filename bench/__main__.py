@@ -17,6 +17,7 @@ from bench.journal import journal_benches
 from bench.people import people_benches
 from bench.postgres import postgres_benches
 from bench.runs import run_benches
+from bench.scripts import script_benches
 from bench.turn import turn_benches
 
 BENCHES = {
@@ -27,6 +28,7 @@ BENCHES = {
     "postgres": postgres_benches,
     "bulk": bulk_benches,
     "runs": run_benches,
+    "scripts": script_benches,
     "http": http_benches,
     "idle": idle_benches,
 }

@@ -167,25 +167,24 @@ async def test_a_dead_process_fails_its_script_and_is_replaced() -> None:
         assert await find_worker(runner) != pid
 
 
-async def test_a_cancelled_script_is_ended_and_its_process_serves_no_other() -> None:
+@pytest.mark.parametrize("source", ["await begin()\nwhile True: pass", "await begin()\nawait begin()\nawait wait()"])
+async def test_a_cancelled_script_holds_no_process(source: str) -> None:
+    long = ScriptLimits(seconds=30, total_seconds=30)
     async with ScriptRunner(workers=1) as runner:
-        await runner.run("1", {})
-        pid = await find_worker(runner)
         begun = asyncio.Event()
 
         def begin() -> Value:
             begun.set()
             return Value(1)
 
-        task = asyncio.create_task(
-            runner.run("await begin()\nwhile True: pass", {}, {"begin": begin}, ScriptLimits(seconds=30, total_seconds=30))
-        )
+        task = asyncio.create_task(runner.run(source, {}, {"begin": begin, "wait": asyncio.Event().wait}, long))
         await begun.wait()
+        for _ in range(5):
+            await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert await asyncio.to_thread(wait_for_end, pid)
-        assert (await runner.run("2", {})).value.data == 2
+        assert (await runner.run("2", {}, limits=ScriptLimits(total_seconds=5))).value.data == 2
 
 
 async def test_scripts_beyond_the_queue_fail_at_once_and_those_in_it_run() -> None:
