@@ -13,6 +13,9 @@ _CYCLES: Final = frozenset({"[...]", "{...}", "(...)"})
 """What the sandbox puts in place of a list or an object inside of itself."""
 
 
+_SUSPICIOUS: Final = frozenset("<r[{(")
+
+
 class NotData(ValueError):
     """The value is no JSON data, or too large."""
 
@@ -22,70 +25,66 @@ def take_data(value: Any, *, most_values: int, most_signs: int, is_known: Callab
 
     `is_known` is asked about texts that look like the sandbox's spelling of a function or of a value that holds itself, which is no data.
     """
-    copied: list[Any] = [None]
-    todo: list[tuple[Any, Any, Any, int]] = [(value, copied, 0, 0)]
-    left, values = most_signs, 0
+    texts: list[str] = []
+    todo: list[tuple[Any, Any, int]] = []
+    values = 0
+    copied = _take_one(value, texts, todo, 0)
     while todo:
-        item, into, key, depth = todo.pop()
-        values += 1
-        if values > most_values or (isinstance(item, dict | list | tuple) and len(item) > most_values):
+        item, copy, depth = todo.pop()
+        values += len(item)
+        if values > most_values:
             raise NotData(f"more than {most_values} values")
         if depth > MAX_DEPTH:
             raise NotData(f"nested deeper than {MAX_DEPTH} levels, or in itself")
-        if isinstance(item, dict):
-            left -= _count_keys(item)
-            copy: Any = dict.fromkeys(item)
-            todo.extend((below, copy, name, depth + 1) for name, below in item.items())
-        elif isinstance(item, list | tuple):
-            copy = [None] * len(item)
-            todo.extend((below, copy, number, depth + 1) for number, below in enumerate(item))
+        if isinstance(copy, list):
+            copy.extend([_take_one(below, texts, todo, depth) for below in item])
         else:
-            copy = _take_leaf(item, is_known)
-            left -= len(copy) if isinstance(copy, str) else 8
-        if left < 0:
-            raise NotData(f"more than {most_signs} characters")
-        into[key] = copy
-    return copied[0]
+            for name, below in item.items():
+                if type(name) is not str:
+                    raise NotData(f"the key {name!r} of an object is no text"[:200])
+                texts.append(name)
+                copy[name] = _take_one(below, texts, todo, depth)
+    if sum(map(len, texts)) > most_signs:
+        raise NotData(f"more than {most_signs} characters")
+    _check_texts(texts, is_known)
+    return copied
 
 
-def _count_keys(item: dict[Any, Any]) -> int:
-    signs = 0
-    for key in item:
-        if not isinstance(key, str):
-            raise NotData(f"the key {key!r} of an object is no text"[:200])
-        _check_text(key)
-        signs += len(key)
-    return signs
-
-
-def _take_leaf(item: object, is_known: Callable[[str], bool]) -> str | int | float | bool | None:
-    if item is None or isinstance(item, bool):
-        return item
-    if type(item) is int:
-        if abs(item) > _MAX_SAFE:
+def _take_one(item: Any, texts: list[str], todo: list[tuple[Any, Any, int]], depth: int) -> Any:
+    """Return a copy of one value; what it holds is put into `todo`, a text into `texts`."""
+    kind = type(item)
+    if kind is str:
+        texts.append(item)
+    elif kind is int:
+        if not -_MAX_SAFE <= item <= _MAX_SAFE:
             raise NotData("an integer beyond 2^53")
-        return item
-    if type(item) is float:
+    elif kind is float:
         if not math.isfinite(item):
             raise NotData("NaN or infinity")
-        return item
-    if type(item) is not str:
-        raise NotData(f"a value of the type {type(item).__name__}")
-    _check_text(item)
-    if _NO_DATA.fullmatch(item) and not is_known(item):
-        raise NotData(f"{item[:100]}: a function that is not called, a call without await, or a class")
-    if item in _CYCLES and not is_known(item):
-        raise NotData("a value that holds itself")
+    elif kind is dict or isinstance(item, list | tuple):
+        copy: Any = {} if kind is dict else []
+        todo.append((item, copy, depth + 1))
+        return copy
+    elif item is not None and kind is not bool:
+        raise NotData(f"a value of the type {kind.__name__}")
     return item
 
 
-def _check_text(text: str) -> None:
-    if "\x00" in text:
+def _check_texts(texts: list[str], is_known: Callable[[str], bool]) -> None:
+    joined = "\n".join(texts)
+    if "\x00" in joined:
         raise NotData("NUL in a text")
     try:
-        text.encode()
+        joined.encode()
     except UnicodeEncodeError as error:
         raise NotData("half of a character in a text") from error
+    for text in texts:
+        if text[:1] not in _SUSPICIOUS:
+            continue
+        if _NO_DATA.fullmatch(text) and not is_known(text):
+            raise NotData(f"{text[:100]}: a function that is not called, a call without await, or a class")
+        if text in _CYCLES and not is_known(text):
+            raise NotData("a value that holds itself")
 
 
 def list_texts(tree: Any) -> Iterator[str]:
