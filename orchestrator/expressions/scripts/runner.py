@@ -5,7 +5,7 @@ Each run has a fresh session, so nothing of it is left for the next. Whatever a 
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
@@ -206,7 +206,7 @@ class ScriptRunner:
         value = Value(data, origins.union(join_origins(given), *run.origins))
         return ScriptResult(value=value, printed=run.prints.output, calls=run.calls)
 
-    async def check(self, source: str, names: Iterable[str] = (), functions: Iterable[str] = ()) -> tuple[Finding, ...]:
+    async def check(self, source: str, names: Sequence[str] = (), functions: Sequence[str] = ()) -> tuple[Finding, ...]:
         """Return the mistakes of a script that can be seen without running it; `names` and `functions` are what it will be given.
 
         Names that are not known and what scripts cannot do are errors; what only will probably fail is a warning.
