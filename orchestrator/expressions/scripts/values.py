@@ -43,7 +43,11 @@ def take_data(value: Any, *, most_values: int, most_signs: int, is_known: Callab
                 if type(name) is not str:
                     raise NotData(f"the key {name!r} of an object is no text"[:200])
                 texts.append(name)
-                copy[name] = _take_one(below, texts, todo, depth)
+                if type(below) is str:  # the usual value; the call would take longer than the rest
+                    texts.append(below)
+                    copy[name] = below
+                else:
+                    copy[name] = _take_one(below, texts, todo, depth)
     if sum(map(len, texts)) > most_signs:
         raise NotData(f"more than {most_signs} characters")
     _check_texts(texts, is_known)
