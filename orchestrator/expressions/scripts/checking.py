@@ -7,7 +7,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_monty import AsyncMontySession, CollectString, MontyError, MontyTypingError
 
 from orchestrator.domain.finding import Finding, sort_findings
-from orchestrator.expressions.scripts.failures import build_finding, explain_error, suggest_known
+from orchestrator.domain.suggestions import suggest_name
+from orchestrator.expressions.scripts.failures import build_finding, explain_error
 
 _GUARD: Final = "this_script_is_only_checked"
 """A name that nothing defines stands before the script, so that the check always fails and the script never runs."""
@@ -78,7 +79,7 @@ def _explain_diagnostic(one: _Diagnostic, known: Iterable[str]) -> Finding:
         return build_finding("finding-script-syntax", place, problem=one.message)
     if one.code in _NAMES:
         name = one.message.split("`")[1] if one.message.count("`") > 1 else one.message
-        return build_finding("finding-script-name", place, suggestion=suggest_known(name, known), name=name)
+        return build_finding("finding-script-name", place, suggestion=suggest_name(name, known), name=name)
     if one.code in _ERRORS:
         return build_finding("finding-script-unsupported", place, problem=one.message)
     return build_finding("finding-script-doubtful", place, severity="warning", problem=one.message)

@@ -1,6 +1,5 @@
 """Turns what the sandbox of scripts raises into findings that say what is wrong, where, and how to mend it."""
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -8,6 +7,7 @@ from typing import Final
 from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError
 
 from orchestrator.domain.finding import Finding, Severity
+from orchestrator.domain.suggestions import suggest_name
 
 SENTENCES: Final[dict[str, str]] = {
     "finding-script-long": "the script has {size} characters, at most {most} are read",
@@ -83,13 +83,8 @@ def _explain_raised(raised: BaseException, place: tuple[int, int], known: Iterab
     if isinstance(raised, NotImplementedError) and _UNSUPPORTED in text:
         return build_finding("finding-script-unsupported", place, problem=text)
     if isinstance(raised, NameError) and (found := _NAME.search(text)):
-        return build_finding("finding-script-name", place, suggestion=suggest_known(found[1], known), name=found[1])
+        return build_finding("finding-script-name", place, suggestion=suggest_name(found[1], known), name=found[1])
     return build_finding("finding-script-raised", place, kind=type(raised).__name__, problem=text)
-
-
-def suggest_known(wrong: str, known: Iterable[str]) -> str:
-    """Return the name that was probably meant, "" if none is near."""
-    return next(iter(difflib.get_close_matches(wrong, list(known)[:1000], n=1)), "")
 
 
 def _find_place(error: MontySyntaxError | MontyRuntimeError) -> tuple[int, int]:

@@ -5,7 +5,7 @@ import pytest
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reading import read_document
-from orchestrator.documents.suggestions import suggest_name
+from orchestrator.domain.suggestions import suggest_name
 
 TEXT = """steps:
   - id: ask
