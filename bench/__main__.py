@@ -18,6 +18,7 @@ from bench.journal import journal_benches
 from bench.people import people_benches
 from bench.postgres import postgres_benches
 from bench.runs import run_benches
+from bench.scripts import script_benches
 from bench.turn import turn_benches
 
 BENCHES = {
@@ -29,6 +30,7 @@ BENCHES = {
     "bulk": bulk_benches,
     "runs": run_benches,
     "expressions": expression_benches,
+    "scripts": script_benches,
     "http": http_benches,
     "idle": idle_benches,
 }

@@ -40,7 +40,7 @@ BUILT = {
 }
 """Codes that are put together while the program runs: prefix -> the endings there are."""
 FAMILY = re.compile(
-    r"(toast|card|gate|which|button|menu|example|recovered|reason|list|planned|shadow|today|only|too|choice|run|runs)-[a-z]+(-[a-z]+)*"
+    r"(toast|card|finding|gate|which|button|menu|example|recovered|reason|list|planned|shadow|today|only|too|choice|run|runs)-[a-z]+(-[a-z]+)*"
 )
 
 

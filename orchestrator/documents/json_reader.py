@@ -1,0 +1,254 @@
+"""Reads JSON, also with comments and trailing commas, and goes on after each mistake, so that all of them are reported at once.
+
+There is no recursion: what is open stands in a list, so that a deeply nested text ends in a finding.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from orchestrator.documents.document import LineIndex, Spot
+from orchestrator.documents.json_texts import QUOTES, read_text, skip_space
+from orchestrator.documents.numbers import JSON_NUMBER, read_number
+from orchestrator.documents.reports import MAX_DEPTH, MAX_VALUES, AnyPath, ReadingStopped, Reports
+from orchestrator.domain.finding import Path
+
+_Expects = Literal["key", "colon", "value", "comma"]
+_WORDS: Final = {"true": True, "false": False, "null": None}
+_MEANT: Final = {
+    "none": "null",
+    "nil": "null",
+    "undefined": "null",
+    "yes": "true",
+    "no": "false",
+    "true": "true",
+    "false": "false",
+    "null": "null",
+}
+_NOT_FINITE: Final = frozenset({"nan", "infinity", "inf"})
+_NUMBER_LIKE: Final = re.compile(r"[-+.]?[0-9](?:[\w.]|(?<=[eE])[-+])*")
+_WORD: Final = re.compile(r"[-+]?[^\W\d][\w.$-]*")
+_OTHER: Final = re.compile(r"""[^\s\w{}\[\],:"'/#“”„«»]+|.""")
+_CLOSING: Final = {"{": "}", "[": "]"}
+
+
+@dataclass(slots=True)
+class _Open:
+    """An object or list that is not closed yet."""
+
+    sign: str
+    start: int
+    items: Any
+    spot: Spot
+    expects: _Expects
+    key: str = ""
+    key_at: int = 0
+    end: int = 0
+    """Where its last token ended, at which a missing comma is reported."""
+
+
+class JsonReader:
+    """Reads one text; afterwards `reports` has its mistakes."""
+
+    def __init__(self, text: str, lines: LineIndex) -> None:
+        """Prepare to read a text whose lines end with LF."""
+        self.reports = Reports(lines)
+        self._text, self._at = text, 0
+        self._open: list[_Open] = []
+        self._root: tuple[Any, Spot] | None = None
+        self._values = 0
+
+    def read(self) -> tuple[Any, Spot] | None:
+        """Return the data and the places of its parts, None if there is no value. With mistakes, it is what could be made of the text."""
+        try:
+            while self._read_token():
+                pass
+        except ReadingStopped:
+            return self._root
+        if self._root is None and not self.reports.findings.has_errors:
+            self.reports.report("finding-document-empty", 0)
+        return self._root
+
+    def _read_token(self) -> bool:
+        """Read the next sign, key or value; return False at the end."""
+        self._at = skip_space(self._text, self._at, self.reports)
+        if self._at >= len(self._text):
+            for one in self._open:
+                self.reports.report(
+                    "finding-bracket-unclosed", one.start, self._find_path(one), sign=one.sign, suggestion=_CLOSING[one.sign]
+                )
+            return False
+        sign = self._text[self._at]
+        if sign in "}]":
+            self._close(sign)
+        elif not self._open and self._root is not None:
+            self.reports.report("finding-text-after-end", self._at)
+            return False
+        elif not self._open:
+            self._read_value(sign)
+        else:
+            {"key": self._read_key, "colon": self._read_colon, "value": self._read_value, "comma": self._read_comma}[
+                self._open[-1].expects
+            ](sign)
+        return True
+
+    def _read_comma(self, sign: str) -> None:
+        top = self._open[-1]
+        top.expects = "key" if top.sign == "{" else "value"
+        if sign == ",":
+            self._at += 1
+        elif sign in ":=;":
+            self._skip_unexpected()
+            top.expects = "comma"
+        else:
+            self.reports.report("finding-comma-missing", self._at, self._find_path(top), suggestion=",")
+
+    def _read_key(self, sign: str) -> None:
+        top = self._open[-1]
+        start = self._at
+        if sign == ",":
+            self.reports.report("finding-comma-extra", start, self._find_path(top))
+            self._at += 1
+            return
+        if sign in QUOTES:
+            key, self._at = read_text(self._text, start, lambda: self._find_path(top), self.reports)
+        elif found := (_WORD.match(self._text, start) or _NUMBER_LIKE.match(self._text, start)):
+            key, self._at = found[0], found.end()
+            self.reports.report("finding-key-unquoted", start, (*self._find_path(top), key), key=key, suggestion=f'"{key}"')
+        elif sign in ":{[":
+            self.reports.report("finding-key-missing", start, self._find_path(top))
+            key = ""
+        else:
+            self._skip_unexpected()
+            return
+        top.key, top.key_at, top.expects = key, start, "colon"
+        if key in top.spot.parts:
+            first, _ = self.reports.lines.locate(top.spot.parts[key].key)
+            self.reports.report("finding-duplicate-key", start, (*self._find_path(top), key), key=key, first=first)
+
+    def _read_colon(self, sign: str) -> None:
+        top = self._open[-1]
+        top.expects = "value"
+        if sign == ":":
+            self._at += 1
+        elif sign == "=":
+            self.reports.report("finding-colon-form", self._at, self._find_path(top, is_inside=True), key=top.key, suggestion=":")
+            self._at += 2 if self._text.startswith("=>", self._at) else 1
+        elif sign == ",":
+            self._miss_value(top)
+        else:
+            self.reports.report("finding-colon-missing", self._at, self._find_path(top, is_inside=True), key=top.key, suggestion=":")
+
+    def _miss_value(self, top: _Open) -> None:
+        self.reports.report("finding-value-missing", top.key_at, self._find_path(top, is_inside=True), key=top.key)
+        self._keep(None, top.key_at)
+
+    def _read_value(self, sign: str) -> None:
+        start = self._at
+        top = self._open[-1] if self._open else None
+
+        def path() -> Path:
+            return self._find_path(top, is_inside=True)
+
+        if sign in "{[":
+            self._begin(sign)
+        elif sign in QUOTES:
+            text, self._at = read_text(self._text, start, path, self.reports)
+            self._keep(text, start)
+        elif sign == "," and top is not None:
+            if top.sign == "{":
+                self._miss_value(top)
+            else:
+                self.reports.report("finding-comma-extra", start, self._find_path(top))
+                self._at += 1
+        elif found := _NUMBER_LIKE.match(self._text, start):
+            self._read_number(found[0], path)
+        elif found := _WORD.match(self._text, start):
+            self._read_word(found[0], path)
+        else:
+            self._skip_unexpected()
+
+    def _read_number(self, text: str, path: AnyPath) -> None:
+        start = self._at
+        self._at += len(text)
+        if JSON_NUMBER.fullmatch(text):
+            self._keep(read_number(text, start, path, self.reports), start)
+        else:
+            self.reports.report("finding-number-form", start, path, number=text)
+            self._keep(0, start)
+
+    def _read_word(self, word: str, path: AnyPath) -> None:
+        start = self._at
+        self._at += len(word)
+        if word not in _WORDS:
+            lower = word.lower().lstrip("+-")
+            if lower in _NOT_FINITE:
+                self.reports.report("finding-number-not-finite", start, path, number=word)
+            else:
+                quoted = f'"{word}"' if len(word) < 100 else ""  # noqa: PLR2004
+                self.reports.report("finding-word-unknown", start, path, word=word, suggestion=_MEANT.get(lower, quoted))
+        self._keep(_WORDS.get(word), start)
+
+    def _begin(self, sign: str) -> None:
+        start = self._at
+        items: Any = {} if sign == "{" else []
+        spot = self._keep(items, start)
+        if len(self._open) >= MAX_DEPTH:
+            raise self.reports.stop("finding-document-deep", start, most=MAX_DEPTH)
+        self._open.append(_Open(sign, start, items, spot, "key" if sign == "{" else "value"))
+        self._at = start + 1
+
+    def _close(self, sign: str) -> None:
+        at = self._at
+        self._at += 1
+        matching = [number for number, one in enumerate(self._open) if _CLOSING[one.sign] == sign]
+        if not matching:
+            self.reports.report("finding-bracket-extra", at, sign=sign)
+            return
+        for one in self._open[matching[-1] + 1 :]:
+            first, _ = self.reports.lines.locate(one.start)
+            self.reports.report(
+                "finding-bracket-other", at, self._find_path(one), sign=sign, open=one.sign, first=first, suggestion=_CLOSING[one.sign]
+            )
+        for one in reversed(self._open[matching[-1] :]):
+            if one.sign == "{" and one.expects in {"colon", "value"}:
+                self._miss_value(one)
+            self._open.pop()
+
+    def _keep(self, value: Any, start: int) -> Spot:
+        """Put a value where it belongs and return its spot. Of two values with one key, the first is kept."""
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise self.reports.stop("finding-document-wide", start, most=MAX_VALUES)
+        if not self._open:
+            spot = Spot(start, start)
+            self._root = value, spot
+            return spot
+        top = self._open[-1]
+        top.expects = "comma"
+        if top.sign == "[":
+            spot = top.spot.parts[len(top.items)] = Spot(start, start)
+            top.items.append(value)
+            return spot
+        spot = Spot(top.key_at, start)
+        if top.key not in top.spot.parts:
+            top.items[top.key] = value
+            top.spot.parts[top.key] = spot
+        return spot
+
+    def _skip_unexpected(self) -> None:
+        found = _OTHER.match(self._text, self._at)
+        text = found[0] if found else self._text[self._at]
+        self.reports.report("finding-character-unexpected", self._at, self._find_path(self._open[-1]) if self._open else (), sign=text)
+        self._at += len(text)
+
+    def _find_path(self, until: _Open | None, *, is_inside: bool = False) -> Path:
+        """Return the path of an open object or list, or of the value in it that is read now."""
+        path: list[str | int] = []
+        for one in self._open:
+            if one is until and not is_inside:
+                break
+            path.append(one.key if one.sign == "{" else len(one.items) - (0 if one is until else 1))
+            if one is until:
+                break
+        return tuple(path)

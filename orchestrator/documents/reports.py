@@ -1,0 +1,72 @@
+"""What the readers of JSON and YAML report their mistakes with: a code, a place in the text, and what the sentence needs."""
+
+from collections.abc import Callable
+from typing import Final
+
+from orchestrator.documents.document import LineIndex
+from orchestrator.documents.findings import Findings
+from orchestrator.documents.sentences import SENTENCES
+from orchestrator.domain.finding import Finding, Path, Severity, format_path
+from state.canonical import to_storable_text
+
+MAX_DEPTH: Final = 100
+MAX_VALUES: Final = 50_000
+MAX_SAFE: Final = 2**53 - 1
+_LONGEST_QUOTE: Final = 40
+
+
+class ReadingStopped(Exception):
+    """A limit is exceeded; it has been reported, and nothing more is read."""
+
+
+AnyPath = Path | Callable[[], Path]
+"""A path, or what finds it: a path is only computed when there is something to report."""
+
+
+class Reports:
+    """The mistakes that one reader has found in one text."""
+
+    def __init__(self, lines: LineIndex) -> None:
+        """Start without mistakes."""
+        self.lines = lines
+        self.findings = Findings()
+
+    def report(
+        self,
+        code: str,
+        offset: int,
+        path: AnyPath = (),
+        *,
+        severity: Severity = "error",
+        suggestion: str = "",
+        **args: str | int,
+    ) -> None:
+        """Report a mistake at an offset of the text. Raises ReadingStopped if there are too many."""
+        line, column = self.lines.locate(offset)
+        shown = {name: quote_part(one) if isinstance(one, str) else one for name, one in args.items()}
+        finding = Finding(
+            code=code,
+            message=SENTENCES[code].format(**shown),
+            path=to_storable_text(format_path(path if isinstance(path, tuple) else path())),
+            line=line,
+            column=column,
+            severity=severity,
+            suggestion=suggestion,
+            args=shown,
+        )
+        is_full = self.findings.is_full
+        self.findings.append(finding)
+        if is_full:
+            raise ReadingStopped(code)
+
+    def stop(self, code: str, offset: int, path: AnyPath = (), **args: str | int) -> ReadingStopped:
+        """Report a mistake after which nothing is read, and return the error to raise."""
+        self.report(code, offset, path, severity="error", suggestion="", **args)
+        return ReadingStopped(code)
+
+
+def quote_part(text: str) -> str:
+    """Return a piece of the document as a sentence quotes it: cut, and without characters that cannot be shown."""
+    short = text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…"
+    shown = "".join(sign if sign.isprintable() or sign == " " else f"U+{ord(sign):04X}" for sign in short)
+    return to_storable_text(shown)

@@ -1,0 +1,92 @@
+"""Writes a definition as the text of a file that people read and that `read_document` reads back to equal data."""
+
+import json
+from typing import Any, Final
+
+import yaml
+
+from orchestrator.documents.document import DocumentFormat
+from orchestrator.documents.numbers import JSON_NUMBER
+from orchestrator.documents.reports import MAX_DEPTH
+from orchestrator.documents.yaml_reader import is_text_when_plain
+from state.canonical import NotCanonical, check
+
+_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_WIDTH: Final = 140
+
+
+def write_document(data: Any, format: DocumentFormat = "yaml") -> str:  # noqa: A002 - the word of the field
+    """Return JSON data as text that reads back to equal data. Raises NotCanonical for other values and for too deeply nested data."""
+    check(data)
+    _check_depth(data)
+    if format == "json":
+        return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    return str(yaml.emit(_list_events(data), Dumper=_DUMPER, allow_unicode=True, width=_WIDTH))
+
+
+def _check_depth(data: Any) -> None:
+    level = [data]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            below for one in level if isinstance(one, dict | list | tuple) for below in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return
+    raise NotCanonical(f"data nested deeper than {MAX_DEPTH} levels")
+
+
+def _list_events(data: Any) -> Any:
+    yield yaml.StreamStartEvent()
+    yield yaml.DocumentStartEvent(explicit=False)
+    yield from _list_value_events(data)
+    yield yaml.DocumentEndEvent(explicit=False)
+    yield yaml.StreamEndEvent()
+
+
+def _list_value_events(value: Any) -> Any:
+    """Yield the events of a value; it is at most MAX_DEPTH levels deep."""
+    if isinstance(value, dict):
+        yield yaml.MappingStartEvent(anchor=None, tag=None, implicit=True, flow_style=not value)
+        for key, below in value.items():
+            yield _make_text(key, is_key=True)
+            yield from _list_value_events(below)
+        yield yaml.MappingEndEvent()
+    elif isinstance(value, list | tuple):
+        yield yaml.SequenceStartEvent(anchor=None, tag=None, implicit=True, flow_style=not value)
+        for below in value:
+            yield from _list_value_events(below)
+        yield yaml.SequenceEndEvent()
+    elif isinstance(value, str):
+        yield _make_text(value)
+    else:
+        yield _make_plain(_write_number(value) if isinstance(value, float) else json.dumps(value))
+
+
+def _write_number(value: float) -> str:
+    text = repr(value)
+    return text if JSON_NUMBER.fullmatch(text) else format(value, "e")
+
+
+def _make_plain(text: str) -> yaml.ScalarEvent:
+    return yaml.ScalarEvent(anchor=None, tag=None, implicit=(True, True), value=text)
+
+
+def _make_text(text: str, *, is_key: bool = False) -> yaml.ScalarEvent:
+    """Return the event of a text: plain where it reads back as a text, a block for lines, and in double quotes otherwise."""
+    if text.isprintable() and text == text.strip() and is_text_when_plain(text, is_key=is_key):
+        style = None
+    elif not is_key and _is_block(text):
+        style = "|"
+    else:
+        style = '"'
+    return yaml.ScalarEvent(anchor=None, tag=None, implicit=(style is None, True), value=text, style=style)
+
+
+def _is_block(text: str) -> bool:
+    """Whether a text of several lines reads back from a block as it is."""
+    lines = text.split("\n")
+    return (
+        len(lines) > 1
+        and bool(lines[0])
+        and all(line.isprintable() and not line.startswith(" ") and line == line.rstrip() for line in lines)
+    )

@@ -1,0 +1,248 @@
+"""Reads YAML from the parser's events, without recursion: what it means is what the same document in JSON would mean.
+
+Only true, false, null and numbers in JSON's form are more than texts. So a date, a telephone number, «no» and 012 stay as they are written.
+Tags, anchors, aliases and merge keys are refused: JSON has none of them, and a few lines of them can grow into gigabytes.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from orchestrator.documents.document import LineIndex, Spot
+from orchestrator.documents.numbers import JSON_NUMBER, read_number
+from orchestrator.documents.reports import MAX_DEPTH, MAX_VALUES, ReadingStopped, Reports
+from orchestrator.documents.yaml_mistakes import report_syntax
+from orchestrator.domain.finding import Path
+
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TRUTHS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NOTHING: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_DOUBTFUL: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+_NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_MOST_PASSES: Final = 20
+"""How often a text is read anew without the line of a mistake, to find the mistakes after it."""
+_LONGEST_REPEATED: Final = 50_000
+_TAB: Final = re.compile(r"^ *\t[ \t]*(?=[^\s#])", re.MULTILINE)
+Value = dict[str, Any] | list[Any] | str | int | float | bool | None
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mapping or sequence that is not closed yet."""
+
+    items: Any
+    spot: Spot
+    key: str | None = None
+    key_at: int = 0
+
+
+class YamlReader:
+    """Reads one text; afterwards `reports` has its mistakes."""
+
+    def __init__(self, text: str, lines: LineIndex) -> None:
+        """Prepare to read a text whose lines end with LF."""
+        self.reports = Reports(lines)
+        self._text, self._lines = text, lines
+
+    def read(self) -> tuple[Any, Spot] | None:
+        """Return the data and the places of its parts, None if there is no value. With mistakes, it is what could be made of the text."""
+        text, last = self._text, 0
+        try:
+            for _ in range(_MOST_PASSES):
+                events = _Events(text, self._lines)
+                try:
+                    root = events.read()
+                except yaml.MarkedYAMLError as error:
+                    line = report_syntax(error, text, self.reports)
+                    if not line or line <= last or len(text) > _LONGEST_REPEATED:
+                        break
+                    text, last = _blank_line(text, self._lines, line), line
+                except (yaml.YAMLError, RecursionError, ValueError) as error:
+                    self.reports.report("finding-yaml-syntax", getattr(error, "position", 0), problem=str(error).split("\n")[0])
+                    break
+                else:
+                    self.reports.findings.extend(events.reports.findings.list_all())
+                    if root is None and not self.reports.findings.has_errors:
+                        self.reports.report("finding-document-empty", 0)
+                    return root
+        except ReadingStopped:
+            pass
+        self.reports.findings.extend(events.reports.findings.list_all())
+        return events.root
+
+
+def is_text_when_plain(text: str, *, is_key: bool) -> bool:
+    """Return whether a text that is written without quotes is read as this text and without a finding."""
+    if is_key:
+        return text not in {"", "<<"}
+    is_other = text in _NOTHING or text in _TRUTHS or text.lower() in _DOUBTFUL
+    return not (is_other or JSON_NUMBER.fullmatch(text) or _NOT_FINITE.fullmatch(text))
+
+
+def _blank_line(text: str, lines: LineIndex, line: int) -> str:
+    """Return the text with the content of a line replaced by spaces; all offsets stay."""
+    start = lines.find_start(line)
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return text[:start] + " " * (end - start) + text[end:]
+
+
+class _Events:
+    """One pass over the events of a text."""
+
+    def __init__(self, text: str, lines: LineIndex) -> None:
+        self.reports = Reports(lines)
+        self.root: tuple[Any, Spot] | None = None
+        self._text = text
+        self._open: list[_Open] = []
+        self._skipped = 0
+        self._values = 0
+        self._documents = 0
+
+    def read(self) -> tuple[Any, Spot] | None:
+        """Return the data and its places. Raises a YAMLError at the first mistake of syntax."""
+        try:
+            for event in yaml.parse(self._text, Loader=_LOADER):
+                if self._skipped:
+                    self._skip(event)
+                elif isinstance(event, yaml.ScalarEvent):
+                    self._read_scalar(event)
+                elif isinstance(event, yaml.CollectionStartEvent):
+                    self._begin(event)
+                elif isinstance(event, yaml.CollectionEndEvent):
+                    self._open.pop()
+                elif isinstance(event, yaml.AliasEvent):
+                    self._refuse_alias(event)
+                elif isinstance(event, yaml.DocumentStartEvent):
+                    self._begin_document(event)
+        except ReadingStopped:
+            pass
+        return self.root
+
+    def _begin_document(self, event: Any) -> None:
+        self._documents += 1
+        if self._documents > 1:
+            raise self.reports.stop("finding-yaml-documents", event.start_mark.index)
+
+    def _skip(self, event: Any) -> None:
+        """Pass over a key that is no text: everything of a list or mapping that stands there."""
+        at = event.start_mark.index
+        if isinstance(event, yaml.CollectionStartEvent):
+            self._skipped += 1
+            if self._skipped > MAX_DEPTH:
+                raise self.reports.stop("finding-document-deep", at, most=MAX_DEPTH)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._skipped -= 1
+
+    @property
+    def _is_at_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1].items, dict) and self._open[-1].key is None
+
+    def _begin(self, event: Any) -> None:
+        at = event.start_mark.index
+        self._check_properties(event, at)
+        if self._is_at_key:
+            self.reports.report("finding-yaml-key", at, self._find_path)
+            self._skipped = 1
+            self._set_key(f"\x00{at}", at)  # no key that an author can write
+            return
+        items: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+        spot = self._keep(items, at)
+        if len(self._open) >= MAX_DEPTH:
+            raise self.reports.stop("finding-document-deep", at, most=MAX_DEPTH)
+        self._open.append(_Open(items, spot))
+
+    def _refuse_alias(self, event: Any) -> None:
+        at = event.start_mark.index
+        self.reports.report("finding-yaml-alias", at, self._find_path, sign=f"*{event.anchor}")
+        if self._is_at_key:
+            self._set_key(f"\x00{at}", at)
+        else:
+            self._keep(None, at)
+
+    def _check_properties(self, event: Any, at: int) -> None:
+        if event.anchor is not None:
+            self.reports.report("finding-yaml-alias", at, self._find_path, sign=f"&{event.anchor}")
+        if event.tag is not None:
+            self.reports.report("finding-yaml-tag", at, self._find_path, sign=event.tag)
+
+    def _read_scalar(self, event: Any) -> None:
+        at, text = event.start_mark.index, event.value
+        self._check_properties(event, at)
+        if self._is_at_key:
+            self._read_key(text, at, is_plain=not event.style)
+            return
+        self._keep(text if event.style else self._read_plain(text, at), at)
+        if "\x00" in text:
+            self.reports.report("finding-zero-character", at, self._find_path)
+
+    def _read_key(self, text: str, at: int, *, is_plain: bool) -> None:
+        top = self._open[-1]
+        if is_plain and text == "<<":
+            self.reports.report("finding-yaml-merge", at, self._find_path)
+        elif text in top.spot.parts:
+            first, _ = self.reports.lines.locate(top.spot.parts[text].key)
+            self.reports.report("finding-duplicate-key", at, lambda: (*self._find_path(), text), key=text, first=first)
+        elif "\x00" in text:
+            self.reports.report("finding-zero-character", at, self._find_path)
+        self._set_key(text, at)
+
+    def _set_key(self, key: str, at: int) -> None:
+        self._open[-1].key, self._open[-1].key_at = key, at
+
+    def _read_plain(self, text: str, at: int) -> Value:
+        if text in _NOTHING:
+            return None
+        if text in _TRUTHS:
+            return _TRUTHS[text]
+        if JSON_NUMBER.fullmatch(text):
+            return read_number(text, at, self._find_path, self.reports)
+        if _NOT_FINITE.fullmatch(text):
+            self.reports.report("finding-number-not-finite", at, self._find_path, number=text)
+        elif meant := _DOUBTFUL.get(text.lower()):
+            self.reports.report("finding-yaml-word", at, self._find_path, severity="warning", suggestion=meant, word=text, value=meant)
+        return str(text)
+
+    def _keep(self, value: Any, at: int) -> Spot:
+        """Put a value where it belongs and return its spot. Of two values with one key, the first is kept."""
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise self.reports.stop("finding-document-wide", at, most=MAX_VALUES)
+        if not self._open:
+            spot = Spot(at, at)
+            self.root = value, spot
+            return spot
+        top = self._open[-1]
+        if isinstance(top.items, list):
+            spot = top.spot.parts[len(top.items)] = Spot(at, at)
+            top.items.append(value)
+            return spot
+        key, top.key = top.key or "", None
+        spot = Spot(top.key_at, at)
+        if key not in top.spot.parts and not key.startswith("\x00"):
+            top.items[key] = value
+            top.spot.parts[key] = spot
+        return spot
+
+    def _find_path(self) -> Path:
+        """Return the path of what is read now."""
+        path: list[str | int] = []
+        for number, one in enumerate(self._open):
+            is_last = number == len(self._open) - 1
+            if isinstance(one.items, list):
+                path.append(len(one.items) - (0 if is_last else 1))
+            elif is_last and one.key is None:
+                break
+            else:
+                path.append(self._find_key(number))
+        return tuple(path)
+
+    def _find_key(self, number: int) -> str:
+        """Return the key of an open mapping under which the next open one stands, or the value that is read now."""
+        one = self._open[number]
+        if one.key is not None:
+            return one.key
+        below = self._open[number + 1].items
+        return next((key for key, item in reversed(one.items.items()) if item is below), "")

@@ -1,0 +1,93 @@
+"""Turns what the sandbox of scripts raises into findings that say what is wrong, where, and how to mend it."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError
+
+from orchestrator.domain.finding import Finding, Severity
+from orchestrator.domain.suggestions import suggest_name
+
+SENTENCES: Final[dict[str, str]] = {
+    "finding-script-long": "the script has {size} characters, at most {most} are read",
+    "finding-script-syntax": "the script cannot be read: {problem}",
+    "finding-script-unsupported": "scripts cannot do this: {problem}",
+    "finding-script-name": "the name {name} is not known here",
+    "finding-script-doubtful": "this will probably fail: {problem}",
+    "finding-script-raised": "the script failed with {kind}: {problem}",
+    "finding-script-time": "the script ran longer than {most} s",
+    "finding-script-memory": "the script used more memory than it may",
+    "finding-script-recursion": "functions of the script call each other too deeply",
+    "finding-script-calls": "the script called functions more than {most} times",
+    "finding-script-prints": "the script printed more than {most} bytes",
+    "finding-script-input": "{name} cannot be given to a script: {problem}",
+    "finding-script-result": "the script must end with JSON data: {problem}",
+    "finding-script-busy": "too many scripts are running: try again later",
+    "finding-script-crashed": "the process that ran the script has ended: {problem}",
+}
+_LONGEST: Final = 300
+_NAME: Final = re.compile(r"name '(\w+)' is not defined")
+_UNSUPPORTED: Final = "does not yet support"
+
+
+class ScriptFailed(Exception):
+    """A script did not end with a result. `finding` says why, with the line and column in the script if they are known."""
+
+    def __init__(self, finding: Finding, printed: str = "") -> None:
+        """Keep the finding, and what the script had printed."""
+        super().__init__(str(finding))
+        self.finding, self.printed = finding, printed
+
+
+class ScriptCallFailed(Exception):
+    """Raised by a function that a script calls, with a sentence for the script, which may catch it. Any other error ends the script."""
+
+
+def build_finding(
+    code: str, place: tuple[int, int] = (0, 0), *, suggestion: str = "", severity: Severity = "error", **args: str | int
+) -> Finding:
+    """Return a finding about a script; its sentence is one of SENTENCES."""
+    short = {name: one if isinstance(one, int) else one[:_LONGEST] for name, one in args.items()}
+    message = SENTENCES[code].format(**short)
+    return Finding(code=code, message=message, line=place[0], column=place[1], suggestion=suggestion, severity=severity, args=short)
+
+
+def explain_error(error: MontyError, known: Iterable[str], seconds: float, print_bytes: int = 0) -> Finding:
+    """Return the finding for an error of the sandbox.
+
+    `known` are the names that the script was given; `seconds` and `print_bytes` are its limits.
+    """
+    if isinstance(error, MontyCrashedError):
+        if error.timed_out:
+            return build_finding("finding-script-time", most=f"{seconds:g}")
+        return build_finding("finding-script-crashed", problem=str(error))
+    if isinstance(error, MontySyntaxError):
+        return build_finding("finding-script-syntax", _find_place(error), problem=str(error))
+    if not isinstance(error, MontyRuntimeError):
+        return build_finding("finding-script-result", problem=str(error))
+    raised = error.exception()
+    if isinstance(raised, MemoryError) and str(raised).endswith(f"> {print_bytes} bytes"):
+        return build_finding("finding-script-prints", _find_place(error), most=print_bytes)
+    return _explain_raised(raised, _find_place(error), known, seconds)
+
+
+def _explain_raised(raised: BaseException, place: tuple[int, int], known: Iterable[str], seconds: float) -> Finding:
+    text = str(raised)
+    if isinstance(raised, TimeoutError) and "time limit" in text:
+        return build_finding("finding-script-time", place, most=f"{seconds:g}")
+    if isinstance(raised, MemoryError):
+        return build_finding("finding-script-memory", place)
+    if isinstance(raised, RecursionError):
+        return build_finding("finding-script-recursion", place)
+    if isinstance(raised, NotImplementedError) and _UNSUPPORTED in text:
+        return build_finding("finding-script-unsupported", place, problem=text)
+    if isinstance(raised, NameError) and (found := _NAME.search(text)):
+        return build_finding("finding-script-name", place, suggestion=suggest_name(found[1], known), name=found[1])
+    return build_finding("finding-script-raised", place, kind=type(raised).__name__, problem=text)
+
+
+def _find_place(error: MontySyntaxError | MontyRuntimeError) -> tuple[int, int]:
+    """Return (line, column) of the innermost place in the script that the error names, (0, 0) if it names none."""
+    frames = error.traceback()
+    return (frames[-1].line, frames[-1].column) if frames else (0, 0)

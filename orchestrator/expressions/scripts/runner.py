@@ -1,0 +1,294 @@
+"""Runs scripts that people wrote, in processes of their own that reach nothing but the functions they are given.
+
+Each run has a fresh session, so nothing of it is left for the next. Whatever a script does ends in a result or in ScriptFailed.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, Self
+
+from pydantic_monty import AsyncMonty, CollectString, MontyError, OSPolicy, ResourceLimits
+
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values
+from orchestrator.expressions.scripts.checking import build_stubs, check_in_session, check_text
+from orchestrator.expressions.scripts.failures import ScriptCallFailed, ScriptFailed, build_finding, explain_error
+from orchestrator.expressions.scripts.values import NotData, list_texts, take_data
+
+ScriptFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
+"""A function that a script may call, sync or async; the script awaits both. It takes JSON data and returns JSON data, with `Value` at any
+place. It must only read: nothing keeps a script from calling it again."""
+NO_FUNCTIONS: Final[Mapping[str, ScriptFunction]] = {}
+AUTHOR: Final[Origins] = frozenset({"definition"})
+_MOST_GIVEN: Final = 100_000
+"""How many values one input may hold."""
+_GRACE: Final = 0.1
+"""Seconds after which a process that does not end its script by itself is killed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScriptLimits:
+    """What one run of a script may use."""
+
+    seconds: float = 1.0
+    """Computing time, without the time that its functions take."""
+    total_seconds: float = 10.0
+    """Time until its result, with that of its functions."""
+    memory_bytes: int = 32_000_000
+    depth: int = 200
+    """How deeply functions of the script may call each other."""
+    calls: int = 100
+    """How many calls of the given functions it may make."""
+    print_bytes: int = 20_000
+    result_values: int = 10_000
+    result_signs: int = 200_000
+    source_signs: int = 20_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScriptResult:
+    """What a script gave."""
+
+    value: Value
+    """The value of its last line; it comes from the script, from all of its inputs, and from all that its functions gave."""
+    printed: str = ""
+    calls: int = 0
+
+
+@dataclass(kw_only=True, slots=True)
+class _Run:
+    """The state of one run, which its functions and its prints share."""
+
+    source: str
+    data: dict[str, Any]
+    functions: Mapping[str, ScriptFunction]
+    limits: ScriptLimits
+    prints: CollectString
+    deadline: asyncio.Timeout | None = None
+    answers: list[Any] = field(default_factory=list)
+    origins: set[Origins] = field(default_factory=set)
+    calls: int = 0
+    ended_by: BaseException | None = None
+
+    def end(self, error: BaseException) -> BaseException:
+        """End the run at once with this error, whatever the script does, and return the error."""
+        if self.ended_by is None:
+            self.ended_by = error
+            if self.deadline is not None and not self.deadline.expired():
+                self.deadline.reschedule(asyncio.get_running_loop().time())
+        return error
+
+    def raise_end(self) -> None:
+        """Raise the error that ended the run, if one did; a script cannot go on after it."""
+        if self.ended_by is not None:
+            raise self.ended_by from None
+
+    def wrap_functions(self) -> dict[str, ScriptFunction]:
+        """Return the functions as the sandbox calls them: counted, with JSON data in and out."""
+        return {name: self._wrap(one) for name, one in self.functions.items()}
+
+    def _wrap(self, function: ScriptFunction) -> ScriptFunction:
+        """Return an async function: the sandbox would call a sync one in a thread of its own, and may abort when the program ends."""
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            taken, named = self._begin_call(args, kwargs)
+            try:
+                answer = function(*taken, **named)
+                return self._take_answer(await answer if inspect.isawaitable(answer) else answer)
+            except Exception as error:  # noqa: BLE001 - whatever the function raises ends the run
+                raise self._refuse(error) from None
+
+        return call
+
+    def _begin_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        self.calls += 1
+        if self.ended_by is not None:
+            raise self.ended_by
+        if self.calls > self.limits.calls:
+            raise self.end(ScriptFailed(build_finding("finding-script-calls", most=self.limits.calls)))
+        try:
+            return self._take(list(args)), self._take(kwargs)
+        except NotData as error:
+            raise TypeError(f"a function takes JSON data only: {error}") from None
+
+    def _take(self, value: Any) -> Any:
+        return take_data(value, most_values=self.limits.result_values, most_signs=self.limits.result_signs, is_known=self._is_known)
+
+    def _is_known(self, text: str) -> bool:
+        """Whether a text comes from the script, its inputs or its functions, and not from the sandbox."""
+        return text in self.source or any(text in one for one in list_texts([self.data, self.answers]))
+
+    def _take_answer(self, answer: Any) -> Any:
+        data, values = split_values(answer)
+        self.origins.add(join_origins(values) if values else UNDECLARED)
+        self.answers.append(data)
+        return data
+
+    def _refuse(self, error: Exception) -> Exception:
+        if isinstance(error, ScriptCallFailed):
+            return RuntimeError(str(error))
+        self.end(error)
+        return RuntimeError("the function failed")
+
+    def take_result(self, output: Any) -> Any:
+        """Return the result as JSON data. Raises ScriptFailed if it is none."""
+        try:
+            return self._take(output)
+        except NotData as error:
+            raise ScriptFailed(build_finding("finding-script-result", problem=str(error))) from None
+
+
+class ScriptRunner:
+    """Owns the processes in which scripts run. They start with the first script, a dead one is replaced, and `close` ends all of them."""
+
+    def __init__(self, *, workers: int = 2, waiting: int = 100) -> None:
+        """Allow this many runs at a time, and this many that wait for their turn; further ones fail at once."""
+        self._workers, self._most = workers, workers + waiting
+        self._pool: AsyncMonty | None = None
+        self._starting = asyncio.Lock()
+        self._running = 0
+
+    async def __aenter__(self) -> Self:
+        """Return the runner; its processes start with the first script."""
+        return self
+
+    async def __aexit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+        """End the processes."""
+        await self.close()
+
+    async def close(self) -> None:
+        """End the processes; runs that are under way fail."""
+        async with self._starting:
+            pool, self._pool = self._pool, None
+            if pool is not None:
+                await pool.__aexit__(None, None, None)
+
+    async def run(
+        self,
+        source: str,
+        inputs: Mapping[str, Any],
+        functions: Mapping[str, ScriptFunction] = NO_FUNCTIONS,
+        limits: ScriptLimits = ScriptLimits(),
+        *,
+        now: datetime | None = None,
+        seed: str = "",
+        origins: Origins = AUTHOR,
+    ) -> ScriptResult:
+        """Run a script and return the value of its last line.
+
+        `inputs` are JSON data with `Value` at any place; the script gets copies. Its clock stands at `now` (it has
+        none without), its chance begins with `seed`: the same run gives the same result. `origins` says who wrote the script.
+
+        Raises ScriptFailed; or what a function of `functions` raised, unless it was ScriptCallFailed, which the script may catch.
+        """
+        tree, given = split_values(dict(inputs))
+        run = _Run(
+            source=source,
+            data=_take_inputs(source, tree, limits),
+            functions=functions,
+            limits=limits,
+            prints=CollectString(max_bytes=limits.print_bytes),
+        )
+        if self._running >= self._most:
+            raise ScriptFailed(build_finding("finding-script-busy"))
+        self._running += 1
+        try:
+            data = run.take_result(await self._play(run, _build_policy(now, seed)))
+        except ScriptFailed as error:
+            error.printed = run.prints.output
+            raise
+        finally:
+            self._running -= 1
+        value = Value(data, origins.union(join_origins(given), *run.origins))
+        return ScriptResult(value=value, printed=run.prints.output, calls=run.calls)
+
+    async def check(self, source: str, names: Sequence[str] = (), functions: Sequence[str] = ()) -> tuple[Finding, ...]:
+        """Return the mistakes of a script that can be seen without running it; `names` and `functions` are what it will be given.
+
+        Names that are not known and what scripts cannot do are errors; what only will probably fail is a warning.
+        Raises ScriptFailed if there is no process to check it.
+        """
+        limits = ScriptLimits()
+        if findings := check_text(source, limits.source_signs):
+            return findings
+        known = [*names, *functions]
+        try:
+            async with asyncio.timeout(limits.total_seconds):
+                pool = await self._start()
+                session = pool.checkout(
+                    script_name="script",
+                    limits=_build_limits(limits),
+                    type_check=True,
+                    type_check_stubs=build_stubs(names, functions),
+                    type_check_format="json",
+                )
+                async with session:
+                    return await check_in_session(session, source, known)
+        except TimeoutError:
+            raise ScriptFailed(build_finding("finding-script-busy")) from None
+
+    async def _play(self, run: "_Run", policy: OSPolicy) -> Any:
+        """Return what the sandbox gives for the script's last line."""
+        limits = run.limits
+        try:
+            async with asyncio.timeout(limits.total_seconds) as run.deadline:  # waiting for a process counts, too
+                pool = await self._start()
+                async with pool.checkout(script_name="script", limits=_build_limits(limits), os_policy=policy) as session:
+                    output = await session.feed_run(
+                        run.source, inputs=run.data, external_lookup=run.wrap_functions(), print_callback=run.prints
+                    )
+            run.raise_end()
+        except MontyError as error:
+            run.raise_end()
+            finding = explain_error(error, [*run.data, *run.functions], limits.seconds, limits.print_bytes)
+            raise ScriptFailed(finding) from error
+        except TimeoutError:
+            run.raise_end()
+            raise ScriptFailed(build_finding("finding-script-time", most=f"{limits.total_seconds:g}")) from None
+        return output
+
+    async def _start(self) -> AsyncMonty:
+        """Return the processes; start them if there are none. Raises ScriptFailed if they do not start."""
+        if self._pool is not None:
+            return self._pool
+        async with self._starting:
+            if self._pool is None:
+                pool = AsyncMonty(min_processes=1, max_processes=self._workers, feed_duration_limit_grace=_GRACE)
+                try:
+                    self._pool = await pool.__aenter__()
+                except (MontyError, OSError, RuntimeError) as error:
+                    raise ScriptFailed(build_finding("finding-script-crashed", problem=str(error))) from error
+            return self._pool
+
+
+def _take_inputs(source: str, tree: Any, limits: ScriptLimits) -> dict[str, Any]:
+    """Return a copy of the inputs. Raises ScriptFailed if the script cannot be run, or an input cannot be given to it."""
+    if findings := check_text(source, limits.source_signs):
+        raise ScriptFailed(findings[0])
+    wrong = next((name for name in tree if not str(name).isidentifier()), None)
+    if wrong is not None:
+        raise ScriptFailed(build_finding("finding-script-input", name=str(wrong), problem="its name is no name of a variable"))
+    found: dict[str, Any] = {}
+    for name, value in tree.items():
+        try:
+            found[name] = take_data(value, most_values=_MOST_GIVEN, most_signs=limits.memory_bytes)
+        except NotData as error:
+            raise ScriptFailed(build_finding("finding-script-input", name=name, problem=str(error))) from None
+    return found
+
+
+def _build_limits(limits: ScriptLimits) -> ResourceLimits:
+    return {
+        "max_feed_duration_secs": limits.seconds,
+        "max_memory": limits.memory_bytes,
+        "max_recursion_depth": limits.depth,
+        "max_suspensions": 10 * limits.calls + 100,  # names are looked up, too; calls are counted where they are made
+    }
+
+
+def _build_policy(now: datetime | None, seed: str) -> OSPolicy:
+    return {"datetime": now.astimezone(UTC) if now is not None else "call_host", "sleep": "zero", "random_start": {"seed": seed}}

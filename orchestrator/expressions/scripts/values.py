@@ -1,0 +1,105 @@
+"""Takes from a script only what is JSON data of a bounded size: a script may return anything, also a list that holds itself."""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+MAX_DEPTH: Final = 100
+_MAX_SAFE: Final = 2**53 - 1
+_NO_DATA: Final = re.compile(r"<(?:coroutine|function|class|bound method|generator) .*>|range\(.*\)", re.DOTALL)
+"""How the sandbox spells what it cannot hand out."""
+_CYCLES: Final = frozenset({"[...]", "{...}", "(...)"})
+"""What the sandbox puts in place of a list or an object inside of itself."""
+
+
+_SUSPICIOUS: Final = frozenset("<r[{(")
+
+
+class NotData(ValueError):
+    """The value is no JSON data, or too large."""
+
+
+def take_data(value: Any, *, most_values: int, most_signs: int, is_known: Callable[[str], bool] = lambda _: True) -> Any:
+    """Return a copy of what goes in or out of a script, with lists in place of tuples. Raises NotData if it is not JSON data or too large.
+
+    `is_known` is asked about texts that look like the sandbox's spelling of a function or of a value that holds itself, which is no data.
+    """
+    texts: list[str] = []
+    todo: list[tuple[Any, Any, int]] = []
+    values = 0
+    copied = _take_one(value, texts, todo, 0)
+    while todo:
+        item, copy, depth = todo.pop()
+        values += len(item)
+        if values > most_values:
+            raise NotData(f"more than {most_values} values")
+        if depth > MAX_DEPTH:
+            raise NotData(f"nested deeper than {MAX_DEPTH} levels, or in itself")
+        if isinstance(copy, list):
+            copy.extend([_take_one(below, texts, todo, depth) for below in item])
+        else:
+            for name, below in item.items():
+                if type(name) is not str:
+                    raise NotData(f"the key {name!r} of an object is no text"[:200])
+                texts.append(name)
+                if type(below) is str:  # the usual value; the call would take longer than the rest
+                    texts.append(below)
+                    copy[name] = below
+                else:
+                    copy[name] = _take_one(below, texts, todo, depth)
+    if sum(map(len, texts)) > most_signs:
+        raise NotData(f"more than {most_signs} characters")
+    _check_texts(texts, is_known)
+    return copied
+
+
+def _take_one(item: Any, texts: list[str], todo: list[tuple[Any, Any, int]], depth: int) -> Any:
+    """Return a copy of one value; what it holds is put into `todo`, a text into `texts`."""
+    kind = type(item)
+    if kind is str:
+        texts.append(item)
+    elif kind is int:
+        if not -_MAX_SAFE <= item <= _MAX_SAFE:
+            raise NotData("an integer beyond 2^53")
+    elif kind is float:
+        if not math.isfinite(item):
+            raise NotData("NaN or infinity")
+    elif kind is dict or isinstance(item, list | tuple):
+        copy: Any = {} if kind is dict else []
+        todo.append((item, copy, depth + 1))
+        return copy
+    elif item is not None and kind is not bool:
+        raise NotData(f"a value of the type {kind.__name__}")
+    return item
+
+
+def _check_texts(texts: list[str], is_known: Callable[[str], bool]) -> None:
+    joined = "\n".join(texts)
+    if "\x00" in joined:
+        raise NotData("NUL in a text")
+    try:
+        joined.encode()
+    except UnicodeEncodeError as error:
+        raise NotData("half of a character in a text") from error
+    for text in texts:
+        if text[:1] not in _SUSPICIOUS:
+            continue
+        if _NO_DATA.fullmatch(text) and not is_known(text):
+            raise NotData(f"{text[:100]}: a function that is not called, a call without await, or a class")
+        if text in _CYCLES and not is_known(text):
+            raise NotData("a value that holds itself")
+
+
+def list_texts(tree: Any) -> Iterator[str]:
+    """Yield the texts of JSON data, also the keys."""
+    todo = [tree]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            todo.extend(item)
+            todo.extend(item.values())
+        elif isinstance(item, list | tuple):
+            todo.extend(item)

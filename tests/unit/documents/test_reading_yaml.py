@@ -1,0 +1,156 @@
+"""Reading YAML: it means what the same document in JSON means, and nothing that is more than that is accepted."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.documents.reading import read_document
+from orchestrator.documents.reports import MAX_VALUES
+from orchestrator.documents.writing import write_document
+from orchestrator.domain.finding import parse_path
+from state.canonical import NotCanonical, check
+from tests.unit.documents.test_reading_json import json_data
+
+
+def find_mistakes(text: str) -> list[tuple[str, int, int]]:
+    return [(one.code.removeprefix("finding-"), one.line, one.column) for one in read_document(text, "yaml").findings]
+
+
+@pytest.mark.req("S002-5")
+@given(json_data, st.sampled_from(["json", "yaml"]))
+def test_what_is_written_reads_back_as_it_was(data: object, form: str) -> None:
+    text = write_document(data, form)  # type: ignore[arg-type]
+    reading = read_document(text, form)  # type: ignore[arg-type]
+    assert reading.findings == ()
+    assert reading.require_document().data == data
+    assert repr(reading.require_document().data) == repr(data)
+
+
+SCENARIO = """# a scenario
+name: Опрос 😀
+steps:
+  - id: ask
+    params: {prompt: "Сколько?", limit: 3}
+  - id: end
+    text: |
+      две
+      строки
+"""
+
+
+def test_a_scenario_is_read_with_its_places() -> None:
+    document = read_document(SCENARIO.encode()).require_document()
+    assert document.format == "yaml"
+    assert document.data["steps"][0] == {"id": "ask", "params": {"prompt": "Сколько?", "limit": 3}}
+    assert document.data["steps"][1]["text"] == "две\nстроки\n"
+    assert document.find_position(("steps",)) == (3, 1)
+    assert document.find_position(("steps", 1)) == (6, 5)
+    assert document.find_position(("steps", 0, "params", "limit")) == (5, 34)
+    assert document.find_position(("steps", 0, "params", "limit"), of_value=True) == (5, 41)
+    assert document.find_step(("steps", 0, "params", "limit")) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("true", True), ("False", False), ("null", None), ("~", None), ("12", 12), ("-1.5e3", -1500.0), ("''", ""),
+        ("2026-11-24", "2026-11-24"), ("12:30:00", "12:30:00"), ("+79991234567", "+79991234567"), ("012", "012"), ("0x1F", "0x1F"),
+        ("1_000", "1_000"), ("'no'", "no"), ('"12"', "12"), ("=", "="), ("1.", "1."), (".5", ".5"), ("1 000", "1 000"),
+    ],
+)  # fmt: skip
+def test_only_what_json_knows_is_more_than_a_text(text: str, value: object) -> None:
+    reading = read_document(f"a: {text}")
+    assert reading.findings == ()
+    assert repr(reading.require_document().data["a"]) == repr(value)
+
+
+@pytest.mark.parametrize("word", ["yes", "No", "ON", "off"])
+def test_a_word_that_may_mean_true_stays_a_text_with_a_warning(word: str) -> None:
+    reading = read_document(f"active: {word}\n{word}: 1")
+    assert reading.require_document().data == {"active": word, word: 1}
+    assert [(one.code, one.severity, one.line) for one in reading.findings] == [("finding-yaml-word", "warning", 1)]
+    assert reading.findings[0].suggestion == ("true" if word.lower() in {"yes", "on"} else "false")
+
+
+@pytest.mark.parametrize(
+    ("text", "mistakes"),
+    [
+        ("a: 1\na: 2", [("duplicate-key", 2, 1)]),
+        ("a: .nan\nb: -.inf\nc: 1e999\nd: 9007199254740993", [("number-not-finite", 1, 4), ("number-not-finite", 2, 4), ("number-not-finite", 3, 4), ("number-large", 4, 4)]),
+        ("a: &x [1]\nb: *x", [("yaml-alias", 1, 4), ("yaml-alias", 2, 4)]),
+        ("a: !!python/object/apply:os.system [x]", [("yaml-tag", 1, 4)]),
+        ("a: !include x.yaml", [("yaml-tag", 1, 4)]),
+        ("a:\n  <<: {b: 1}", [("yaml-merge", 2, 3)]),
+        ("? [1, 2]\n: 3\nb: 4", [("yaml-key", 1, 3)]),
+        ("? {a: {b: 1}}\n: 3", [("yaml-key", 1, 3)]),
+        ("a: 1\n---\nb: 2", [("yaml-documents", 2, 1)]),
+        ("a: b: c\nd: e: f\ng: 1", [("yaml-colon", 1, 5), ("yaml-colon", 2, 5)]),
+        ("a:\n\t- 1", [("yaml-tab", 2, 1)]),
+        ("a: @home\nb: `x`", [("yaml-character", 1, 4), ("yaml-character", 2, 4)]),
+        ('a: "open\nb: 1', [("yaml-quote", 1, 4)]),
+        ('a: "\\q"', [("bad-escape", 1, 5)]),
+        ('a: "\\0"', [("zero-character", 1, 4)]),
+        ('a: "\\ud800"', [("lone-surrogate", 1, 5)]),
+        ("a: [1, 2\nb: 3", [("yaml-flow", 2, 2)]),
+        ("a: 1\n b: 2", [("yaml-colon", 2, 3)]),
+        ("- 1\nb: 2", [("yaml-indent", 2, 1)]),
+        ("a: \x07", [("yaml-syntax", 1, 4)]),
+        ("", [("document-empty", 1, 1)]),
+        ("# nothing\n", [("document-empty", 1, 1)]),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_at_its_place(text: str, mistakes: list[tuple[str, int, int]]) -> None:
+    assert find_mistakes(text) == mistakes
+    assert read_document(text, "yaml").document is None
+
+
+def test_mistakes_of_syntax_and_of_meaning_are_found_in_one_pass() -> None:
+    text = "name: a: b\nsteps:\n  - id: x\n    id: y\n    size: .inf\n    text: @home\n  - &one {a: 1}\n"
+    assert {(code, line) for code, line, _ in find_mistakes(text)} == {
+        ("yaml-colon", 1), ("duplicate-key", 4), ("number-not-finite", 5), ("yaml-character", 6), ("yaml-alias", 7),
+    }  # fmt: skip
+
+
+LAUGHS = "a: &a [lol,lol]\n" + "".join(f"{b}: &{b} [*{a},*{a}]\n" for a, b in zip("abcdefghijk", "bcdefghijkl", strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (LAUGHS, "yaml-alias"),
+        ("[" * 10_000, "document-deep"),
+        ("- " * 10_000, "document-deep"),
+        ("? " * 400_000, "document-deep"),
+        ("{a: " * 10_000, "document-deep"),
+        ("- a\n" * (MAX_VALUES + 1), "document-wide"),
+        ("a" * 10_000_000, "document-large"),
+    ],
+    ids=["laughs", "lists", "dashes", "questions", "objects", "values", "10 MB"],
+)
+def test_what_would_grow_ends_in_findings(text: str, code: str) -> None:
+    assert code in {name for name, _, _ in find_mistakes(text)}
+
+
+@given(st.text(st.sampled_from("{}[],:\"'- #\\ntrue1.&*!|>?@%\n\n  a"), max_size=60))
+def test_any_text_ends_in_a_value_or_an_error_and_what_is_read_can_be_stored(text: str) -> None:
+    reading = read_document(text, "yaml")
+    assert (reading.document is None) == any(one.severity == "error" for one in reading.findings)
+    if reading.draft is not None:
+        check(reading.draft.data)
+    for one in reading.findings:
+        assert one.line >= 1
+        parse_path(one.path)
+
+
+@pytest.mark.parametrize("data", [float("nan"), {"a": b"x"}, {1: 2}, {"a": 2**60}, {"a": "\x00"}])
+def test_what_is_no_json_is_not_written(data: object) -> None:
+    with pytest.raises(NotCanonical):
+        write_document(data)
+
+
+def test_what_is_nested_too_deeply_or_in_itself_is_not_written() -> None:
+    deep: list[object] = []
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(NotCanonical, match="nested"):
+        write_document(deep)

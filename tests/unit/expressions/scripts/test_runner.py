@@ -1,0 +1,257 @@
+"""Running scripts: values go in and out as copies with their origins, functions are counted, and processes never outlive their use."""
+
+import asyncio
+import os
+import select
+import signal
+import sys
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunSuspended
+from orchestrator.expressions.scripts.failures import ScriptCallFailed, ScriptFailed
+from orchestrator.expressions.scripts.runner import ScriptLimits, ScriptRunner
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def runner() -> AsyncIterator[ScriptRunner]:
+    async with ScriptRunner() as runner:
+        yield runner
+
+
+async def get_code(runner: ScriptRunner, source: str, inputs: dict[str, Any] | None = None, **given: Any) -> tuple[str, int, int]:
+    with pytest.raises(ScriptFailed) as failed:
+        await runner.run(source, inputs or {}, **given)
+    finding = failed.value.finding
+    return finding.code.removeprefix("finding-script-"), finding.line, finding.column
+
+
+async def test_the_last_line_is_the_result_and_inputs_are_copies(runner: ScriptRunner) -> None:
+    given = {"deal": {"title": "Ромашка 😀", "sums": [1, 2.5, None, True]}}
+    result = await runner.run('deal["sums"].append("x")\n{"deal": deal, "pair": (1, 2)}', given)
+    assert result.value.data == {"deal": {"title": "Ромашка 😀", "sums": [1, 2.5, None, True, "x"]}, "pair": [1, 2]}
+    assert given == {"deal": {"title": "Ромашка 😀", "sums": [1, 2.5, None, True]}}
+
+
+async def test_nothing_is_left_for_the_next_script(runner: ScriptRunner) -> None:
+    await runner.run("secret = 1", {})
+    assert await get_code(runner, "secret") == ("name", 1, 1)
+
+
+async def test_a_result_comes_from_the_script_its_inputs_and_its_functions(runner: ScriptRunner) -> None:
+    inputs = {"a": Value(1, frozenset({"person"})), "b": {"deep": [Value("x", frozenset({"prose"}))]}}
+    assert (await runner.run("1", inputs)).value.origins == {"definition", "person", "prose"}
+    found = Value([1], frozenset({"label"}))
+    assert (await runner.run("await find()", {}, {"find": lambda: {"rows": found}})).value.origins == {"definition", "label"}
+    assert (await runner.run("await find()", {}, {"find": lambda: 1})).value.origins == {"definition", "prose"}
+    assert (await runner.run("1", {}, {"find": lambda: 1})).value.origins == {"definition"}
+
+
+async def test_functions_take_and_give_data_and_may_be_awaited(runner: ScriptRunner) -> None:
+    async def fetch(*, key: str) -> Value:
+        await asyncio.sleep(0)
+        return Value({"key": key})
+
+    source = 'import asyncio\nasync def both():\n    return await asyncio.gather(fetch(key="a"), fetch(key="b"))\n[await both(), await double(2)]'
+    result = await runner.run(source, {}, {"fetch": fetch, "double": lambda number: Value(number * 2)})
+    assert result.value.data == [[{"key": "a"}, {"key": "b"}], 4]
+    assert result.calls == 3
+
+
+async def test_a_script_may_catch_what_a_function_says_and_nothing_else(runner: ScriptRunner) -> None:
+    def refuse() -> None:
+        raise ScriptCallFailed("no such deal")
+
+    async def suspend() -> None:
+        raise RunSuspended
+
+    def fail() -> None:
+        raise KeyError("the password")
+
+    source = "try:\n    await f()\nexcept BaseException as error:\n    said = str(error)\nsaid"
+    assert (await runner.run(source, {}, {"f": refuse})).value.data == "no such deal"
+    assert await get_code(runner, "await f()", functions={"f": refuse}) == ("raised", 1, 1)
+    with pytest.raises(KeyError):
+        await runner.run(source, {}, {"f": fail})
+    with pytest.raises(RunSuspended):
+        await runner.run("try:\n    await f()\nexcept BaseException:\n    pass\nwhile True: pass", {}, {"f": suspend})
+
+
+async def test_what_a_function_is_given_must_be_data(runner: ScriptRunner) -> None:
+    assert await get_code(runner, "\nawait f(float('nan'))", functions={"f": lambda value: value}) == ("raised", 2, 1)
+    assert await get_code(runner, "await f(x={1})", functions={"f": lambda **values: values}) == ("raised", 1, 1)
+
+
+async def test_mistakes_have_their_line_and_column(runner: ScriptRunner) -> None:
+    assert await get_code(runner, "x = 'яя'; total + 1", {"totals": 1}) == ("name", 1, 11)
+    assert await get_code(runner, "x = 1\nif x:\n    1 / 0") == ("raised", 3, 5)
+    assert await get_code(runner, "x = (1,\n") == ("syntax", 2, 1)
+    assert await get_code(runner, "x", {"not a name": 1}) == ("input", 0, 0)
+    assert await get_code(runner, "x", {"x": float("nan")}) == ("input", 0, 0)
+    assert await get_code(runner, "x", {"x": [b"x"]}) == ("input", 0, 0)
+
+
+async def test_the_clock_stands_and_chance_repeats(runner: ScriptRunner) -> None:
+    now = datetime(2026, 11, 24, 12, tzinfo=UTC)
+    source = "import datetime, random\n[datetime.datetime.now().isoformat(), random.random()]"
+    first, again = [(await runner.run(source, {}, now=now, seed="run-1")).value.data for _ in range(2)]
+    assert first == again
+    assert first[0].startswith("2026-11-24T12:00:00")
+    assert (await runner.run(source, {}, now=now, seed="run-2")).value.data[1] != first[1]
+
+
+async def test_prints_are_kept(runner: ScriptRunner) -> None:
+    result = await runner.run("print('a', 1)\nprint('b')", {})
+    assert result.printed == "a 1\nb\n"
+    assert result.value.data is None
+    with pytest.raises(ScriptFailed) as failed:
+        await runner.run("print('before')\n1 / 0", {})
+    assert failed.value.printed == "before\n"
+
+
+async def test_texts_that_look_like_the_sandbox_s_are_data_if_they_were_given(runner: ScriptRunner) -> None:
+    texts = ["[...]", "<class 'x'>", "range(1)", "{...}"]
+    assert (await runner.run("x", {"x": texts})).value.data == texts
+    assert (await runner.run("await f()", {}, {"f": lambda: texts})).value.data == texts
+    assert (await runner.run("'[...]'", {})).value.data == "[...]"
+
+
+async def test_a_function_that_never_answers_ends_with_the_time_of_the_run(runner: ScriptRunner) -> None:
+    async def wait() -> None:
+        await asyncio.Event().wait()
+
+    assert await get_code(runner, "await wait()", functions={"wait": wait}, limits=ScriptLimits(total_seconds=0.05)) == ("time", 0, 0)
+
+
+async def find_worker(runner: ScriptRunner) -> int:
+    """The process id of a worker: the pool serves the newest idle one."""
+    assert runner._pool is not None
+    async with runner._pool.checkout() as session:
+        assert session.worker_pid is not None
+        return int(session.worker_pid)
+
+
+def wait_for_end(pid: int, seconds: float = 5) -> bool:
+    """Wait until the process has ended; whether it did."""
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    poll = select.poll()
+    poll.register(watched, select.POLLIN)
+    try:
+        return bool(poll.poll(seconds * 1000))
+    finally:
+        os.close(watched)
+
+
+async def test_a_dead_process_fails_its_script_and_is_replaced() -> None:
+    async with ScriptRunner(workers=1) as runner:
+        await runner.run("1", {})
+        pid = await find_worker(runner)
+
+        async def kill() -> Value:
+            os.kill(pid, signal.SIGKILL)
+            return Value(1)
+
+        assert (await get_code(runner, "await kill()\nwhile True: pass", functions={"kill": kill}))[0] == "crashed"
+        assert (await runner.run("2", {})).value.data == 2
+        assert await find_worker(runner) != pid
+
+
+@pytest.mark.parametrize("source", ["await begin()\nwhile True: pass", "await begin()\nawait begin()\nawait wait()"])
+async def test_a_cancelled_script_holds_no_process(source: str) -> None:
+    long = ScriptLimits(seconds=30, total_seconds=30)
+    async with ScriptRunner(workers=1) as runner:
+        begun = asyncio.Event()
+
+        def begin() -> Value:
+            begun.set()
+            return Value(1)
+
+        task = asyncio.create_task(runner.run(source, {}, {"begin": begin, "wait": asyncio.Event().wait}, long))
+        await begun.wait()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await runner.run("2", {}, limits=ScriptLimits(total_seconds=5))).value.data == 2
+
+
+async def test_scripts_beyond_the_queue_fail_at_once_and_those_in_it_run() -> None:
+    async with ScriptRunner(workers=1, waiting=2) as runner:
+        results = await asyncio.gather(*[runner.run("1", {}) for _ in range(5)], return_exceptions=True)
+        assert [one.finding.code for one in results if isinstance(one, ScriptFailed)] == ["finding-script-busy"] * 2
+        assert sum(not isinstance(one, BaseException) for one in results) == 3
+
+
+async def test_closing_ends_the_processes_and_a_later_script_starts_them_again() -> None:
+    runner = ScriptRunner(workers=1)
+    await runner.run("1", {})
+    pid = await find_worker(runner)
+    await runner.close()
+    assert await asyncio.to_thread(wait_for_end, pid)
+    await runner.close()
+    assert (await runner.run("1", {})).value.data == 1
+    await runner.close()
+
+
+CHILD = """
+import asyncio, sys
+from orchestrator.expressions.scripts.runner import ScriptLimits, ScriptRunner
+
+async def main():
+    runner = ScriptRunner(workers=1)
+    await runner.run("1", {})
+    async with runner._pool.checkout() as session:
+        print(session.worker_pid, flush=True)
+    await runner.run("while True: pass", {}, limits=ScriptLimits(seconds=0.3))
+
+asyncio.run(main())
+"""
+
+
+async def test_no_process_outlives_a_killed_parent() -> None:
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", CHILD, stdout=asyncio.subprocess.PIPE, cwd=Path.cwd())
+    assert child.stdout is not None
+    pid = int(await child.stdout.readline())
+    child.kill()
+    await child.wait()
+    assert await asyncio.to_thread(wait_for_end, pid)
+
+
+async def test_a_check_finds_mistakes_without_running_the_script(runner: ScriptRunner) -> None:
+    source = "import os\nx = deal['a'] + 1\ny = dael\nz = await fetch(nope)\nprint('run!')\nq = 1 + 'a'\nimport foo"
+    found = await runner.check(source, ["deal"], ["fetch"])
+    assert [(one.code.removeprefix("finding-script-"), one.line, one.column, one.severity, one.suggestion) for one in found] == [
+        ("name", 3, 5, "error", "deal"),
+        ("name", 4, 17, "error", ""),
+        ("doubtful", 6, 5, "warning", ""),
+        ("unsupported", 7, 8, "error", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "codes"),
+    [
+        ("x = 1\nx + 1", []),
+        ("if True:\n    return 1\n2", []),
+        ("", []),
+        ("def f(:", ["syntax", "syntax"]),
+        ("x = '", ["syntax"]),
+        ("x" * 30_000, ["long"]),
+        ("'\ud800'", ["syntax"]),
+        ("(" * 10_000, ["syntax"]),
+    ],
+)
+async def test_a_check_of_a_script(runner: ScriptRunner, source: str, codes: list[str]) -> None:
+    assert [one.code.removeprefix("finding-script-") for one in await runner.check(source)] == codes
