@@ -15,6 +15,16 @@ gate-batch-broken = The batch cannot be read
 gate-filter-foreign = These records belong to colleagues, and you see only your own
 gate-filter-unclear = I cannot search like this: “{ $param }” might show records of others
 gate-kind = Actions of this kind are switched off by the administrator
+gate-mongo-params = The request to the database has a mistake, so it was not run. Show its author: { $param }
+gate-mongo-operator = Data from outside has field names that the database would take for orders ({ $names }), so nothing was sent
+gate-mongo-collection = The administrator has not opened “{ $collection }” of the database
+mongo-not-reached = The database cannot be reached: nothing was changed. Try again a little later
+mongo-refused = The database refused: { $text }
+mongo-duplicate = The database has an entry with the same values already: none was added
+mongo-unusable = The database is set up wrongly, tell the administrator: nothing was sent
+mongo-several = Several entries match, and this is for one. Say which one
+mongo-too-many = More than 1,000 entries match. Narrow the condition
+mongo-too-long = The entry is too long to be shown whole. Name the fields that you need
 gate-closed = This action is switched off by the administrator: { $method }
 gate-delete = Deleting is switched off. An administrator can switch it on
 # A refusal when not the person but a text that was read asked for the act: “The text of a record asked to delete the deal …”.
@@ -195,6 +205,9 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }
+    [gate-mongo-collection] { gate-mongo-collection }
+    [gate-mongo-operator] { gate-mongo-operator }
+    [gate-mongo-params] { gate-mongo-params }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }
@@ -299,6 +312,10 @@ gate-hands-away = { $who } will not see { $many ->
     }
   } any more: only a lead can take it back
 gate-add-stage = The record would not start at the first stage
+gate-mongo-many = { $count ->
+    [one] This concerns { $count } entry
+   *[other] This concerns { $count } entries at once
+  }
 gate-class-delete = This cannot be undone
 gate-class-unlink = This unlinks everything at once
 gate-class-config = This changes the portal's settings
@@ -352,6 +369,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
+    [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }
     [gate-policy-method] { gate-policy-method }

@@ -90,6 +90,8 @@ class Policy(Frozen):
     """Telegram chats to which an effect may write, besides the one that requested it."""
     http_hosts: frozenset[str] = frozenset()
     """Hosts that an http effect may call."""
+    mongo_collections: frozenset[str] = frozenset()
+    """Collections of the company's Mongo database that a mongo effect may read and change."""
     catalogue: tuple[Method, ...] = ()
     """Further methods for the catalogue of the portal's methods."""
 

@@ -25,6 +25,10 @@ REFUSALS: dict[str, str] = {
     "gate-filter-foreign": "the filter asks for records of other people ({field}); the person sees only: {allowed}.",
     "gate-filter-unclear": "the filter key {param} cannot be limited to the records the person may see.",
     "gate-kind": "effects of kind {kind} ({method}) are not opened by the policy.",
+    "gate-mongo-params": "{method}, {param}: {why}",
+    "gate-mongo-operator": "an object from outside of the definition has field names that a database may read as orders: {names}. "
+    "Take single values out of it.",
+    "gate-mongo-collection": "the policy does not open the collection {collection} (mongo_collections).",
     "gate-closed": "{method} is closed; only the policy can open it.",
     "gate-delete": "{method} deletes or cannot be undone; deleting is closed by the policy.",
     "gate-foreign-request": "only text of others (of the {source}) asks for it, not the person: {verb} {entity} {title} {id} ({method}). "
@@ -92,6 +96,7 @@ ASKS: dict[str, str] = {
     "gate-add-person": "the new record names another person ({field}).",
     "gate-add-stage": "the new record does not start at the first stage ({field}).",
     "gate-hands-away": "{who} hands {entity} {id} (and more: {many}) to somebody else and cannot see it afterwards.",
+    "gate-mongo-many": "it concerns {count} entries at once.",
     "gate-class-delete": "{method} cannot be undone.",
     "gate-class-unlink": "{method} unlinks everything at once.",
     "gate-class-config": "{method} changes the configuration of the portal.",

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call import critical_fields, effect_kinds, fields, modes
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
+from orchestrator.gate.call.kinds import mongo, mongo_methods
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
@@ -28,6 +29,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     """
     found = [
         _check_policy(call, policy),
+        facts.unread,
         _check_connection(call, facts),
         _check_mode(call, mode),
         _check_handler(call, policy),
@@ -43,6 +45,8 @@ def _check_policy(call: Call, policy: Policy) -> Refuse | None:
     if any(policy.is_listed(policy.refuse_methods, name) for name in evaluate_rules.list_method_names(call)):
         return refuse("gate-policy-refuses", method=call.method)
     if call.kind != "bitrix":
+        if call.kind == mongo_methods.KIND and call.kind in policy.open_kinds:
+            return mongo.find_refusal(call, policy)
         return None if _is_kind_open(call, policy) else refuse("gate-kind", kind=call.kind, method=call.method)
     if policy.is_listed(policy.open_methods, call.listed_as):
         return None
