@@ -62,6 +62,11 @@ def format_path(text: str) -> str:
     return "/".join(parse_path(text))
 
 
+def format_folder(text: str) -> str:
+    """Return the one spelling of a path to a folder; raise PathRefused as `parse_folder` does."""
+    return "/".join(parse_folder(text))
+
+
 def may_name(part: str) -> bool:
     """Return whether a name that was found in the folder can be used in a path, in this spelling."""
     try:
