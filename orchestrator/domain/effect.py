@@ -7,7 +7,7 @@ from pydantic import Field
 from orchestrator.domain.frozen import Frozen
 from state.stored import JsonObject
 
-EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "run"]
+EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file", "run"]
 
 
 class Provenance(Frozen):

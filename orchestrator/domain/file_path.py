@@ -33,25 +33,25 @@ def parse_path(text: str) -> tuple[str, ...]:
     """Return the parts of a path to a file; raise PathRefused for anything that is not one."""
     parts = parse_folder(text)
     if not parts:
-        raise PathRefused("file-path-empty", "name a file, such as reports/july.txt")
+        raise PathRefused("gate-file-path-empty", "name a file, such as reports/july.txt")
     return parts
 
 
 def parse_folder(text: str) -> tuple[str, ...]:
     """Return the parts of a path to a folder, none for the folder itself (""); raise PathRefused for anything that is not one."""
     if len(text) > MAX_PATH:
-        raise PathRefused("file-path-long", f"a path has at most {MAX_PATH} characters")
+        raise PathRefused("gate-file-path-long", f"a path has at most {MAX_PATH} characters")
     path = unicodedata.normalize("NFC", text)
     hidden = next((char for char in path if unicodedata.category(char) in _INVISIBLE), None)
     if hidden is not None:
-        raise PathRefused("file-path-invisible", f"the path contains the invisible character U+{ord(hidden):04X}")
+        raise PathRefused("gate-file-path-invisible", f"the path contains the invisible character U+{ord(hidden):04X}")
     if path.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", path):
-        raise PathRefused("file-path-outside", "give a path inside the folder, without a leading slash, drive or ~")
+        raise PathRefused("gate-file-path-outside", "give a path inside the folder, without a leading slash, drive or ~")
     if not path:
         return ()
     parts = tuple(path.split("/"))
     if len(parts) > MAX_DEPTH:
-        raise PathRefused("file-path-long", f"a path has at most {MAX_DEPTH} parts")
+        raise PathRefused("gate-file-path-long", f"a path has at most {MAX_DEPTH} parts")
     for part in parts:
         _check_part(part)
     return parts
@@ -84,16 +84,16 @@ def _check_part(part: str) -> None:
     """Raise PathRefused unless `part` names something in its folder, on every system and in every reading of its characters."""
     plain = unicodedata.normalize("NFKC", part)  # the full-width and small forms of dots and slashes become the usual ones
     if not part:
-        raise PathRefused("file-path-odd", "the path has an empty part: a slash at its end, or two in a row")
+        raise PathRefused("gate-file-path-odd", "the path has an empty part: a slash at its end, or two in a row")
     if not plain.strip(". "):
-        raise PathRefused("file-path-outside", "the path contains a part of dots or spaces only")
+        raise PathRefused("gate-file-path-outside", "the path contains a part of dots or spaces only")
     if any(char in plain for char in "/\\") or ":" in plain:
-        raise PathRefused("file-path-outside", "only / separates the parts of a path; no name contains a backslash or a colon")
+        raise PathRefused("gate-file-path-outside", "only / separates the parts of a path; no name contains a backslash or a colon")
     if plain.startswith("."):
-        raise PathRefused("file-path-hidden", "files whose name begins with a dot are not touched")
+        raise PathRefused("gate-file-path-hidden", "files whose name begins with a dot are not touched")
     if plain != plain.strip() or plain.endswith("."):
-        raise PathRefused("file-path-odd", "no name begins or ends with a space, or ends with a dot")
+        raise PathRefused("gate-file-path-odd", "no name begins or ends with a space, or ends with a dot")
     if any(char in _FOREIGN for char in plain) or _DEVICE.fullmatch(plain):
-        raise PathRefused("file-path-odd", "the name is one that some systems do not take, such as con or a?b")
+        raise PathRefused("gate-file-path-odd", "the name is one that some systems do not take, such as con or a?b")
     if len(part.encode()) > MAX_PART:
-        raise PathRefused("file-path-long", f"a name has at most {MAX_PART} bytes, which is {MAX_PART // 2} Russian letters")
+        raise PathRefused("gate-file-path-long", f"a name has at most {MAX_PART} bytes, which is {MAX_PART // 2} Russian letters")

@@ -114,7 +114,7 @@ class TelegramPerformer:
         chat, given = int(call.params["chat_id"]), call.params
         if call.method == telegram_methods.REMOVE:
             return ChatRemoval(chat=chat, message_id=given["message_id"])
-        buttons: Rows = tuple(tuple((str(one["text"]), str(one["url"])) for one in row) for row in given["inline_keyboard"])
+        buttons: Rows = tuple(tuple((str(one["text"]), str(one["url"])) for one in row) for row in given.get("inline_keyboard", ()))
         if "path" not in given:
             return ChatText(chat=chat, text=given["text"], buttons=buttons, message_id=given.get("message_id"))
         found = await self._load_file(call)
@@ -125,6 +125,6 @@ class TelegramPerformer:
             kind="photo" if call.method == telegram_methods.SEND_PHOTO else "document",
             name=parse_path(str(given["path"]))[-1],
             content=found.data,
-            caption=given["caption"],
+            caption=given.get("caption", ""),
             buttons=buttons,
         )

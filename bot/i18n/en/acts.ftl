@@ -629,9 +629,15 @@ act-voximplant-user-deactivatephone = Switch off an employee's SIP phone
 ## Outside the portal: Telegram, database, schedule, addresses, scenarios
 
 act-reminder-add = Set the reminder
-act-send_message = Send a Telegram message
-act-send_photo = Send a picture in Telegram
-act-send_document = Send a file in Telegram
+act-file-create = Create the file
+act-file-write = Write the file
+act-file-append = Add to the file
+act-file-delete = Delete the file
+act-telegram-send_message = Send a Telegram message
+act-telegram-send_photo = Send a picture in Telegram
+act-telegram-send_document = Send a file in Telegram
+act-telegram-edit_message = Change a sent Telegram message
+act-telegram-delete_message = Delete a sent Telegram message
 act-mongo-insert_one = Add an entry to the database
 act-mongo-insert_many = Add several entries to the database
 act-mongo-update_one = Change an entry in the database

@@ -15,6 +15,14 @@ gate-batch-broken = The batch cannot be read
 gate-filter-foreign = These records belong to colleagues, and you see only your own
 gate-filter-unclear = I cannot search like this: “{ $param }” might show records of others
 gate-kind = Actions of this kind are switched off by the administrator
+gate-kind-absent = Actions of this kind are not set up here, tell the administrator
+gate-kind-params = The action has a mistake, so it was not run. Show its author: { $param }
+gate-file-path-empty = No file is named
+gate-file-path-hidden = I do not touch hidden files: the name begins with a dot
+gate-file-path-invisible = The name of the file has an invisible character, so nothing was done
+gate-file-path-long = The path of the file is too long
+gate-file-path-odd = This name of a file will not do: extra spaces, dots or special characters
+gate-file-path-outside = This file is outside the folder set aside for this: there is no access
 gate-mongo-params = The request to the database has a mistake, so it was not run. Show its author: { $param }
 gate-mongo-operator = Data from outside has field names that the database would take for orders ({ $names }), so nothing was sent
 gate-mongo-collection = The administrator has not opened “{ $collection }” of the database
@@ -205,6 +213,14 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }
+    [gate-kind-absent] { gate-kind-absent }
+    [gate-kind-params] { gate-kind-params }
+    [gate-file-path-empty] { gate-file-path-empty }
+    [gate-file-path-hidden] { gate-file-path-hidden }
+    [gate-file-path-invisible] { gate-file-path-invisible }
+    [gate-file-path-long] { gate-file-path-long }
+    [gate-file-path-odd] { gate-file-path-odd }
+    [gate-file-path-outside] { gate-file-path-outside }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
     [gate-mongo-params] { gate-mongo-params }
@@ -312,6 +328,7 @@ gate-hands-away = { $who } will not see { $many ->
     }
   } any more: only a lead can take it back
 gate-add-stage = The record would not start at the first stage
+gate-file-replaces = What the file holds will be replaced
 gate-mongo-many = { $count ->
     [one] This concerns { $count } entry
    *[other] This concerns { $count } entries at once
@@ -369,6 +386,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
+    [gate-file-replaces] { gate-file-replaces }
     [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

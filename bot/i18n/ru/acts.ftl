@@ -629,9 +629,15 @@ act-voximplant-user-deactivatephone = Отключить сотруднику SI
 ## Вне портала: Telegram, база данных, расписание, адреса, сценарии
 
 act-reminder-add = Поставить напоминание
-act-send_message = Отправить сообщение в Telegram
-act-send_photo = Отправить картинку в Telegram
-act-send_document = Отправить файл в Telegram
+act-file-create = Создать файл
+act-file-write = Записать файл
+act-file-append = Дописать в файл
+act-file-delete = Удалить файл
+act-telegram-send_message = Отправить сообщение в Telegram
+act-telegram-send_photo = Отправить картинку в Telegram
+act-telegram-send_document = Отправить файл в Telegram
+act-telegram-edit_message = Изменить отправленное сообщение в Telegram
+act-telegram-delete_message = Удалить отправленное сообщение в Telegram
 act-mongo-insert_one = Добавить запись в базу
 act-mongo-insert_many = Добавить записи в базу
 act-mongo-update_one = Изменить запись в базе

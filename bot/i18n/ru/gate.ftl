@@ -15,6 +15,14 @@ gate-batch-broken = Не смог разобрать пакет команд
 gate-filter-foreign = Это записи других сотрудников, а вам видны только свои
 gate-filter-unclear = Так искать не могу: условие «{ $param }» может показать чужие записи
 gate-kind = Такие действия выключены администратором
+gate-kind-absent = Такие действия здесь не настроены, скажите администратору
+gate-kind-params = Действие составлено с ошибкой, поэтому не выполнено. Покажите автору: { $param }
+gate-file-path-empty = Не указан файл
+gate-file-path-hidden = Скрытые файлы не трогаю: имя начинается с точки
+gate-file-path-invisible = В имени файла есть невидимый знак, поэтому ничего не сделано
+gate-file-path-long = Слишком длинный путь к файлу
+gate-file-path-odd = Такое имя файла не годится: лишние пробелы, точки или служебные знаки
+gate-file-path-outside = Этот файл вне отведённой папки, туда доступа нет
 gate-mongo-params = Запрос к базе данных составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
 gate-mongo-operator = В данных со стороны есть имена полей, которые база приняла бы за команды ({ $names }), поэтому ничего не отправлено
 gate-mongo-collection = Раздел базы «{ $collection }» не открыт администратором
@@ -205,6 +213,14 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }
+    [gate-kind-absent] { gate-kind-absent }
+    [gate-kind-params] { gate-kind-params }
+    [gate-file-path-empty] { gate-file-path-empty }
+    [gate-file-path-hidden] { gate-file-path-hidden }
+    [gate-file-path-invisible] { gate-file-path-invisible }
+    [gate-file-path-long] { gate-file-path-long }
+    [gate-file-path-odd] { gate-file-path-odd }
+    [gate-file-path-outside] { gate-file-path-outside }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
     [gate-mongo-params] { gate-mongo-params }
@@ -327,6 +343,7 @@ gate-hands-away = { $who } больше не увидит { $many ->
     }
   }: вернуть сможет только руководитель
 gate-add-stage = Запись сразу встанет не на первую стадию
+gate-file-replaces = Прежнее содержимое файла заменится
 gate-mongo-many = { $count ->
     [one] Это касается { $count } записи
    *[other] Это касается сразу { $count } записей
@@ -389,6 +406,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
+    [gate-file-replaces] { gate-file-replaces }
     [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

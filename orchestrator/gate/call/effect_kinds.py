@@ -6,10 +6,9 @@ They are refused unless the policy opens their kind. Only reminders are always a
 from bitrix.catalogue.catalogue import Method, MethodClass, Verb
 from orchestrator.domain.effect import EffectKind
 from orchestrator.gate.call import reminders
-from orchestrator.gate.call.kinds import mongo_methods
+from orchestrator.gate.call.kinds import methods, mongo_methods
 
 _ROWS: dict[str, dict[str, tuple[MethodClass, Verb]]] = {
-    "telegram": {"send_message": ("N", "action"), "send_photo": ("N", "action"), "send_document": ("N", "action")},
     "schedule": {"scenario_run": ("W", "add"), "message": ("W", "add"), "cancel": ("W", "delete"), reminders.ADD: ("W", "add")},
     "http": {"get": ("N", "action"), "post": ("N", "action")},
     "run": {"scenario": ("W", "action"), "flow": ("W", "action"), "workflow": ("W", "action")},
@@ -51,6 +50,8 @@ def find_effect_kind(kind: str, method: str) -> Method | None:
     """Return the definition of the method `method` of the kind `kind`, or None if there is none; names are case-sensitive."""
     if kind == mongo_methods.KIND:
         return mongo_methods.find_method(method.strip())
+    if kind in methods.KINDS:
+        return methods.find_method(kind, method)
     row = _ROWS.get(kind, {}).get(method.strip())
     if row is None:
         return None
@@ -61,9 +62,11 @@ def find_effect_kind(kind: str, method: str) -> Method | None:
 
 def list_methods(kind: EffectKind) -> tuple[str, ...]:
     """Return the names of all methods that an effect of this kind may call."""
+    if kind in methods.KINDS:
+        return tuple(methods.KINDS[kind])
     return tuple(mongo_methods.METHODS) if kind == mongo_methods.KIND else tuple(_ROWS.get(kind, {}))
 
 
 def list_policy_names() -> tuple[str, ...]:
     """Return all methods of all kinds, spelled as in a policy, such as mongo.delete_one."""
-    return (*(f"{kind}.{method}" for kind, rows in _ROWS.items() for method in rows), *mongo_methods.METHODS)
+    return (*(f"{kind}.{method}" for kind, rows in _ROWS.items() for method in rows), *mongo_methods.METHODS, *methods.list_names())

@@ -14,7 +14,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits, modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.handover import find_lost_records
-from orchestrator.gate.call.kinds import mongo
+from orchestrator.gate.call.kinds import kind_rules, mongo
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.policy import Policy
@@ -151,6 +151,7 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
         notices = [ask("gate-policy-method", method=leaf.method)] if named else []
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
         notices.extend(mongo.collect_ask_reasons(leaf, facts))
+        notices.extend(kind_rules.collect_ask_reasons(leaf, facts))
         notices.extend(taint.collect_taint_reasons(leaf, effect.provenance, policy, facts, own_user=actor.bitrix_user_id))
         for notice in notices:
             yield _add_command_label(call, leaf, notice, facts)

@@ -18,6 +18,7 @@ from orchestrator.gate.call import critical_fields, limits
 from orchestrator.gate.call.budget import build_person_key
 from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.kinds.methods import KINDS
 from orchestrator.gate.call.limits import count_call_changes
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
@@ -302,6 +303,9 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
     """
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
+    if call.kind in KINDS:
+        at = {"at": format_iso(performed.free_at)} if performed.free_at is not None else {}
+        return Notice(code=performed.code, args={"text": performed.detail, **at})
     if performed.free_at is not None:
         return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
     if performed.code in _NO_ACCESS:

@@ -16,7 +16,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, EffectKind
 from orchestrator.gate.call import effect_kinds, fields, params, permissions, reminders, targets
 from orchestrator.gate.call.effect import Call, Refuse
-from orchestrator.gate.call.kinds import mongo, mongo_methods
+from orchestrator.gate.call.kinds import kind_rules, methods, mongo, mongo_methods
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.normalize import batch, linked_records, sums
@@ -150,6 +150,8 @@ def _build_other_kind(kind: EffectKind, effect: Effect, given: dict[str, object]
     essence = ""
     if spec.name == reminders.ADD:
         given = reminders.normalize_reminder(given, person=bench.actor.key, effect_id=bench.effect_id)
+    elif kind in methods.KINDS:
+        given = kind_rules.normalize_params(kind, spec.name, given)
     elif kind == mongo_methods.KIND:
         given = mongo.normalize_params(spec.name, given, effect_id=bench.effect_id, keys=effect.provenance.keys)
         essence = mongo.build_essence(spec.name, given)

@@ -309,7 +309,7 @@ _CODES: Final = {
     errno.EACCES: "file-read-only",
     errno.EPERM: "file-read-only",
     errno.EFBIG: "file-too-large",
-    errno.ENAMETOOLONG: "file-path-long",
+    errno.ENAMETOOLONG: "gate-file-path-long",
     errno.ENOENT: "file-folder-gone",
     errno.ESTALE: "file-folder-gone",
 }

@@ -85,7 +85,7 @@ class FilePerformer:
         return Reconciled(verdict="unclear", detail="the file holds neither the old nor the new content")
 
     def _read(self, call: Call) -> CallResult:
-        path = str(call.params["path"])
+        path = str(call.params.get("path", ""))
         if call.method == "file.list":
             listing = self._folder.list_entries(parse_folder(path))
             rows = [

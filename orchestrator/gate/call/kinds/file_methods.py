@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, StrictStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
 
 from orchestrator.domain.file_path import format_folder, format_path
-from orchestrator.gate.call.kinds.methods import KindMethod, KindParams, build_kind_method
+from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 
 KIND: Final = "file"
 MAX_TEXT: Final = 65_536
@@ -31,6 +31,12 @@ FolderPath = Annotated[StrictStr, AfterValidator(format_folder)]
 Text = Annotated[StrictStr, Field(max_length=MAX_TEXT), AfterValidator(_check_text)]
 
 
+class KindParams(BaseModel):
+    """Parameters of a method: unknown names are refused, and errors do not quote values."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
 class FileName(KindParams):
     """A file, by its path inside the folder."""
 
@@ -53,11 +59,11 @@ class FileText(KindParams):
 METHODS: Final[Mapping[str, KindMethod]] = {
     method.spec.name: method
     for method in (
-        build_kind_method("file.read", "R", "get", "file", FileName),
-        build_kind_method("file.list", "R", "list", "file", FolderName),
-        build_kind_method(CREATE, "W", "add", "file", FileText, safe_create=True),
-        build_kind_method(WRITE, "W", "update", "file", FileText),
-        build_kind_method(APPEND, "W", "update", "file", FileText),
-        build_kind_method(DELETE, "D", "delete", "file", FileName),
+        build_kind_method("file.read", "R", "get", FileName, entity="file"),
+        build_kind_method("file.list", "R", "list", FolderName, entity="file"),
+        build_kind_method(CREATE, "W", "add", FileText, entity="file", safe_create=True),
+        build_kind_method(WRITE, "W", "update", FileText, entity="file"),
+        build_kind_method(APPEND, "W", "update", FileText, entity="file"),
+        build_kind_method(DELETE, "D", "delete", FileName, entity="file"),
     )
 }

@@ -1,39 +1,26 @@
-"""What a method of another kind than a portal call is: its row, and the class that checks its parameters."""
+"""The kinds of effects that are declared by a table of methods each: `file` and `telegram`. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict
+from bitrix.catalogue.catalogue import Method
+from orchestrator.gate.call.kinds import file_methods, telegram_methods
+from orchestrator.gate.call.kinds.method import KindMethod
 
-from bitrix.catalogue.catalogue import Method, MethodClass, Verb
-
-
-class KindParams(BaseModel):
-    """The parameters of a method. What the class accepts is what may be sent, nothing else."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class KindMethod:
-    """A method of a kind: its row, and the class of its parameters."""
-
-    spec: Method
-    params: type[KindParams]
+KINDS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
+    file_methods.KIND: file_methods.METHODS,
+    telegram_methods.KIND: telegram_methods.METHODS,
+}
+"""The methods of each kind by their full names."""
 
 
-def build_kind_method(
-    name: str, letter: MethodClass, verb: Verb, entity: str, params: type[KindParams], *, safe_create: bool = False
-) -> KindMethod:
-    """Return a method by its full name, such as file.write, the letter of its class, its verb and what it is about."""
-    spec = Method(
-        name=name,
-        classes=(letter,),
-        verb=verb,
-        entity=entity,
-        idempotent=letter == "R",
-        safe_create=safe_create,
-        fields_at="",
-        params=("*",),
-        owner="self",
-    )
-    return KindMethod(spec=spec, params=params)
+def find_method(kind: str, name: str) -> Method | None:
+    """Return the row of a method, named with its kind or without: file.read, read."""
+    methods = KINDS.get(kind, {})
+    found = methods.get(name.strip()) or methods.get(f"{kind}.{name.strip()}")
+    return found.spec if found else None
+
+
+def list_names() -> tuple[str, ...]:
+    """Return the full names of all methods, as a policy writes them."""
+    return tuple(name for methods in KINDS.values() for name in methods)

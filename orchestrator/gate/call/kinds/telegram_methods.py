@@ -9,7 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictSt
 
 from orchestrator.domain.card_view import count_units
 from orchestrator.domain.file_path import format_path
-from orchestrator.gate.call.kinds.methods import KindMethod, KindParams, build_kind_method
+from orchestrator.gate.call.kinds.file_methods import KindParams
+from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 
 KIND: Final = "telegram"
 MAX_TEXT: Final = 4096
@@ -139,10 +140,10 @@ EDIT, REMOVE = "telegram.edit_message", "telegram.delete_message"
 METHODS: Final[Mapping[str, KindMethod]] = {
     method.spec.name: method
     for method in (
-        build_kind_method("telegram.send_message", "N", "action", "message", SendText),
-        build_kind_method(SEND_PHOTO, "N", "action", "message", SendFile),
-        build_kind_method(SEND_DOCUMENT, "N", "action", "message", SendFile),
-        build_kind_method(EDIT, "N", "action", "message", EditText),
-        build_kind_method(REMOVE, "D", "delete", "message", RemoveMessage),
+        build_kind_method("telegram.send_message", "N", "action", SendText, entity="message"),
+        build_kind_method(SEND_PHOTO, "N", "action", SendFile, entity="message"),
+        build_kind_method(SEND_DOCUMENT, "N", "action", SendFile, entity="message"),
+        build_kind_method(EDIT, "N", "action", EditText, entity="message"),
+        build_kind_method(REMOVE, "D", "delete", RemoveMessage, entity="message"),
     )
 }

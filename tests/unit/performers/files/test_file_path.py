@@ -72,12 +72,12 @@ LONG = ["a" * 501, "a" * 201, "я" * 101, "/".join("abcdefghijklm")]
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        *[(text, "file-path-outside") for text in OUTSIDE],
-        *[(text, "file-path-invisible") for text in INVISIBLE],
-        *[(text, "file-path-hidden") for text in HIDDEN],
-        *[(text, "file-path-odd") for text in ODD],
-        *[(text, "file-path-long") for text in LONG],
-        ("", "file-path-empty"),
+        *[(text, "gate-file-path-outside") for text in OUTSIDE],
+        *[(text, "gate-file-path-invisible") for text in INVISIBLE],
+        *[(text, "gate-file-path-hidden") for text in HIDDEN],
+        *[(text, "gate-file-path-odd") for text in ODD],
+        *[(text, "gate-file-path-long") for text in LONG],
+        ("", "gate-file-path-empty"),
     ],
 )
 def test_what_is_no_path_inside_of_the_folder_is_refused_with_its_reason(text: str, code: str) -> None:

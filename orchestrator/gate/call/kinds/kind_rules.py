@@ -1,41 +1,25 @@
-"""The kinds of effects whose methods, parameters and rules are declared in one place each. Pure.
+"""What is checked about the calls of the kinds in `methods.KINDS`: their parameters, and what is refused or asked. Pure."""
 
-A kind is a module of methods here, a builder of card lines in `approve/kind_lines.py`, and a performer that the composition root hands in.
-"""
-
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any
 
 from pydantic import ValidationError
 
-from bitrix.catalogue.catalogue import Method
 from orchestrator.domain.file_path import PathRefused
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Call, Facts, Refuse
-from orchestrator.gate.call.kinds import file_methods, telegram_methods
-from orchestrator.gate.call.kinds.methods import KindMethod
+from orchestrator.gate.call.kinds import file_methods
+from orchestrator.gate.call.kinds.methods import KINDS
 from orchestrator.gate.call.params import Refusal, build_refusal
+from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask, refuse
 from state.stored import JsonObject
-
-KINDS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
-    file_methods.KIND: file_methods.METHODS,
-    telegram_methods.KIND: telegram_methods.METHODS,
-}
-"""The methods of each kind by their full names."""
-
-
-def find_method(kind: str, name: str) -> Method | None:
-    """Return the row of a method, named with its kind or without: file.read, read."""
-    methods = KINDS.get(kind, {})
-    found = methods.get(name.strip()) or methods.get(f"{kind}.{name.strip()}")
-    return found.spec if found else None
 
 
 def normalize_params(kind: str, method: str, given: JsonObject) -> dict[str, Any]:
     """Return the parameters as they will be sent. Raises Refusal with every mistake. Idempotent."""
     try:
-        return KINDS[kind][method].params.model_validate(given).model_dump(mode="json")
+        return KINDS[kind][method].params.model_validate(given).model_dump(mode="json", by_alias=True, exclude_defaults=True)
     except ValidationError as error:
         raise _build_refusal(method, error) from None
 
@@ -48,6 +32,16 @@ def _build_refusal(method: str, error: ValidationError) -> Refusal:
             return build_refusal(cause.code, why=str(cause), method=method)
     said = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg'].removeprefix('Value error, ')}" for one in found]
     return build_refusal("gate-kind-params", method=method, why="; ".join(said), param=str(found[0]["loc"][0]) if found[0]["loc"] else "?")
+
+
+def find_refusal(call: Call, policy: Policy) -> Refuse | None:
+    """Return why the policy does not allow the call of an opened kind; None if it may go on.
+
+    Which chats are known is not said by the policy alone, so the performer refuses the others before any card.
+    """
+    if "D" in call.classes and not policy.is_listed(policy.open_methods, call.method):
+        return refuse("gate-delete", method=call.method)
+    return None
 
 
 def check_read_facts(call: Call, facts: Facts) -> Refuse | None:
