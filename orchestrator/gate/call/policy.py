@@ -87,7 +87,7 @@ class Policy(Frozen):
     open_kinds: frozenset[EffectKind] = frozenset()
     """Kinds of effects other than portal calls that may be requested or run."""
     telegram_chats: frozenset[int] = frozenset()
-    """Telegram chats to which an effect may write, besides the one that requested it."""
+    """Telegram chats to which an effect may write, besides those of people with access."""
     http_hosts: frozenset[str] = frozenset()
     """Hosts that an http effect may call."""
     mongo_collections: frozenset[str] = frozenset()

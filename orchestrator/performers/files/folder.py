@@ -138,17 +138,6 @@ class Folder:
         except _Missing:
             raise FileRefused("file-changed", "the file is not there any more") from None
 
-    def find_problem(self) -> str:
-        """Return an English sentence about why files cannot be kept in the folder, "" if they can; used by checks of the installation."""
-        try:
-            with self._open_folder(()) as place:
-                name = f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
-                os.close(os.open(name, _NEW, 0o600, dir_fd=place))
-                os.unlink(name, dir_fd=place)
-        except (OSError, FileRefused) as error:
-            return error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        return ""
-
     @contextlib.contextmanager
     def _open_parent(self, parts: Parts, *, create: bool = False) -> Iterator[int]:
         with self._open_folder(parts[:-1], create=create) as place:

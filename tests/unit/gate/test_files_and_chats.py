@@ -12,6 +12,7 @@ from orchestrator.domain.card_view import Preview
 from orchestrator.domain.chat_messages import ChatMessage, ChatText, MessageDoubtful, MessageRefused, MessageResult, MessageSent
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.files.folder import Folder
@@ -73,7 +74,7 @@ class Setup:
     async def approve(self, entry: Card) -> Outcome:
         decided = await decide(self.world, self.session, yes(entry))
         if decided.notice is not None and decided.notice.code == "card-second-tap":
-            decided = await decide(self.world, self.session, yes(entry, stage=2))
+            decided = await decide(self.world, self.session, yes(entry, nonce=calculate_second_nonce(entry.nonce)))
         assert decided.outcome is not None, decided
         return decided.outcome
 
@@ -120,7 +121,7 @@ async def test_a_card_of_a_replaced_file_shows_each_line_that_changes(here: Setu
     assert Translator("ru").describe_call(entry.method, preview.verb, preview.entity) == "Записать файл"
     assert preview.title == "note.txt"
     assert lines_of(entry) == [("Строк", "4", "5"), ("Строка 2", "два", "ДВА"), ("Новое после строки 4", "", "пять")]
-    assert [reason.code for reason in entry.reasons] == ["gate-file-replaces"]
+    assert [reason["code"] for reason in entry.reasons] == ["gate-file-replaces"]
     assert (await here.approve(entry)).status == "succeeded"
     assert (here.root / "note.txt").read_text() == "один\nДВА\nтри\nчетыре\nпять\n"
 
@@ -159,7 +160,7 @@ async def test_text_is_added_and_a_file_is_deleted_with_what_it_holds_on_the_car
         ("file.write", {"path": "../x", "text": "x"}, "gate-file-path-outside"),
         ("file.write", {"path": ".env", "text": "x"}, "gate-file-path-hidden"),
         ("file.write", {"path": "a", "text": "x" * 65_537}, "gate-kind-params"),
-        ("file.write", {"path": "a", "text": "a\0b"}, "gate-kind-params"),
+        ("file.write", {"path": "a", "text": "a\0b"}, "gate-params"),
         ("file.write", {"path": 5, "text": "x"}, "gate-kind-params"),
         ("file.write", {"path": "a", "text": "x", "mode": "0777"}, "gate-kind-params"),
         ("telegram.send_message", {"chat_id": 666, "text": "x"}, "telegram-chat-unknown"),
@@ -197,11 +198,11 @@ async def test_a_button_leads_to_a_plain_web_address_only(here: Setup, url: str)
 
 @pytest.mark.req("S000-51", "S000-X16")
 async def test_a_message_is_asked_about_whole_with_the_name_of_its_reader(here: Setup) -> None:
-    text, keyboard = "Счёт *оплачен*\n" + "я" * 3000, [[{"text": "Сайт", "url": "https://shop.ru/1"}]]
-    entry = await here.ask("send_message", {"chat_id": "tg:1006", "text": text, "inline_keyboard": keyboard})
+    text, keyboard = "Счёт *оплачен*\n" + "я" * 2000, [[{"text": "Сайт", "url": "https://shop.ru/1"}]]
+    entry = await here.ask("telegram.send_message", {"chat_id": "tg:1006", "text": text, "inline_keyboard": keyboard})
     assert lines_of(entry) == [
         ("Кому", "", "Вера"),
-        ("Текст", "", "Счёт *оплачен* ⏎ " + "я" * 3000),
+        ("Текст", "", "Счёт *оплачен* ⏎ " + "я" * 2000),
         ("Кнопка «Сайт»", "", "https://shop.ru/1"),
     ]
     done = await here.approve(entry)

@@ -68,7 +68,6 @@ ODD = [
 LONG = ["a" * 501, "a" * 201, "я" * 101, "/".join("abcdefghijklm")]
 
 
-@pytest.mark.req("S000-50")
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -180,7 +180,6 @@ def test_a_folder_that_was_removed_is_named(root: Path) -> None:
     folder = Folder(root)
     assert find_code(lambda: folder.read(("note.txt",))) == "file-folder-gone"
     assert find_code(lambda: folder.write(("note.txt",), b"x", expected=None)) == "file-folder-gone"
-    assert folder.find_problem()
 
 
 @pytest.mark.parametrize(
@@ -258,8 +257,3 @@ def test_no_descriptor_stays_open(root: Path) -> None:
             except FileRefused:
                 continue
     assert len(list_names(Path("/proc/self/fd"))) == before
-
-
-def test_the_check_of_the_installation_leaves_nothing(root: Path) -> None:
-    assert Folder(root).find_problem() == ""
-    assert list_names(root) == ["note.txt"]
