@@ -629,6 +629,10 @@ act-voximplant-user-deactivatephone = Switch off an employee's SIP phone
 ## Outside the portal: Telegram, database, schedule, addresses, scenarios
 
 act-reminder-add = Set the reminder
+act-http-post = Send data to a site
+act-http-put = Store data at a site
+act-http-patch = Send changes to a site
+act-http-delete = Delete at a site
 act-file-create = Create the file
 act-file-write = Write the file
 act-file-append = Add to the file
@@ -644,11 +648,3 @@ act-mongo-update_one = Change an entry in the database
 act-mongo-update_many = Change several entries in the database
 act-mongo-delete_one = Delete an entry from the database
 act-mongo-delete_many = Delete several entries from the database
-act-scenario_run = Schedule the run of a scenario
-act-message = Schedule a message
-act-cancel = Cancel what was scheduled
-act-get = Request data from an outside address
-act-post = Send data to an outside address
-act-scenario = Run the scenario
-act-flow = Run the flow of scenarios
-act-workflow = Run the sequence of work

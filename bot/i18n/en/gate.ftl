@@ -15,17 +15,21 @@ gate-batch-broken = The batch cannot be read
 gate-filter-foreign = These records belong to colleagues, and you see only your own
 gate-filter-unclear = I cannot search like this: “{ $param }” might show records of others
 gate-kind = Actions of this kind are switched off by the administrator
-gate-kind-absent = Actions of this kind are not set up here, tell the administrator
-gate-kind-params = The action has a mistake, so it was not run. Show its author: { $param }
 gate-file-path-empty = No file is named
 gate-file-path-hidden = I do not touch hidden files: the name begins with a dot
 gate-file-path-invisible = The name of the file has an invisible character, so nothing was done
 gate-file-path-long = The path of the file is too long
 gate-file-path-odd = This name of a file will not do: extra spaces, dots or special characters
 gate-file-path-outside = This file is outside the folder set aside for this: there is no access
-gate-mongo-params = The request to the database has a mistake, so it was not run. Show its author: { $param }
+gate-kind-params = The request has a mistake, so it was not run. Show its author: { $param }
+gate-kind-missing = This action is not set up on this server, tell the administrator ({ $setting })
+gate-http-host = The administrator has not opened the address { $host }
 gate-mongo-operator = Data from outside has field names that the database would take for orders ({ $names }), so nothing was sent
 gate-mongo-collection = The administrator has not opened “{ $collection }” of the database
+http-not-sent = The request was not sent: the address is not found or closed, tell the administrator
+http-not-reached = The site cannot be reached: nothing was sent. Try again a little later
+http-refused = The site refused: { $text }
+http-unreadable = The site's answer could not be read
 mongo-not-reached = The database cannot be reached: nothing was changed. Try again a little later
 mongo-refused = The database refused: { $text }
 mongo-duplicate = The database has an entry with the same values already: none was added
@@ -212,18 +216,18 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-already-so] { gate-already-so }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
-    [gate-kind] { gate-kind }
-    [gate-kind-absent] { gate-kind-absent }
-    [gate-kind-params] { gate-kind-params }
     [gate-file-path-empty] { gate-file-path-empty }
     [gate-file-path-hidden] { gate-file-path-hidden }
     [gate-file-path-invisible] { gate-file-path-invisible }
     [gate-file-path-long] { gate-file-path-long }
     [gate-file-path-odd] { gate-file-path-odd }
     [gate-file-path-outside] { gate-file-path-outside }
+    [gate-kind] { gate-kind }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
-    [gate-mongo-params] { gate-mongo-params }
+    [gate-kind-params] { gate-kind-params }
+    [gate-kind-missing] { gate-kind-missing }
+    [gate-http-host] { gate-http-host }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }
@@ -338,6 +342,7 @@ gate-class-unlink = This unlinks everything at once
 gate-class-config = This changes the portal's settings
 gate-class-money = This changes money
 gate-class-outward = Other people will see this
+gate-http-outward = Data will go to another site
 gate-notifies = The people named here will be notified
 gate-hidden-link = A link is hidden behind words of the text
 gate-binding = This changes where the portal's events go
@@ -382,6 +387,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-unlink] { gate-class-unlink }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
+    [gate-http-outward] { gate-http-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }

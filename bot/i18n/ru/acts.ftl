@@ -629,6 +629,10 @@ act-voximplant-user-deactivatephone = Отключить сотруднику SI
 ## Вне портала: Telegram, база данных, расписание, адреса, сценарии
 
 act-reminder-add = Поставить напоминание
+act-http-post = Отправить данные на сайт
+act-http-put = Записать данные на сайт
+act-http-patch = Отправить изменения на сайт
+act-http-delete = Удалить на сайте
 act-file-create = Создать файл
 act-file-write = Записать файл
 act-file-append = Дописать в файл
@@ -644,11 +648,3 @@ act-mongo-update_one = Изменить запись в базе
 act-mongo-update_many = Изменить записи в базе
 act-mongo-delete_one = Удалить запись из базы
 act-mongo-delete_many = Удалить записи из базы
-act-scenario_run = Запланировать запуск сценария
-act-message = Запланировать сообщение
-act-cancel = Отменить запланированное
-act-get = Запросить данные с внешнего адреса
-act-post = Отправить данные на внешний адрес
-act-scenario = Запустить сценарий
-act-flow = Запустить поток сценариев
-act-workflow = Запустить рабочий процесс

@@ -15,17 +15,21 @@ gate-batch-broken = Не смог разобрать пакет команд
 gate-filter-foreign = Это записи других сотрудников, а вам видны только свои
 gate-filter-unclear = Так искать не могу: условие «{ $param }» может показать чужие записи
 gate-kind = Такие действия выключены администратором
-gate-kind-absent = Такие действия здесь не настроены, скажите администратору
-gate-kind-params = Действие составлено с ошибкой, поэтому не выполнено. Покажите автору: { $param }
 gate-file-path-empty = Не указан файл
 gate-file-path-hidden = Скрытые файлы не трогаю: имя начинается с точки
 gate-file-path-invisible = В имени файла есть невидимый знак, поэтому ничего не сделано
 gate-file-path-long = Слишком длинный путь к файлу
 gate-file-path-odd = Такое имя файла не годится: лишние пробелы, точки или служебные знаки
 gate-file-path-outside = Этот файл вне отведённой папки, туда доступа нет
-gate-mongo-params = Запрос к базе данных составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
+gate-kind-params = Запрос составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
+gate-kind-missing = Это действие не настроено на этом сервере, скажите администратору ({ $setting })
+gate-http-host = Адрес { $host } не открыт администратором
 gate-mongo-operator = В данных со стороны есть имена полей, которые база приняла бы за команды ({ $names }), поэтому ничего не отправлено
 gate-mongo-collection = Раздел базы «{ $collection }» не открыт администратором
+http-not-sent = Запрос не отправлен: адрес не найден или закрыт, скажите администратору
+http-not-reached = Не удалось связаться с сайтом: ничего не отправлено. Попробуйте ещё раз чуть позже
+http-refused = Сайт отказал: { $text }
+http-unreadable = Ответ сайта прочитать не удалось
 mongo-not-reached = Не удалось связаться с базой данных: ничего не изменено. Попробуйте ещё раз чуть позже
 mongo-refused = База данных отказала: { $text }
 mongo-duplicate = В базе уже есть запись с такими же значениями: новая не добавлена
@@ -212,18 +216,18 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-already-so] { gate-already-so }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
-    [gate-kind] { gate-kind }
-    [gate-kind-absent] { gate-kind-absent }
-    [gate-kind-params] { gate-kind-params }
     [gate-file-path-empty] { gate-file-path-empty }
     [gate-file-path-hidden] { gate-file-path-hidden }
     [gate-file-path-invisible] { gate-file-path-invisible }
     [gate-file-path-long] { gate-file-path-long }
     [gate-file-path-odd] { gate-file-path-odd }
     [gate-file-path-outside] { gate-file-path-outside }
+    [gate-kind] { gate-kind }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
-    [gate-mongo-params] { gate-mongo-params }
+    [gate-kind-params] { gate-kind-params }
+    [gate-kind-missing] { gate-kind-missing }
+    [gate-http-host] { gate-http-host }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }
@@ -353,6 +357,7 @@ gate-class-unlink = Это отвяжет всё сразу
 gate-class-config = Это меняет настройки портала
 gate-class-money = Это меняет деньги
 gate-class-outward = Это увидят другие люди
+gate-http-outward = Данные уйдут на другой сайт
 gate-notifies = Названные здесь люди получат уведомление
 gate-hidden-link = За словами в тексте спрятана ссылка
 gate-binding = Это меняет, куда уходят события портала
@@ -402,6 +407,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-unlink] { gate-class-unlink }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
+    [gate-http-outward] { gate-http-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }

@@ -1,154 +1,85 @@
-"""Builds the card lines of effects on files and Telegram chats: to whom, what, and which lines of a file change, old and new.
+"""Builds the card of an effect that is no portal call: what the heading names, and a line for each parameter that is sent.
 
-Everything that will be written stands on the card. The words are in data/language/card_files.yaml.
+A kind whose parameters need more than their names and values has a builder of its own. The names of the others are in
+data/language/card_kinds.yaml.
 """
 
-from collections.abc import Iterator
-from difflib import SequenceMatcher
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.approve.file_chat_lines import build_file_lines, build_message_lines, name_file
+from orchestrator.gate.approve.format_values import Reader
+from orchestrator.gate.approve.mongo_lines import build_mongo_lines, find_mongo_title
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.kinds import file_methods, telegram_methods
+from orchestrator.gate.call.kinds.http_address import parse_address
+from orchestrator.gate.call.reminders import MARK, PERSON
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import Locale
-from state.stored import JsonObject
+from state.canonical import dumps
 
-_NAMES: Final = (
-    *("to", "text", "caption", "file", "size", "bytes", "kilobytes", "button", "message", "unnamed", "line_count", "line", "lines"),
-    *("added", "added_first", "appended", "whole", "removed", "nothing", "ending", "yes", "no", "now", "unreadable"),
-)
-_LEXICON: Final = load_lexicon("card_files")
-_TITLES: Final = {name: _LEXICON.read_titles(name) for name in _NAMES}
-_MOST_COMPARED: Final = 400
-"""How many lines that differ are compared one by one; of longer changes the whole new text is shown."""
+_WORDS: Final = load_lexicon("card_kinds")
+_SYSTEM: Final = frozenset({MARK, PERSON})
+"""Parameters that the program sets itself."""
+_TITLE: Final = 80
 
 
-def find_kind_title(call: Call, locale: Locale) -> str:
-    """Return what the heading names: the path of a file; a chat is named in the first line."""
-    path = call.params.get("path", "") if call.kind == file_methods.KIND else ""
-    return escape_text(str(path), locale=locale)
+@dataclass(frozen=True, kw_only=True)
+class KindView:
+    """How the card of a kind is built."""
+
+    find_title: Callable[[Call, Reader], str]
+    build_lines: Callable[[Call, Facts, Reader], list[PreviewLine]]
 
 
-def build_kind_card_lines(call: Call, facts: Facts, locale: Locale) -> list[PreviewLine]:
-    """Return the lines of the card of a call that changes or sends something; none for a read."""
-    if call.reads_only:
-        return []
-    words = _Words(locale)
-    if call.kind == telegram_methods.KIND:
-        return list(_build_message_lines(call, facts, words))
-    return list(_build_file_lines(call, facts.images.get(str(call.params["path"])), words))
+def _name_host(call: Call, _reader: Reader) -> str:
+    return str(parse_address(call.params["url"]).site).partition("://")[2]
 
 
-def _build_message_lines(call: Call, facts: Facts, words: "_Words") -> Iterator[PreviewLine]:
-    given = call.params
-    chat = facts.images.get(f"chat:{given['chat_id']}") or {}
-    yield words.build_line("to", words.show(str(chat.get("name") or "")) or words.format_words("unnamed", number=given["chat_id"]))
-    if "message_id" in given:
-        yield words.build_line("message", str(given["message_id"]))
-    if "path" in given:
-        yield words.build_line("file", words.show(str(given["path"])))
-        yield words.build_line("size", words.format_size(facts.images.get(str(given["path"])) or {}))
-    for name in ("text", "caption"):
-        if given.get(name):
-            yield words.build_line(name, words.show(str(given[name])))
-    for row in given.get("inline_keyboard", ()):
-        for button in row:
-            yield PreviewLine(name=words.format_words("button", text=words.show(button["text"])), after=words.show(button["url"]))
+def _name_nothing(_call: Call, _reader: Reader) -> str:
+    return ""
 
 
-def _build_file_lines(call: Call, image: JsonObject | None, words: "_Words") -> Iterator[PreviewLine]:
-    old = None if image is None else image.get("text")
-    if call.method == file_methods.DELETE:
-        yield words.build_line("size", words.format_size(image or {}))
-        yield words.build_line("now", words.show_old(image))
-        return
-    text = str(call.params["text"])
-    if call.method == file_methods.APPEND:
-        yield words.build_line("size", words.format_size(image or {}))
-        yield words.build_line("appended", words.show(text) or words.format_words("nothing"))
-        return
-    new = _split(text)
-    if image is None:
-        yield words.build_line("line_count", str(len(new)))
-        yield words.build_line("text", words.show(text) or words.format_words("nothing"))
-    elif isinstance(old, str):
-        was = _split(old)
-        yield words.build_line("line_count", str(len(new)), before=str(len(was)))
-        yield from _build_changes(was, new, text, words)
-        if old.endswith("\n") != text.endswith("\n"):
-            yield words.build_line(
-                "ending",
-                words.format_words("yes" if text.endswith("\n") else "no"),
-                before=words.format_words("yes" if old.endswith("\n") else "no"),
-            )
-    else:
-        yield words.build_line("line_count", str(len(new)))
-        yield words.build_line("now", words.show_old(image))
-        yield words.build_line("whole", words.show(text) or words.format_words("nothing"))
-
-
-def _split(text: str) -> list[str]:
-    """Return the lines of a text. Only a line feed ends a line, so that a change of other line ends is a change of the line."""
-    lines = text.split("\n")
-    return lines if lines[-1] else lines[:-1]
-
-
-def _build_changes(was: list[str], new: list[str], text: str, words: "_Words") -> Iterator[PreviewLine]:
-    """Yield a line for each place at which the lines of a file differ, or one with the whole new text if too much does."""
-    start = 0
-    while start < min(len(was), len(new)) and was[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(was), len(new)) - start and was[-1 - end] == new[-1 - end]:
-        end += 1
-    old_part, new_part = was[start : len(was) - end], new[start : len(new) - end]
-    if len(old_part) + len(new_part) > _MOST_COMPARED:
-        yield words.build_line("whole", words.show(text))
-        return
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old_part, new_part, autojunk=False).get_opcodes():
-        if tag == "equal":
+def build_param_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return a line for each parameter with a value: texts as they are, objects one field a line."""
+    lines: list[PreviewLine] = []
+    for name, value in call.params.items():
+        if name in _SYSTEM or value in (None, "", [], {}):
             continue
-        before, after = (" ⏎ ".join(words.show(line) for line in part) for part in (old_part[i1:i2], new_part[j1:j2]))
-        after = (after or words.format_words("nothing")) if j2 > j1 else words.format_words("removed")
-        yield PreviewLine(
-            name=words.name_lines(start + i1 + 1, start + i2), before=before or words.format_words("nothing") * (i2 > i1), after=after
-        )
+        title = _WORDS.read_titles(f"{call.kind}_{name}")[reader.locale]
+        lines.append(PreviewLine(field=name, name=title, after=_format(value, reader)))
+    return lines
 
 
-class _Words:
-    """Puts titles, texts and sizes in the words of one language."""
+def _format(value: Any, reader: Reader) -> str:
+    if isinstance(value, Mapping):
+        return "\n".join(f"{_escape(str(key), reader)}: {_format_inner(one, reader)}" for key, one in value.items())
+    return _format_inner(value, reader)
 
-    def __init__(self, locale: Locale) -> None:
-        self._locale = locale
 
-    def format_words(self, name: str, **args: object) -> str:
-        """Return a word or phrase of the card."""
-        return _TITLES[name][self._locale].format(**args)
+def _format_inner(value: Any, reader: Reader) -> str:
+    return _escape(value if isinstance(value, str) else dumps(value), reader)
 
-    def build_line(self, title: str, after: str, before: str = "") -> PreviewLine:
-        """Return a line of which this program gives the name."""
-        return PreviewLine(name=self.format_words(title), before=before, after=after)
 
-    def show(self, text: str) -> str:
-        """Return a text whole, made harmless for a card."""
-        return escape_text(text, locale=self._locale)
+def _escape(text: str, reader: Reader) -> str:
+    return escape_text(text, locale=reader.locale)
 
-    def name_lines(self, first: int, last: int) -> str:
-        """Return the name of a place in a file; without lines of its own it is after the line before `first`."""
-        if last < first:
-            return self.format_words("added", number=first - 1) if first > 1 else self.format_words("added_first")
-        return self.format_words("line", number=first) if first == last else self.format_words("lines", first=first, last=last)
 
-    def show_old(self, image: JsonObject | None) -> str:
-        """Return what a file holds, or its size if that is not known."""
-        text = (image or {}).get("text")
-        if isinstance(text, str):
-            return self.show(text) or self.format_words("nothing")
-        return self.format_words("unreadable", size=self.format_size(image or {}))
+_PLAIN: Final = KindView(find_title=_name_nothing, build_lines=build_param_lines)
+_VIEWS: Final[Mapping[str, KindView]] = {
+    "file": KindView(find_title=name_file, build_lines=build_file_lines),
+    "http": KindView(find_title=_name_host, build_lines=build_param_lines),
+    "mongo": KindView(find_title=find_mongo_title, build_lines=build_mongo_lines),
+    "telegram": KindView(find_title=_name_nothing, build_lines=build_message_lines),
+}
 
-    def format_size(self, image: JsonObject) -> str:
-        """Return the size of a file in words."""
-        count = int(image.get("size", 0))
-        return self.format_words("bytes", count=count) if count < 1024 else self.format_words("kilobytes", count=-(-count // 1024))  # noqa: PLR2004 - bytes of a KB
+
+def find_kind_title(call: Call, reader: Reader) -> str:
+    """Return what the heading names beside what is done, such as the host; "" for nothing."""
+    return escape_text(_VIEWS.get(call.kind, _PLAIN).find_title(call, reader), locale=reader.locale, limit=_TITLE)
+
+
+def build_kind_view_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return the lines of the card of an effect that is no portal call."""
+    return _VIEWS.get(call.kind, _PLAIN).build_lines(call, facts, reader)

@@ -31,9 +31,8 @@ from orchestrator.gate.approve.format_values import (
     format_value,
     join_lines,
 )
-from orchestrator.gate.approve.kind_lines import build_kind_card_lines, find_kind_title
+from orchestrator.gate.approve.kind_lines import build_kind_view_lines, find_kind_title
 from orchestrator.gate.approve.list_changes import build_list_lines, split_list_line
-from orchestrator.gate.approve.mongo_lines import build_mongo_lines, find_mongo_title
 from orchestrator.gate.approve.notified_lines import build_notified_lines
 from orchestrator.gate.approve.part_lines import put_old_text
 from orchestrator.gate.approve.query_lines import build_query_lines
@@ -41,8 +40,6 @@ from orchestrator.gate.approve.record_titles import find_title
 from orchestrator.gate.call import critical_fields, fields, held_parts, multifields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.kinds.methods import KINDS
-from orchestrator.gate.call.kinds.mongo_methods import KIND as KIND_MONGO
 from orchestrator.gate.call.param_words import ParamWords, find_common_words
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
@@ -107,18 +104,12 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         entity=_find_kind_shown(call),
         id=target[1] if target else None,
         record=f"{target[0]}:{target[1]}" if target else "",
-        title=await _find_any_title(call, facts, reader),
+        title=await find_title(call, facts, reader) if call.kind == "bitrix" else find_kind_title(call, reader),
         url=reader.names.build_card_url(*target, user=reader.user) if target and not is_about_calendar(call) else "",
         lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader), *await build_notified_lines(call, reader)],
     )
     is_new = call.spec.verb == "add" and about and not target
     return part.model_copy(update={"made_url": _build_future_url(about, reader)}) if is_new else part
-
-
-async def _find_any_title(call: Call, facts: Facts, reader: Reader) -> str:
-    if call.kind in KINDS:
-        return find_kind_title(call, reader.locale)
-    return find_mongo_title(call, reader) if call.kind == KIND_MONGO else await find_title(call, facts, reader)
 
 
 def _build_future_url(entity: str, reader: Reader) -> str:
@@ -172,10 +163,8 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
     Fields that keep their value are left out, unless no field changes.
     """
-    if call.kind == KIND_MONGO:
-        return build_mongo_lines(call, facts, reader)
-    if call.kind in KINDS:
-        return build_kind_card_lines(call, facts, reader.locale)
+    if call.kind != "bitrix":
+        return build_kind_view_lines(call, facts, reader)
     if call.reads_only:
 
         async def describe(name: str, value: object) -> PreviewLine:

@@ -19,11 +19,9 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
 from orchestrator.gate.call.effect import Call, Facts, FirstSums, Part, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.kinds import kind_rules, mongo
-from orchestrator.gate.call.kinds.methods import KINDS
+from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import Ledger, People, ReadsBefore, Records, Rejected
-from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from orchestrator.gate.call.targets import find_row_owner
 from orchestrator.gate.decide import evaluate_rules, field_checks, value_kinds
@@ -62,11 +60,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 async def _fetch_other_facts(call: Call, deps: GateDeps) -> Facts:
     """Return what a call of another kind would change, as its performer reads it; no facts for a kind that cannot be read."""
     performer: object = deps.performers.get(call.kind)
-    if performer is None:
-        return Facts(unread=refuse("gate-kind-absent", kind=call.kind, method=call.method))
-    find_refusal = kind_rules.find_refusal if call.kind in KINDS else mongo.find_refusal
-    is_open = call.kind in deps.policy.open_kinds
-    if call.reads_only or not is_open or not isinstance(performer, ReadsBefore) or find_refusal(call, deps.policy) is not None:
+    if call.reads_only or not isinstance(performer, ReadsBefore) or KINDS[call.kind].find_refusal(call, deps.policy) is not None:
         return Facts()
     found = await performer.read_before(call)
     if isinstance(found, Rejected):

@@ -18,7 +18,6 @@ from orchestrator.gate.call import critical_fields, limits
 from orchestrator.gate.call.budget import build_person_key
 from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.kinds.methods import KINDS
 from orchestrator.gate.call.limits import count_call_changes
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
@@ -303,7 +302,7 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
     """
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
-    if call.kind in KINDS:
+    if call.kind != "bitrix":
         at = {"at": format_iso(performed.free_at)} if performed.free_at is not None else {}
         return Notice(code=performed.code, args={"text": performed.detail, **at})
     if performed.free_at is not None:
@@ -312,10 +311,6 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
         return Notice(code="portal-no-access", args={"code": performed.code})
     if performed.code == "insufficient_scope":
         return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
-    if call.kind == "schedule":
-        return Notice(code=performed.code)
-    if call.kind == "mongo":
-        return Notice(code=performed.code, args={"text": performed.detail})
     if not performed.sent:
         return Notice(code="portal-not-reached")
     return Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})

@@ -246,5 +246,5 @@ async def test_a_refusal_of_telegram_and_a_lost_answer_are_named(here: Setup) ->
 async def test_a_kind_that_is_not_set_up_is_refused_before_any_card(here: Setup, kind: str) -> None:
     del cast("dict[str, Performer]", here.world.gate.deps.performers)[kind]
     calls = {"file": ("file.read", {"path": "x"}), "telegram": ("telegram.send_message", {"chat_id": 1006, "text": "x"})}
-    assert reason_of(await here.submit(*calls[kind])) == "gate-kind-absent"
+    assert reason_of(await here.submit(*calls[kind])) == "gate-kind-missing"
     assert not here.session.state.cards

@@ -44,7 +44,7 @@ class FileName(KindParams):
 
 
 class FolderName(KindParams):
-    """A folder, by its path inside the folder; "" for the folder itself."""
+    """A folder, by its path inside the folder of files; "" for that one itself."""
 
     path: FolderPath = ""
 
