@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
 
+from orchestrator.domain.address import Address, is_chat
 from orchestrator.domain.card_view import count_units
 from orchestrator.domain.file_path import format_path
 from orchestrator.gate.call.kinds.file_methods import KindParams
@@ -24,16 +25,17 @@ _FARTHEST: Final = 2**52
 
 
 def _parse_chat(value: object) -> object:
-    """Return the number of a chat that is given as 1007, "1007" or "tg:1007"; any other value unchanged."""
+    """Return the number of a chat that is given as a number, in digits, or as the key of a person or group; any other value unchanged."""
     if not isinstance(value, str):
         return value
-    digits = value.strip().removeprefix("tg:")
+    given = value.strip()
+    digits = Address.parse(given).chat if is_chat(given) and not Address.parse(given).thread else given
     return int(digits) if digits.isascii() and digits.removeprefix("-").isdecimal() and len(digits) <= len(str(_FARTHEST)) + 1 else value
 
 
 def _check_chat(chat: int) -> int:
     if not 0 < abs(chat) < _FARTHEST:
-        msg = 'give the number of a chat, or the key of a person such as "tg:1007"'
+        msg = "give the number of a chat, or the key of a person"
         raise ValueError(msg)
     return chat
 
