@@ -31,6 +31,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.chat_messages import ChatMessenger
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.crm_agent.engine import CrmAgent
@@ -54,7 +55,10 @@ from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
+from orchestrator.performers.files.folder import Folder
+from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.schedule import SchedulePerformer
+from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.audit import Audit
@@ -92,14 +96,15 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     files: Files | None = None,
     ears: ReachabilityTracker | None = None,
     engines: Engines = SHIPPED_ENGINES,
+    messenger: ChatMessenger | None = None,
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
     """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
     The orchestrator calls `trouble` to tell a session that nothing can be stored, and `partial` to show a session the progress of its
     running turn (processing of a message). `present` returns an actor with the rights that the person has now. `members` finds all people
     who use the bot, `audience` those who want notices of changes to their records, and `files` downloads what people send. `ears` records
-    how each call to the portal and to the model ended. `engines` are those of runs (executions of scenarios, flows and workflows). Raises
-    SettingsError for missing settings (S004-67).
+    how each call to the portal and to the model ended. `engines` are those of runs (executions of scenarios, flows and workflows).
+    `messenger` sends the messages of effects. Raises SettingsError for missing settings (S004-67).
     """
     clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
     auth = build_portal_auth(settings, store, clock.now)
@@ -132,6 +137,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         ear=VoiceInput(files=files, transcriber=hearing) if files else None,
         files=files,
         engines=engines,
+        messenger=messenger,
     )
     return made, [client, model, limiter, *([hearing] if hearing else [])]
 
@@ -151,6 +157,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     ear: VoiceInput | None = None,
     files: Files | None = None,
     engines: Engines = SHIPPED_ENGINES,
+    messenger: ChatMessenger | None = None,
 ) -> Orchestrator:
     """Build the orchestrator with the given portal and model clients.
 
@@ -173,7 +180,12 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         approvers=LeadApprovers(members, clock.now) if members else None,
         switch=switch,
         tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
-        performers={"bitrix": BitrixPerformer(client, reads), "schedule": SchedulePerformer(store, clock), **_build_mongo(settings)},
+        performers={
+            "bitrix": BitrixPerformer(client, reads),
+            "schedule": SchedulePerformer(store, clock),
+            **_build_mongo(settings),
+            **_build_files(settings, live, members, messenger),
+        },
         records=reads,
         names=naming,
         ttl=settings.confirmation_ttl,
@@ -204,6 +216,17 @@ def _build_mongo(settings: Settings) -> dict[str, Performer]:
     from orchestrator.performers.mongo_connection import MongoConnection  # noqa: PLC0415  # see above
 
     return {"mongo": MongoPerformer(MongoConnection(settings.mongo_url.get_secret_value()))}
+
+
+def _build_files(
+    settings: Settings, policies: PolicySource, members: Members | None, messenger: ChatMessenger | None
+) -> dict[str, Performer]:
+    """Return the performers of file effects, if FILES_DIR is set, and of messages to chats, if there is a messenger."""
+    folder = Folder(settings.files_dir) if settings.files_dir is not None else None
+    found: dict[str, Performer] = {} if folder is None else {"file": FilePerformer(folder)}
+    if messenger is not None and members is not None:
+        found["telegram"] = TelegramPerformer(messenger, members, policies, folder)
+    return found
 
 
 def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:

@@ -9,6 +9,7 @@ from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.chat_messages import KnownPeople
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.daily import feature as daily
 from orchestrator.features.daily.ports import Nobody, People
@@ -37,7 +38,7 @@ SHIPPED_ENGINES = Engines()
 """The engines of runs (scenarios, flows, workflows) that the program is shipped with."""
 
 
-class Members(People, Staff, LeadStaff, Protocol):
+class Members(People, Staff, LeadStaff, KnownPeople, Protocol):
     """Looks up the people who may use the bot. `Access` implements it for the features that write to people or admit new ones."""
 
 

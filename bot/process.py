@@ -78,6 +78,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             audience=access,
             members=access,
             files=doors.files,
+            messenger=doors.telegram.messages if doors.telegram is not None else None,
             ears=monitor.reachability,
             engines=engines,
         )

@@ -102,6 +102,9 @@ class Settings(BaseSettings):
     mongo_url: SecretStr | None = Field(
         None, description="Mongo database of the company for mongo effects, mongodb://user:password@host/name; see docs/mongo.md."
     )
+    files_dir: Path | None = Field(
+        None, description="The one folder whose files actions may read and write; without it there are no such actions."
+    )
     state_dir: Path = Field(Path("data/state"), description="Folder of the embedded database.")
     log_dir: Path = Field(Path("data/logs"), description="Folder of the audit logs, one JSONL file a user.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the program's own log says.")

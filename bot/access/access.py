@@ -119,6 +119,11 @@ class Access:
         person = self._merge_people().get(_parse_telegram_id(key))
         return person.name if person else ""
 
+    def find_present_name(self, chat: int) -> str | None:
+        """Return the name of the person with this private chat; None if they have no access now."""
+        person = self._by_telegram.get(chat)
+        return person.name if person else None
+
     def is_fixed(self, key: str) -> bool:
         """Return whether the access file lists the person, so that only the file can remove them."""
         return _parse_telegram_id(key) in self._file_people

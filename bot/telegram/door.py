@@ -29,6 +29,7 @@ from bot.telegram.intake.typed_answers import may_decide
 from bot.telegram.intake.webhook import Webhook, build_webhook_router, drop_webhook, keep_webhook
 from bot.telegram.leader_election import LeaderElection
 from bot.telegram.outgoing.delivery import Delivery
+from bot.telegram.outgoing.effect_messages import EffectMessages
 from bot.telegram.outgoing.menus import keep_menus
 from bot.telegram.outgoing.rate_limiter import RateLimiter
 from orchestrator.domain.address import is_run
@@ -68,7 +69,8 @@ def build_bot(token: str, api_base: str) -> Bot:
 class TelegramDoor:
     """Takes the updates of one bot and delivers its messages until cancelled.
 
-    Its attribute `delivery` sends the messages, and can send a notice to a chat even while the database cannot be written.
+    Its attribute `delivery` sends the messages, and can send a notice to a chat even while the database cannot be written. `messages` sends
+    those of effects.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class TelegramDoor:
         self.bot = bot
         self._election = LeaderElection(store, clock, f"door:telegram:{bot.id}")
         self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._election.is_leader, pacer=pacer)
+        self.messages = EffectMessages(bot, store, self.delivery.chats, self.delivery.pacer, clock)
         self._store = store
         self._people = people
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Checks the free space and the access rights of the disks that hold STATE_DIR and LOG_DIR. It only reads, so it tries no write."""
+"""Checks free space and access rights of the disks of STATE_DIR, LOG_DIR and FILES_DIR. It only reads, so it tries no write."""
 
 import os
 import stat
@@ -22,6 +22,25 @@ def check_disks(settings: Settings) -> Iterable[Finding]:
     if settings.database_url is None:
         yield from check_folder("STATE_DIR", settings.state_dir)
     yield from check_folder("LOG_DIR", settings.log_dir)
+    if settings.files_dir is not None:
+        yield from _check_files_dir(settings, settings.files_dir)
+
+
+def _check_files_dir(settings: Settings, folder: Path) -> Iterable[Finding]:
+    """Yield findings about the folder of the files that effects read and write. It is not made by the program, so it must exist."""
+    if not folder.is_dir():
+        yield AREA.report_wrong("FILES_DIR", f"{folder} is no folder.", "Make it, or choose another FILES_DIR.")
+        return
+    own = {"STATE_DIR": settings.state_dir, "LOG_DIR": settings.log_dir}
+    place = folder.resolve()
+    for name, other in own.items():
+        inner = other.resolve()
+        if inner == place or place in inner.parents or inner in place.parents:
+            says = f"It shares a folder with {name}, so effects could read or change what the program keeps there."
+            yield AREA.report_wrong("FILES_DIR", says, "Choose a folder of its own for FILES_DIR.")
+            return
+    yield _check_rights("FILES_DIR", folder, folder)
+    yield _check_space("FILES_DIR", folder)
 
 
 def check_folder(name: str, folder: Path) -> Iterable[Finding]:

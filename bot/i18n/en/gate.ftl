@@ -15,6 +15,12 @@ gate-batch-broken = The batch cannot be read
 gate-filter-foreign = These records belong to colleagues, and you see only your own
 gate-filter-unclear = I cannot search like this: “{ $param }” might show records of others
 gate-kind = Actions of this kind are switched off by the administrator
+gate-file-path-empty = No file is named
+gate-file-path-hidden = I do not touch hidden files: the name begins with a dot
+gate-file-path-invisible = The name of the file has an invisible character, so nothing was done
+gate-file-path-long = The path of the file is too long
+gate-file-path-odd = This name of a file will not do: extra spaces, dots or special characters
+gate-file-path-outside = This file is outside the folder set aside for this: there is no access
 gate-kind-params = The request has a mistake, so it was not run. Show its author: { $param }
 gate-kind-missing = This action is not set up on this server, tell the administrator ({ $setting })
 gate-http-host = The administrator has not opened the address { $host }
@@ -210,6 +216,12 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-already-so] { gate-already-so }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
+    [gate-file-path-empty] { gate-file-path-empty }
+    [gate-file-path-hidden] { gate-file-path-hidden }
+    [gate-file-path-invisible] { gate-file-path-invisible }
+    [gate-file-path-long] { gate-file-path-long }
+    [gate-file-path-odd] { gate-file-path-odd }
+    [gate-file-path-outside] { gate-file-path-outside }
     [gate-kind] { gate-kind }
     [gate-kind-missing] { gate-kind-missing }
     [gate-mongo-collection] { gate-mongo-collection }
@@ -320,6 +332,7 @@ gate-hands-away = { $who } will not see { $many ->
     }
   } any more: only a lead can take it back
 gate-add-stage = The record would not start at the first stage
+gate-file-replaces = What the file holds will be replaced
 gate-mongo-many = { $count ->
     [one] This concerns { $count } entry
    *[other] This concerns { $count } entries at once
@@ -379,6 +392,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
+    [gate-file-replaces] { gate-file-replaces }
     [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

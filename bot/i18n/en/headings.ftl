@@ -197,3 +197,5 @@ count-user = { $count } { $count ->
   }
 verb-get-document = Read an entry of the database
 verb-list-document = Find entries in the database
+verb-get-file = Read a file
+verb-list-file = Look at the files

@@ -15,6 +15,12 @@ gate-batch-broken = Не смог разобрать пакет команд
 gate-filter-foreign = Это записи других сотрудников, а вам видны только свои
 gate-filter-unclear = Так искать не могу: условие «{ $param }» может показать чужие записи
 gate-kind = Такие действия выключены администратором
+gate-file-path-empty = Не указан файл
+gate-file-path-hidden = Скрытые файлы не трогаю: имя начинается с точки
+gate-file-path-invisible = В имени файла есть невидимый знак, поэтому ничего не сделано
+gate-file-path-long = Слишком длинный путь к файлу
+gate-file-path-odd = Такое имя файла не годится: лишние пробелы, точки или служебные знаки
+gate-file-path-outside = Этот файл вне отведённой папки, туда доступа нет
 gate-kind-params = Запрос составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
 gate-kind-missing = Это действие не настроено на этом сервере, скажите администратору ({ $setting })
 gate-http-host = Адрес { $host } не открыт администратором
@@ -210,6 +216,12 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-already-so] { gate-already-so }
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
+    [gate-file-path-empty] { gate-file-path-empty }
+    [gate-file-path-hidden] { gate-file-path-hidden }
+    [gate-file-path-invisible] { gate-file-path-invisible }
+    [gate-file-path-long] { gate-file-path-long }
+    [gate-file-path-odd] { gate-file-path-odd }
+    [gate-file-path-outside] { gate-file-path-outside }
     [gate-kind] { gate-kind }
     [gate-kind-missing] { gate-kind-missing }
     [gate-mongo-collection] { gate-mongo-collection }
@@ -335,6 +347,7 @@ gate-hands-away = { $who } больше не увидит { $many ->
     }
   }: вернуть сможет только руководитель
 gate-add-stage = Запись сразу встанет не на первую стадию
+gate-file-replaces = Прежнее содержимое файла заменится
 gate-mongo-many = { $count ->
     [one] Это касается { $count } записи
    *[other] Это касается сразу { $count } записей
@@ -399,6 +412,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
+    [gate-file-replaces] { gate-file-replaces }
     [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

@@ -215,3 +215,5 @@ count-user = { $count } { $count ->
   }
 verb-get-document = Прочитать запись базы
 verb-list-document = Найти записи в базе
+verb-get-file = Прочитать файл
+verb-list-file = Посмотреть файлы

@@ -67,15 +67,15 @@ class Delivery:
         self._people = people
         self._clock = clock
         self._may_send = may_send
-        self._pacer = pacer or RateLimiter()
+        self.pacer = pacer or RateLimiter()
         self.chats = Chats(store, bot.id)
         admits = build_admission_check(people.access)
         # progress signs come from whichever process runs the turn, not only from the one that delivers
-        signs = Sender(bot, self._pacer, self.chats, lambda: True, admits)
+        signs = Sender(bot, self.pacer, self.chats, lambda: True, admits)
         self._for_anyone = signs.build_unrestricted()
         parts = DeliveryState(store, bot.id)
         self.progress = Progress(signs, parts, people)
-        self._poster = Poster(Sender(bot, self._pacer, self.chats, may_send, admits), store, parts, people, self.progress)
+        self._poster = Poster(Sender(bot, self.pacer, self.chats, may_send, admits), store, parts, people, self.progress)
         self._delivered_refs: dict[str, str] = {}
         self._wake = asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -146,10 +146,10 @@ class Delivery:
 
     async def _drain(self) -> None:
         """End delivery: calls that wait for the rate limit stop at once, and running calls get `DRAIN_TIMEOUT` seconds to finish."""
-        self._pacer.stop()
+        self.pacer.stop()
         if self._tasks:
             await asyncio.wait([*self._tasks.values()], timeout=DRAIN_TIMEOUT)
-        self._pacer.start()
+        self.pacer.start()
 
     async def _deliver(self, row: OutboxRow) -> None:
         """Deliver one outbox row, and store the result: the row is marked as sent, marked as failed, or rescheduled. Raises StoreError."""

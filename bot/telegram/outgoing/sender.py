@@ -24,7 +24,7 @@ from aiogram.exceptions import (
     TelegramServerError,
     TelegramUnauthorizedError,
 )
-from aiogram.methods import DeleteMessage, EditMessageText, SendDocument, SendMessage, TelegramMethod
+from aiogram.methods import DeleteMessage, EditMessageText, SendDocument, SendMessage, SendPhoto, TelegramMethod
 from aiogram.types import Message
 
 from bot.telegram.outgoing.chats import Chats
@@ -71,18 +71,27 @@ class Sender:
     """Makes the calls of one bot to Telegram, within the rate limit and only to chats that may get them."""
 
     def __init__(
-        self, bot: Bot, pacer: RateLimiter, chats: Chats, may_send: Callable[[], bool], admits: Callable[[int], bool] = lambda _: True
+        self,
+        bot: Bot,
+        pacer: RateLimiter,
+        chats: Chats,
+        may_send: Callable[[], bool],
+        admits: Callable[[int], bool] = lambda _: True,
+        *,
+        mends: bool = True,
     ) -> None:
         """Create the sender for `bot`.
 
         Each call waits for the rate limiter `pacer`. After the wait two conditions are checked: `may_send()`, whether this process
-        delivers, and `admits(chat)`, whether the chat may see company data.
+        delivers, and `admits(chat)`, whether the chat may see company data. Without `mends` a message of which Telegram refuses a part is
+        not sent without that part: somebody approved it as a whole.
         """
         self._bot = bot
         self._pacer = pacer
         self._chats = chats
         self._may_send = may_send
         self._admits = admits
+        self._mends = mends
 
     def build_unrestricted(self) -> "Sender":
         """Return a sender that may send to all chats, for the few texts that people without access may read. It does not check `admits`."""
@@ -108,7 +117,7 @@ class Sender:
             await self._chats.close(chat, shut.message)
             raise
         except TelegramBadRequest as error:
-            mended = _strip_rejected(method, error)
+            mended = _strip_rejected(method, error) if self._mends else None
             if mended is None:
                 raise
             log.warning("a message is sent without what Telegram does not take: %s", error.message, extra={"action": "message_mended"})
@@ -160,13 +169,13 @@ class Sender:
         if place != chat and "chat_id" in type(method).model_fields:
             method = method.model_copy(update={"chat_id": place})
         try:
-            shown = await self._bot(method, request_timeout=UPLOAD_WITHIN if isinstance(method, SendDocument) else SEND_WITHIN)
+            shown = await self._bot(method, request_timeout=UPLOAD_WITHIN if isinstance(method, SendDocument | SendPhoto) else SEND_WITHIN)
         except AiogramError as error:
             wait = parse_flood_wait(error)
             if wait is not None:
                 self._pacer.hold(place, wait)
             raise
-        if isinstance(shown, Message) and isinstance(method, SendMessage | SendDocument):
+        if isinstance(shown, Message) and isinstance(method, SendMessage | SendDocument | SendPhoto):
             self._chats.record_sent(chat, shown.message_id)
         return shown
 

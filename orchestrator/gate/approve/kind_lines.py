@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.approve.file_chat_lines import build_file_lines, build_message_lines, name_file
 from orchestrator.gate.approve.format_values import Reader
 from orchestrator.gate.approve.mongo_lines import build_mongo_lines, find_mongo_title
 from orchestrator.gate.call.effect import Call, Facts
@@ -67,8 +68,10 @@ def _escape(text: str, reader: Reader) -> str:
 
 _PLAIN: Final = KindView(find_title=_name_nothing, build_lines=build_param_lines)
 _VIEWS: Final[Mapping[str, KindView]] = {
+    "file": KindView(find_title=name_file, build_lines=build_file_lines),
     "http": KindView(find_title=_name_host, build_lines=build_param_lines),
     "mongo": KindView(find_title=find_mongo_title, build_lines=build_mongo_lines),
+    "telegram": KindView(find_title=_name_nothing, build_lines=build_message_lines),
 }
 
 

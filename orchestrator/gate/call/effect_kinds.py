@@ -9,11 +9,11 @@ from typing import Final
 from bitrix.catalogue.catalogue import Method
 from orchestrator.domain.effect import EffectKind
 from orchestrator.gate.call import reminders
-from orchestrator.gate.call.kinds import http_methods, mongo_methods, schedule_methods
+from orchestrator.gate.call.kinds import file_methods, http_methods, mongo_methods, schedule_methods, telegram_methods
 from orchestrator.gate.call.kinds.method import KindMethod
 
 METHODS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
-    module.KIND: module.METHODS for module in (http_methods, mongo_methods, schedule_methods)
+    module.KIND: module.METHODS for module in (file_methods, http_methods, mongo_methods, schedule_methods, telegram_methods)
 }
 """The methods of each kind, by their full names."""
 

@@ -93,7 +93,7 @@ class Policy(Frozen):
     open_kinds: Annotated[frozenset[EffectKind], BeforeValidator(_drop_former_kinds)] = frozenset()
     """Kinds of effects other than portal calls that may be requested or run."""
     telegram_chats: frozenset[int] = frozenset()
-    """Telegram chats to which an effect may write, besides the one that requested it."""
+    """Telegram chats to which an effect may write, besides those of people with access."""
     http_hosts: frozenset[str] = frozenset()
     """Hosts that an http effect may call: `api.example.com` for https at its usual port, otherwise with scheme and port."""
     http_private_hosts: frozenset[str] = frozenset()

@@ -305,14 +305,15 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
     """
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
+    if call.kind != "bitrix":
+        at = {"at": format_iso(performed.free_at)} if performed.free_at is not None else {}
+        return Notice(code=performed.code, args={"text": performed.detail, **at})
     if performed.free_at is not None:
         return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
     if performed.code in _NO_ACCESS:
         return Notice(code="portal-no-access", args={"code": performed.code})
     if performed.code == "insufficient_scope":
         return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
-    if call.kind != "bitrix":
-        return Notice(code=performed.code, args={"text": performed.detail})
     if not performed.sent:
         return Notice(code="portal-not-reached")
     return Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})

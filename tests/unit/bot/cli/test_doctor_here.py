@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.cli.doctor.disk import check_folder
+from bot.cli.doctor.disk import check_disks, check_folder
 from bot.cli.doctor.files import check_files
 from bot.cli.doctor.findings import Area, Check, Finding, run_checks
 from bot.cli.doctor.machine import check_machine
@@ -186,3 +186,13 @@ def test_the_silence_is_a_sound_file() -> None:
         assert (bytes(page[:4]), said) == (b"OggS", _checksum(page))
         pages.append(page)
     assert (len(pages), struct.unpack_from("<q", pages[-1], 6)[0]) == (3, 24_000)
+
+
+@pytest.mark.parametrize(
+    ("files", "verdict"), [("files", "ok"), ("state", "wrong"), ("state/deep", "wrong"), (".", "wrong"), ("gone", "wrong")]
+)
+def test_the_folder_of_files_exists_and_holds_nothing_of_the_program(tmp_path: Path, files: str, verdict: str) -> None:
+    for name in ("files", "state/deep", "logs"):
+        (tmp_path / name).mkdir(parents=True, mode=0o700)
+    settings = Settings(files_dir=tmp_path / files, state_dir=tmp_path / "state", log_dir=tmp_path / "logs", _env_file=None)
+    assert next(found.verdict for found in check_disks(settings) if found.check == "FILES_DIR") == verdict

@@ -48,7 +48,7 @@ _UNMADE = {
 }
 """How a heading begins whose act takes something away."""
 _TAKES_AWAY = re.compile(
-    r"(remove|unbind|unregister|kill|markdeleted|unpin|unpinall|clear|reset|unpay)$|delete(tree|fromcomment|byfilter|\.messages|_one|_many)?$"
+    r"(remove|unbind|unregister|kill|markdeleted|unpin|unpinall|clear|reset|unpay)$|delete(tree|fromcomment|byfilter|\.messages|_one|_many|_message)?$"
 )
 _OTHER_WORDS = {
     "im.user.status.idle.end": "clears a status",

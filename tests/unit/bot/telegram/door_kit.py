@@ -154,7 +154,7 @@ class Wire(BaseSession):
             known = self.files.get(path)
             size = {"file_size": len(known)} if isinstance(known, bytes) else {}
             return {"ok": True, "result": {"file_id": path, "file_unique_id": path, "file_path": path, **size}}
-        if name in {"sendMessage", "editMessageText", "sendDocument"}:
+        if name in {"sendMessage", "editMessageText", "sendDocument", "sendPhoto"}:
             self.last_id += name != "editMessageText"
             return {
                 "ok": True,

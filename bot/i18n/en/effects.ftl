@@ -1,0 +1,31 @@
+# Why an action on a file or a Telegram message was not done.
+
+file-missing = There is no such file
+file-exists = There is such a file already, so none was created
+file-no-folder = There is no such folder
+file-not-folder = There is a file or a link on the way to the file, and no folder
+file-is-folder = This is a folder, not a file
+file-not-ordinary = This is no ordinary file (a link, a device or a file with two names), so I do not touch it
+file-not-text = This is no text file, I cannot read it
+file-too-large = The file is too large
+file-too-many = The folder has too many files
+file-name-taken = There is a file with the same name, only spelled otherwise
+file-changed = The file was changed in the meantime, so nothing was done. Try again
+file-folder-gone = The folder of files cannot be reached, tell the administrator: nothing was done
+file-disk-full = The disk is full, the file is as it was. Tell the administrator
+file-read-only = There is no access to the file or folder, all is as it was. Tell the administrator
+file-disk-trouble = The disk does not work as it should, the file is as it was. Tell the administrator
+telegram-blocked = The recipient has not started a chat with the bot or has blocked it: the message was not sent
+telegram-no-chat = There is no such chat, or the bot is not in it: the message was not sent
+telegram-chat-unknown = Nobody may write to this chat: it is not among those allowed
+telegram-wait = Telegram asks to wait until { $at }: the message was not sent
+telegram-not-own = No such action sent this message, so it may not be changed
+telegram-message-gone = This message is gone, or it is too late to change it
+telegram-bad-picture = Telegram did not take this file as a picture: nothing was sent
+telegram-refused = Telegram refused: { $text }
+telegram-no-access = Telegram does not accept the key of the bot, tell the administrator: nothing was sent
+telegram-file-large = The file is too large for Telegram: nothing was sent
+telegram-file-empty = The file is empty, and Telegram takes no such files
+telegram-not-reached = There is no connection to Telegram: nothing was sent. Try again a little later
+telegram-stopped = The program is stopping: nothing was sent. Try again
+telegram-no-folder = No folder of files is set up, tell the administrator

@@ -1,0 +1,99 @@
+"""The path of a file inside the one folder that effects may touch, such as "отчёты/июль.txt", checked before anything opens it.
+
+A path has one spelling: parts joined with "/", in Unicode form NFC. Everything else that some system reads as a way out of the folder, as a
+device or as a second name of the same file is refused with its own reason, and nothing is corrected silently.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+MAX_PATH: Final = 500
+"""Maximum number of characters of a path."""
+MAX_PART: Final = 200
+"""Maximum number of bytes of one name in UTF-8; file systems allow 255, of which some are left to suffixes of other programs."""
+MAX_DEPTH: Final = 12
+_FOREIGN: Final = frozenset('<>"|?*')
+"""Characters of names that Windows does not take, so that a folder of a network share stays readable there."""
+_DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Unicode categories of characters that nobody sees on a card, such as NUL and the signs that reverse the direction of writing."""
+
+
+class PathRefused(ValueError):
+    """Raised for a text that is no path inside the folder. `code` is the reason, the code of a message; the text is English."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        """Set the reason and an English sentence."""
+        super().__init__(detail)
+        self.code = code
+
+
+def parse_path(text: str) -> tuple[str, ...]:
+    """Return the parts of a path to a file; raise PathRefused for anything that is not one."""
+    parts = parse_folder(text)
+    if not parts:
+        raise PathRefused("gate-file-path-empty", "name a file, such as reports/july.txt")
+    return parts
+
+
+def parse_folder(text: str) -> tuple[str, ...]:
+    """Return the parts of a path to a folder, none for the folder itself (""); raise PathRefused for anything that is not one."""
+    if len(text) > MAX_PATH:
+        raise PathRefused("gate-file-path-long", f"a path has at most {MAX_PATH} characters")
+    path = unicodedata.normalize("NFC", text)
+    hidden = next((char for char in path if unicodedata.category(char) in _INVISIBLE), None)
+    if hidden is not None:
+        raise PathRefused("gate-file-path-invisible", f"the path contains the invisible character U+{ord(hidden):04X}")
+    if path.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", path):
+        raise PathRefused("gate-file-path-outside", "give a path inside the folder, without a leading slash, drive or ~")
+    if not path:
+        return ()
+    parts = tuple(path.split("/"))
+    if len(parts) > MAX_DEPTH:
+        raise PathRefused("gate-file-path-long", f"a path has at most {MAX_DEPTH} parts")
+    for part in parts:
+        _check_part(part)
+    return parts
+
+
+def format_path(text: str) -> str:
+    """Return the one spelling of a path; raise PathRefused as `parse_path` does."""
+    return "/".join(parse_path(text))
+
+
+def format_folder(text: str) -> str:
+    """Return the one spelling of a path to a folder; raise PathRefused as `parse_folder` does."""
+    return "/".join(parse_folder(text))
+
+
+def may_name(part: str) -> bool:
+    """Return whether a name that was found in the folder can be used in a path, in this spelling."""
+    try:
+        return parse_path(part) == (part,)
+    except PathRefused:
+        return False
+
+
+def to_comparable(name: str) -> str:
+    """Return a form of a name that is equal for names which some system takes for the same: in case, width and composition."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _check_part(part: str) -> None:
+    """Raise PathRefused unless `part` names something in its folder, on every system and in every reading of its characters."""
+    plain = unicodedata.normalize("NFKC", part)  # the full-width and small forms of dots and slashes become the usual ones
+    if not part:
+        raise PathRefused("gate-file-path-odd", "the path has an empty part: a slash at its end, or two in a row")
+    if not plain.strip(". "):
+        raise PathRefused("gate-file-path-outside", "the path contains a part of dots or spaces only")
+    if any(char in plain for char in "/\\") or ":" in plain:
+        raise PathRefused("gate-file-path-outside", "only / separates the parts of a path; no name contains a backslash or a colon")
+    if plain.startswith("."):
+        raise PathRefused("gate-file-path-hidden", "files whose name begins with a dot are not touched")
+    if plain != plain.strip() or plain.endswith("."):
+        raise PathRefused("gate-file-path-odd", "no name begins or ends with a space, or ends with a dot")
+    if any(char in _FOREIGN for char in plain) or _DEVICE.fullmatch(plain):
+        raise PathRefused("gate-file-path-odd", "the name is one that some systems do not take, such as con or a?b")
+    if len(part.encode()) > MAX_PART:
+        raise PathRefused("gate-file-path-long", f"a name has at most {MAX_PART} bytes, which is {MAX_PART // 2} Russian letters")

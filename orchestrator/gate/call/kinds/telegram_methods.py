@@ -1,0 +1,151 @@
+"""The methods of the kind `telegram`, which writes to chats of people and groups, and their parameters."""
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
+
+from orchestrator.domain.address import Address, is_chat
+from orchestrator.domain.card_view import count_units
+from orchestrator.domain.file_path import format_path
+from orchestrator.gate.call.kinds.file_methods import KindParams
+from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
+
+KIND: Final = "telegram"
+MAX_TEXT: Final = 4096
+"""The longest text of a message, in UTF-16 units."""
+MAX_CAPTION: Final = 1024
+"""The longest text under a photo or document, in UTF-16 units."""
+MAX_LABEL: Final = 64
+MAX_URL: Final = 2048
+_FARTHEST: Final = 2**52
+"""Numbers of chats have at most 52 bits."""
+
+
+def _parse_chat(value: object) -> object:
+    """Return the number of a chat that is given as a number, in digits, or as the key of a person or group; any other value unchanged."""
+    if not isinstance(value, str):
+        return value
+    given = value.strip()
+    digits = Address.parse(given).chat if is_chat(given) and not Address.parse(given).thread else given
+    return int(digits) if digits.isascii() and digits.removeprefix("-").isdecimal() and len(digits) <= len(str(_FARTHEST)) + 1 else value
+
+
+def _check_chat(chat: int) -> int:
+    if not 0 < abs(chat) < _FARTHEST:
+        msg = "give the number of a chat, or the key of a person"
+        raise ValueError(msg)
+    return chat
+
+
+def _check_words(text: str) -> str:
+    """Return a text for people; raise ValueError if nobody sees anything of it, or if it cannot be sent."""
+    if not any(unicodedata.category(char)[0] not in "CZM" for char in text):
+        msg = "it is empty"
+        raise ValueError(msg)
+    return _check_sendable(text)
+
+
+def _check_sendable(text: str) -> str:
+    if "\0" in text or any(unicodedata.category(char) == "Cs" for char in text):
+        msg = "it contains a character that cannot be sent"
+        raise ValueError(msg)
+    return text
+
+
+def _check_text(text: str) -> str:
+    if count_units(text) > MAX_TEXT:
+        msg = f"a message has at most {MAX_TEXT} characters, this text has {count_units(text)}; split it"
+        raise ValueError(msg)
+    return _check_words(text)
+
+
+def _check_caption(text: str) -> str:
+    if count_units(text) > MAX_CAPTION:
+        msg = (
+            f"the text under a file has at most {MAX_CAPTION} characters, this one has {count_units(text)}; send it as a message of its own"
+        )
+        raise ValueError(msg)
+    return _check_sendable(text)
+
+
+def _check_url(url: str) -> str:
+    """Return a web address that shows where it leads; raise ValueError for any other."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.scheme not in {"http", "https"} or not host or parts.username is not None or not url.isascii() or not url.isprintable():
+        msg = "give an address such as https://example.com/page, in ASCII, without a name before the host"
+        raise ValueError(msg)
+    if " " in url or "\\" in url:
+        msg = "an address contains no spaces and backslashes"
+        raise ValueError(msg)
+    return url
+
+
+Chat = Annotated[StrictInt, BeforeValidator(_parse_chat), AfterValidator(_check_chat)]
+MessageId = Annotated[StrictInt, Field(gt=0, lt=2**31)]
+Text = Annotated[StrictStr, AfterValidator(_check_text)]
+Caption = Annotated[StrictStr, AfterValidator(_check_caption)]
+FilePath = Annotated[StrictStr, AfterValidator(format_path)]
+
+
+class Button(KindParams):
+    """A button under a message, which opens a web page. Buttons that answer a run belong to its questions."""
+
+    text: Annotated[StrictStr, Field(max_length=MAX_LABEL), AfterValidator(_check_words)]
+    url: Annotated[StrictStr, Field(max_length=MAX_URL), AfterValidator(_check_url)]
+
+
+Keyboard = Annotated[tuple[Annotated[tuple[Button, ...], Field(min_length=1, max_length=8)], ...], Field(max_length=20)]
+
+
+class ToChat(KindParams):
+    """What every method needs: the chat. The policy lists groups and people of outside; people who use the bot are known."""
+
+    chat_id: Chat
+
+
+class SendText(ToChat):
+    """A text to send."""
+
+    text: Text
+    inline_keyboard: Keyboard = ()
+
+
+class SendFile(ToChat):
+    """A file of the folder of files to send, with a text under it."""
+
+    path: FilePath
+    caption: Caption = ""
+    inline_keyboard: Keyboard = ()
+
+
+class EditText(SendText):
+    """A new text and new buttons for a message that an effect sent; `message_id` was its result."""
+
+    message_id: MessageId
+
+
+class RemoveMessage(ToChat):
+    """A message that an effect sent."""
+
+    message_id: MessageId
+
+
+SEND_PHOTO, SEND_DOCUMENT = "telegram.send_photo", "telegram.send_document"
+EDIT, REMOVE = "telegram.edit_message", "telegram.delete_message"
+METHODS: Final[Mapping[str, KindMethod]] = {
+    method.spec.name: method
+    for method in (
+        build_kind_method("telegram.send_message", "N", "action", SendText, entity="message"),
+        build_kind_method(SEND_PHOTO, "N", "action", SendFile, entity="message"),
+        build_kind_method(SEND_DOCUMENT, "N", "action", SendFile, entity="message"),
+        build_kind_method(EDIT, "N", "action", EditText, entity="message"),
+        build_kind_method(REMOVE, "D", "delete", RemoveMessage, entity="message"),
+    )
+}

@@ -1,0 +1,317 @@
+"""Reads and writes the files of one folder, and reaches nothing outside of it.
+
+Every part of a path is opened from the one before it, and no link is followed, so a link that is put there between a check and the use of a
+file leads nowhere. Only ordinary files with one name are touched: no devices, pipes and hard links. A file is replaced as a whole: a
+program that is killed at any moment leaves the old content or the new one. All functions block; callers run them in a thread.
+"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from orchestrator.domain.file_path import may_name, to_comparable
+
+MAX_BYTES: Final = 1_048_576
+"""Maximum size of a file whose text is read or written: 1 MB."""
+MAX_ENTRIES: Final = 1000
+"""Maximum number of entries that a listing returns."""
+MAX_SCANNED: Final = 20_000
+"""Maximum number of entries of a folder that are looked at."""
+TEMPORARY: Final = ".sdelka-"
+"""Beginning of the names of unfinished files; no path may name them."""
+_STALE_SECONDS: Final = 3600.0
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+Parts = tuple[str, ...]
+
+
+class FileRefused(Exception):
+    """Raised when something was not done. `code` is the reason, the code of a message; the text is English and names no real path."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        """Set the reason and an English sentence."""
+        super().__init__(detail)
+        self.code = code
+
+
+class FileDoubtful(Exception):
+    """Raised when a change was made, but the disk did not confirm that it is stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileContent:
+    """A file as it was found: its bytes, and the bits of its mode."""
+
+    data: bytes
+    mode: int = 0o644
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 checksum of the content."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileEntry:
+    """One entry of a folder: a file with its size, or a folder."""
+
+    name: str
+    is_folder: bool
+    size: int = 0
+    changed: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The entries of a folder in the order of their names, and how many were left out because they are hidden, links or too many."""
+
+    entries: tuple[FileEntry, ...]
+    left_out: int = 0
+
+
+class Folder:
+    """One folder. The path itself is trusted: it comes from the settings, and may lead over links."""
+
+    def __init__(self, root: Path) -> None:
+        """Use the folder at `root`, which need not exist yet: each access opens it anew."""
+        self._root = root
+
+    def read(self, parts: Parts, *, limit: int = MAX_BYTES) -> FileContent | None:
+        """Return the content of a file of at most `limit` bytes, None if there is none; raise FileRefused if it may not be read."""
+        with contextlib.ExitStack() as stack:
+            try:
+                place = stack.enter_context(self._open_parent(parts))
+            except _Missing:
+                return None
+            return _read_file(place, parts[-1], limit)
+
+    def list_entries(self, parts: Parts) -> Listing:
+        """Return the entries of a folder; raise FileRefused if there is no such folder."""
+        try:
+            with self._open_folder(parts) as place:
+                return _list_folder(place)
+        except _Missing:
+            raise FileRefused("file-no-folder", "there is no such folder") from None
+
+    def write(self, parts: Parts, data: bytes, *, expected: str | None) -> None:
+        """Make `data` the content of a file as a whole. Missing folders of the path are created.
+
+        `expected` is the checksum of the present content, None if the file must not exist yet. Raises FileRefused if it is otherwise, or if
+        the disk does not take it, and then nothing was changed; FileDoubtful if the file was changed and that may not last.
+        """
+        if len(data) > MAX_BYTES:
+            raise FileRefused("file-too-large", f"a file has at most {MAX_BYTES} bytes")
+        with self._open_parent(parts, create=True) as place:
+            _sweep_stale(place)
+            present = _check_content(place, parts[-1], expected)
+            if present is None:
+                _check_name_free(place, parts[-1])
+            temporary = f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
+            try:
+                _write_temporary(place, temporary, data, present.mode if present else 0o644)
+                _check_content(place, parts[-1], expected)  # once more, right before: writing may take long
+                with _explained():
+                    os.rename(temporary, parts[-1], src_dir_fd=place, dst_dir_fd=place)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary, dir_fd=place)
+                raise
+            _sync_folder(place)
+
+    def delete(self, parts: Parts, *, expected: str) -> None:
+        """Delete a file whose content has the checksum `expected`. Raises FileRefused and FileDoubtful as `write` does."""
+        try:
+            with self._open_parent(parts) as place:
+                _check_content(place, parts[-1], expected)
+                with _explained():
+                    os.unlink(parts[-1], dir_fd=place)
+                _sync_folder(place)
+        except _Missing:
+            raise FileRefused("file-changed", "the file is not there any more") from None
+
+    @contextlib.contextmanager
+    def _open_parent(self, parts: Parts, *, create: bool = False) -> Iterator[int]:
+        with self._open_folder(parts[:-1], create=create) as place:
+            yield place
+
+    @contextlib.contextmanager
+    def _open_folder(self, parts: Parts, *, create: bool = False) -> Iterator[int]:
+        """Open a folder, part by part, and yield its descriptor. Raises FileRefused, and _Missing if a part does not exist."""
+        try:
+            place = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise FileRefused("file-folder-gone", f"FILES_DIR cannot be opened: {error.strerror}") from None
+        try:
+            for part in parts:
+                deeper = _open_part(place, part, create=create)
+                os.close(place)
+                place = deeper
+            yield place
+        finally:
+            os.close(place)
+
+
+class _Missing(Exception):
+    """Raised when a folder of a path does not exist."""
+
+
+def _open_part(place: int, part: str, *, create: bool) -> int:
+    for attempt in (0, 1):
+        try:
+            return os.open(part, _DIRECTORY, dir_fd=place)
+        except FileNotFoundError:
+            if not create or attempt:
+                raise _Missing from None
+            _check_name_free(place, part)
+            with _explained(), contextlib.suppress(FileExistsError):
+                os.mkdir(part, 0o755, dir_fd=place)
+                os.fsync(place)
+        except OSError as error:
+            if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+                raise FileRefused("file-not-folder", f"{part} is a link or a file, and no folder") from None
+            raise _explain(error) from None
+    raise _Missing
+
+
+def _read_file(place: int, name: str, limit: int) -> FileContent | None:
+    """Return the content of an ordinary file, None if there is none. Never waits, whatever `name` is."""
+    try:
+        _check_ordinary(os.stat(name, dir_fd=place, follow_symlinks=False))  # before it is opened: opening a device may do something
+        handle = os.open(name, _FILE, dir_fd=place)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise FileRefused("file-not-ordinary", "it is a link") from None
+        raise _explain(error) from None
+    with _explained(), open(handle, "rb") as file:  # noqa: PTH123 - a descriptor
+        found = os.fstat(handle)
+        _check_ordinary(found)
+        data = file.read(limit + 1) if found.st_size <= limit else None
+    if data is None or len(data) > limit:
+        raise FileRefused("file-too-large", f"the file has more than {limit} bytes")
+    return FileContent(data=data, mode=stat.S_IMODE(found.st_mode) & 0o777)
+
+
+def _check_ordinary(found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise FileRefused("file-is-folder", "it is a folder")
+    if not stat.S_ISREG(found.st_mode):
+        raise FileRefused("file-not-ordinary", "it is a link, a device or a pipe")
+    if found.st_nlink > 1:
+        raise FileRefused("file-not-ordinary", "the file has a second name, perhaps outside of the folder")
+
+
+def _check_content(place: int, name: str, expected: str | None) -> FileContent | None:
+    """Return the present content; raise FileRefused if its checksum is not `expected`."""
+    present = _read_file(place, name, MAX_BYTES)
+    if (present.digest if present else None) != expected:
+        raise FileRefused("file-changed", "the file was changed, created or removed in the meantime")
+    return present
+
+
+def _check_name_free(place: int, name: str) -> None:
+    """Raise FileRefused if the folder holds something whose name some system takes for `name`, such as the same in capitals."""
+    wanted = to_comparable(name)
+    with os.scandir(place) as entries:
+        for number, entry in enumerate(entries):
+            if number >= MAX_SCANNED:
+                raise FileRefused("file-too-many", f"the folder holds more than {MAX_SCANNED} entries")
+            if entry.name != name and to_comparable(entry.name) == wanted:
+                raise FileRefused("file-name-taken", f"there is {entry.name!r}, which differs only in the spelling of its name")
+
+
+def _list_folder(place: int) -> Listing:
+    found: list[FileEntry] = []
+    left_out = 0
+    with _explained(), os.scandir(place) as entries:
+        for number, entry in enumerate(entries):
+            if number >= MAX_SCANNED:
+                raise FileRefused("file-too-many", f"the folder holds more than {MAX_SCANNED} entries")
+            seen = _describe_entry(entry)
+            if seen is None:
+                left_out += 1
+            else:
+                found.append(seen)
+    found.sort(key=lambda entry: (not entry.is_folder, to_comparable(entry.name), entry.name))
+    return Listing(entries=tuple(found[:MAX_ENTRIES]), left_out=left_out + max(0, len(found) - MAX_ENTRIES))
+
+
+def _describe_entry(entry: "os.DirEntry[str]") -> FileEntry | None:
+    """Return the entry, None if effects cannot touch it."""
+    try:
+        about = entry.stat(follow_symlinks=False)
+    except OSError:  # it was removed meanwhile
+        return None
+    if not may_name(entry.name):
+        return None
+    if stat.S_ISDIR(about.st_mode):
+        return FileEntry(name=entry.name, is_folder=True, changed=about.st_mtime)
+    if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+        return None
+    return FileEntry(name=entry.name, is_folder=False, size=about.st_size, changed=about.st_mtime)
+
+
+def _write_temporary(place: int, name: str, data: bytes, mode: int) -> None:
+    with _explained():
+        handle = os.open(name, _NEW, 0o600, dir_fd=place)
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(handle, left) :]
+            os.fchmod(handle, mode)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _sync_folder(place: int) -> None:
+    try:
+        os.fsync(place)
+    except OSError as error:
+        raise FileDoubtful(f"the disk did not confirm the change: {error.strerror}") from None
+
+
+def _sweep_stale(place: int) -> None:
+    """Remove unfinished files that a program which was killed an hour ago or earlier left in the folder."""
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        for number, entry in enumerate(entries):
+            if number >= MAX_SCANNED:
+                return
+            if entry.name.startswith(TEMPORARY) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_SECONDS:
+                os.unlink(entry.name, dir_fd=place)
+
+
+_CODES: Final = {
+    errno.ENOSPC: "file-disk-full",
+    errno.EDQUOT: "file-disk-full",
+    errno.EROFS: "file-read-only",
+    errno.EACCES: "file-read-only",
+    errno.EPERM: "file-read-only",
+    errno.EFBIG: "file-too-large",
+    errno.ENAMETOOLONG: "gate-file-path-long",
+    errno.ENOENT: "file-folder-gone",
+    errno.ESTALE: "file-folder-gone",
+}
+
+
+def _explain(error: OSError) -> FileRefused:
+    return FileRefused(_CODES.get(error.errno or 0, "file-disk-trouble"), error.strerror or type(error).__name__)
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Turn an error of the operating system into a FileRefused with its reason."""
+    try:
+        yield
+    except OSError as error:
+        raise _explain(error) from None

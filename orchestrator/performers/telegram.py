@@ -1,0 +1,130 @@
+"""Performs effects of kind `telegram`: writes to chats that are known, each message at most once.
+
+Known are the chats of the policy and the people who use the bot. The outbox is not used: it repeats a message rather than losing it, and
+tells nobody the number of the message.
+"""
+
+import asyncio
+from typing import Any, Final
+
+from orchestrator.domain.chat_messages import (
+    ChatFile,
+    ChatMessage,
+    ChatMessenger,
+    ChatRemoval,
+    ChatText,
+    KnownPeople,
+    MessageDoubtful,
+    MessageRefused,
+    Rows,
+)
+from orchestrator.domain.file_path import parse_path
+from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.gate_deps import PolicySource
+from orchestrator.gate.call.kinds import telegram_methods
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.performers.files.folder import FileContent, FileRefused, Folder
+from orchestrator.performers.files.performer import DIGEST, SIZE, SeenFiles
+
+MAX_PHOTO: Final = 10 * 1024 * 1024
+MAX_DOCUMENT: Final = 50 * 1024 * 1024
+NAME: Final = "name"
+
+
+class TelegramPerformer:
+    """Sends the messages of effects through the messenger's door."""
+
+    portal = ""
+    is_application = True
+
+    def __init__(self, messenger: ChatMessenger, people: KnownPeople, policies: PolicySource, folder: Folder | None = None) -> None:
+        """Send through `messenger`, to `people` and to the chats of the policy; files come from `folder`."""
+        self._messenger = messenger
+        self._people = people
+        self._policies = policies
+        self._folder = folder
+        self._seen = SeenFiles()
+        self._titles: dict[int, str] = {}
+
+    async def execute(self, call: Call) -> CallResult:
+        """Send, change or delete the message once and return its number as the result."""
+        chat = int(call.params["chat_id"])
+        try:
+            message = await self._build_message(call)
+        except FileRefused as refused:
+            return Rejected(code=refused.code, detail=str(refused), sent=False)
+        result = await self._messenger.deliver(message, lambda: self._is_known(chat))
+        match result:
+            case MessageRefused():
+                return Rejected(code=result.code, detail=result.detail, sent=result.sent, free_at=result.free_at)
+            case MessageDoubtful():
+                return Unknown(detail=result.detail)
+        return Succeeded(
+            result={"chat_id": chat, "message_id": result.message_id},
+            entity="message",
+            note="the message showed this text already" if result.is_unchanged else "",
+        )
+
+    async def read_before(self, call: Call) -> BeforeImage | Rejected:
+        """Return the name of the chat, and the size and checksum of the file to send; rejected for a chat that is not known."""
+        chat = int(call.params["chat_id"])
+        if not self._is_known(chat):
+            return Rejected(
+                code="telegram-chat-unknown", detail=f"{chat} is neither a person with access nor listed in telegram_chats", sent=False
+            )
+        images: dict[str, dict[str, Any] | None] = {f"chat:{chat}": {NAME: await self._find_name(chat)}}
+        if "path" in call.params:
+            try:
+                found = await self._load_file(call)
+            except FileRefused as refused:
+                return Rejected(code=refused.code, detail=str(refused), sent=False)
+            self._seen.record(call, found.digest)
+            images[str(call.params["path"])] = {SIZE: len(found.data), DIGEST: found.digest}
+        return images
+
+    async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
+        """Return that it is unclear: Telegram gives a bot no way to read its messages."""
+        del call, before
+        return Reconciled(verdict="unclear", detail="Telegram does not tell whether a message was sent; look into the chat")
+
+    def _is_known(self, chat: int) -> bool:
+        return chat in self._policies.now().telegram_chats or self._people.find_present_name(chat) is not None
+
+    async def _find_name(self, chat: int) -> str:
+        name = self._people.find_present_name(chat)
+        if name:
+            return name
+        if not self._titles.get(chat):
+            self._titles[chat] = await self._messenger.find_title(chat)
+        return self._titles[chat]
+
+    async def _load_file(self, call: Call) -> FileContent:
+        if self._folder is None:
+            raise FileRefused("telegram-no-folder", "no folder of files is set (FILES_DIR)")
+        parts = parse_path(str(call.params["path"]))
+        limit = MAX_PHOTO if call.method == telegram_methods.SEND_PHOTO else MAX_DOCUMENT
+        found = await asyncio.to_thread(self._folder.read, parts, limit=limit)
+        if found is None:
+            raise FileRefused("file-missing", "there is no such file")
+        if not found.data:
+            raise FileRefused("telegram-file-empty", "Telegram takes no empty files")
+        return found
+
+    async def _build_message(self, call: Call) -> ChatMessage:
+        chat, given = int(call.params["chat_id"]), call.params
+        if call.method == telegram_methods.REMOVE:
+            return ChatRemoval(chat=chat, message_id=given["message_id"])
+        buttons: Rows = tuple(tuple((str(one["text"]), str(one["url"])) for one in row) for row in given.get("inline_keyboard", ()))
+        if "path" not in given:
+            return ChatText(chat=chat, text=given["text"], buttons=buttons, message_id=given.get("message_id"))
+        found = await self._load_file(call)
+        if found.digest != self._seen.take(call):
+            raise FileRefused("file-changed", "the file was changed in the meantime")
+        return ChatFile(
+            chat=chat,
+            kind="photo" if call.method == telegram_methods.SEND_PHOTO else "document",
+            name=parse_path(str(given["path"]))[-1],
+            content=found.data,
+            caption=given.get("caption", ""),
+            buttons=buttons,
+        )
