@@ -130,8 +130,9 @@ class Context(RunContext):
             raise RunFailed(reserved.code, "the budget is used up", **reserved.args)
         async with hold(reserved):
             self.check_going_on(node)  # it may have waited for the budget
-            # The call does not wait until this is stored: that is done while the model thinks (ADR 30).
-            await self.store(asked.model_copy(update={"reservation": reserved.id}), at_once=False)
+            # The call does not wait until this is stored: that is done while the model thinks (ADR 30). It does not count as progress
+            # of the run: a node whose call ends the process each time must be given up.
+            await self._session.buffer(asked, actor=self.run.owner)
             answer, seconds = await self._ask(node, request, reserved.id, on_delta)
             output = _build_output(request, answer)
             check_value(node, output)

@@ -19,9 +19,9 @@ from state.events.conversation import ModelAsked
 class Reservation:
     """Tokens that are set aside for one call of the model. It must end in one of its methods."""
 
-    def __init__(self) -> None:
-        """Create a reservation with an id of its own."""
-        self.id = uuid.uuid4().hex
+    def __init__(self, reservation_id: str) -> None:
+        """Create a reservation with the id that `ModelAsked` and the answer to it name."""
+        self.id = reservation_id
 
     def settle(self, answer: ModelAnswer) -> None:
         """Replace the estimate by what the answer cost; called when the answer is stored, or about to be."""
@@ -55,9 +55,9 @@ class ModelBudget(Protocol):
 class UnlimitedBudget:
     """The default `ModelBudget`, which has no limits."""
 
-    async def reserve(self, _actor: Actor, _now: datetime, _asked: ModelAsked, /) -> Reservation:
+    async def reserve(self, _actor: Actor, _now: datetime, asked: ModelAsked, /) -> Reservation:
         """Return a reservation that holds nothing: the model is always asked."""
-        return Reservation()
+        return Reservation(asked.reservation)
 
     async def issue_warning(self, _actor: Actor, _now: datetime, /) -> tuple[Notice, Event] | None:
         """Return None: there is nothing to warn of."""
@@ -72,10 +72,10 @@ UNLIMITED = UnlimitedBudget()
 
 
 def build_asked_event(request: ModelRequest, model: str, actor: Actor, now: datetime, **place: Any) -> ModelAsked:
-    """Return the event that the model is asked, without its reservation; `place` says where: turn and iteration, or node and attempt."""
+    """Return the event that the model is asked, with a reservation of its own; `place` says where: turn and iteration, or node and attempt."""
     read, written = request.estimate_tokens()
     return ModelAsked(
-        reservation="",
+        reservation=uuid.uuid4().hex,
         model=model,
         prompt_tokens=read,
         completion_tokens=written,

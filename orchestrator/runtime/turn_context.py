@@ -177,7 +177,7 @@ class Context:
             if request.iteration > 1:
                 await self._session.flush()  # a crash must not make the previous iterations ask the model again
             # The call does not wait until this is stored: that is done while the model thinks (ADR 30).
-            await self.record(asked.model_copy(update={"reservation": reserved.id}))
+            await self.record(asked)
             answer = await self._ask(request, entry, reserved.id, on_delta)
             await self.record(self._build_answered(request, answer, entry, reserved.id))
             reserved.settle(answer)

@@ -237,7 +237,7 @@ class MonthlyModelBudget:
         budget = self._policies.now().budget
         limits = budget.find_limits(actor)
         if budget.calculate_percent({}, limits) is None:
-            return Reservation()
+            return Reservation(asked.reservation)
         wanted = Estimate.from_event(asked, actor.key)
         while True:
             changed = self._changed
@@ -248,13 +248,13 @@ class MonthlyModelBudget:
                 for one in others:
                     all_at_once = add_tokens(all_at_once, {one.model: one.tokens})
                 if not others or (budget.calculate_percent(all_at_once, limits) or 0) < FULL:
-                    return self._add_reservation(wanted)
+                    return self._add_reservation(asked.reservation, wanted)
             elif not others:
                 return Notice(code="budget-over")
             await changed.wait()
 
-    def _add_reservation(self, estimate: Estimate) -> "BudgetReservation":
-        made = BudgetReservation(self._end_reservation)
+    def _add_reservation(self, reservation: str, estimate: Estimate) -> "BudgetReservation":
+        made = BudgetReservation(reservation, self._end_reservation)
         self._reserved[made.id] = estimate
         return made
 
@@ -331,9 +331,9 @@ class MonthlyModelBudget:
 class BudgetReservation(Reservation):
     """A reservation in the books of `MonthlyModelBudget`."""
 
-    def __init__(self, end: Callable[[str, ModelAnswer | None], None]) -> None:
-        """Create a reservation; `end` is called with its id and the answer, None without one, when it ends."""
-        super().__init__()
+    def __init__(self, reservation_id: str, end: Callable[[str, ModelAnswer | None], None]) -> None:
+        """Create a reservation; `end` is called with the id and the answer, None without one, when it ends."""
+        super().__init__(reservation_id)
         self._end = end
 
     def settle(self, answer: ModelAnswer) -> None:

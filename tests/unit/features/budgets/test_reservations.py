@@ -24,6 +24,7 @@ from orchestrator.runtime.model_calls import Reservation
 from orchestrator.runtime.recovery import recover
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import run_turn
+from state.clock import generate_id
 from state.events.conversation import ModelAsked
 from tests.unit.runs.runs_kit import a_run_world, events, index, start
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, codes_of, message, reply, until
@@ -42,9 +43,15 @@ def limit(world: World, tokens: int | None, **people: int) -> MonthlyModelBudget
     return budget
 
 
+def ask_for(tokens: int = 500, actor: Actor = ANNA) -> ModelAsked:
+    """Return the event of a call that is taken to cost so many tokens."""
+    fresh = {"reservation": generate_id(), "prompt_tokens": tokens - 100, "user": actor.bitrix_user_id}
+    return ASKED.model_copy(update=fresh)
+
+
 async def reserve(budget: MonthlyModelBudget, actor: Actor = ANNA, tokens: int = 500) -> Reservation:
     """Return a reservation of so many tokens, which must be given."""
-    given = await budget.reserve(actor, NOW, ASKED.model_copy(update={"prompt_tokens": tokens - 100, "user": actor.bitrix_user_id}))
+    given = await budget.reserve(actor, NOW, ask_for(tokens, actor))
     assert isinstance(given, Reservation)
     return given
 
@@ -111,7 +118,7 @@ async def test_a_call_waits_for_those_that_left_too_little(tmp_path: Path) -> No
     async with a_run_world(tmp_path, {}) as world:
         budget = limit(world, 1000)
         first = await reserve(budget)
-        second = asyncio.ensure_future(budget.reserve(ANNA, NOW, ASKED.model_copy(update={"prompt_tokens": 900})))
+        second = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for(1000)))
         other = await reserve(budget, BORIS, 900)
         await settle_soon()
         assert not second.done()
@@ -119,7 +126,7 @@ async def test_a_call_waits_for_those_that_left_too_little(tmp_path: Path) -> No
         got = await second
         assert isinstance(got, Reservation)
 
-        third = asyncio.ensure_future(budget.reserve(ANNA, NOW, ASKED))
+        third = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for()))
         got.settle(replace(ANSWER, prompt_tokens=5000))
         refused = await third
         assert isinstance(refused, Notice)
@@ -150,7 +157,8 @@ async def test_what_was_under_way_at_a_crash_counts_and_is_not_counted_twice(tmp
         await world.store.put_inbox([row])
         session = await world.session()
         dying = asyncio.ensure_future(_take_turn(world, session))
-        await until(lambda: bool(world.events("ModelAsked")))  # stored while the model thinks
+        await until(lambda: len(world.model.prompts) == 1)
+        await session.flush()  # as after 50 ms; tests have no such timer
         dying.cancel()
         await asyncio.gather(dying, return_exceptions=True)
         totals = await UsageReader(world.store).refresh(NOW)
@@ -182,7 +190,7 @@ async def test_calls_of_another_process_count_once_they_are_stored(tmp_path: Pat
         theirs = ASKED.model_copy(update={"reservation": "other", "prompt_tokens": 5000})
         await session.commit(theirs, actor=ANNA.key)
         budget = limit(world, 1000)
-        refused = await budget.reserve(ANNA, NOW, ASKED)
+        refused = await budget.reserve(ANNA, NOW, ask_for())
         assert isinstance(refused, Notice)
         await session.commit(_failed("other"), actor=ANNA.key)
         await reserve(budget)
