@@ -72,7 +72,7 @@ UNLIMITED = UnlimitedBudget()
 
 
 def build_asked_event(request: ModelRequest, model: str, actor: Actor, now: datetime, **place: Any) -> ModelAsked:
-    """Return the event that the model is asked, with a reservation of its own; `place` says where: turn and iteration, or node and attempt."""
+    """Return the event that the model is asked, with a new reservation; `place` is its turn and iteration, or its node and attempt."""
     read, written = request.estimate_tokens()
     return ModelAsked(
         reservation=uuid.uuid4().hex,
