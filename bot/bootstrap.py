@@ -46,6 +46,7 @@ from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
+from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
 from orchestrator.language.date_format import format_calendar
@@ -175,7 +176,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         approvers=LeadApprovers(members, clock.now) if members else None,
         switch=switch,
         tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
-        performers={"bitrix": BitrixPerformer(client, reads), "schedule": SchedulePerformer(store, clock)},
+        performers={"bitrix": BitrixPerformer(client, reads), "schedule": SchedulePerformer(store, clock), **_build_mongo(settings)},
         records=reads,
         names=naming,
         ttl=settings.confirmation_ttl,
@@ -200,6 +201,16 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         features=merge_features(build_features(ports, DATA), watched),
     )
     return Orchestrator(tools, clock, trouble=trouble)
+
+
+def _build_mongo(settings: Settings) -> dict[str, Performer]:
+    """Return the performer of mongo effects, if a database is set. Its connection opens with the first call and goes with the process."""
+    if settings.mongo_url is None:
+        return {}
+    from orchestrator.performers.mongo import MongoPerformer  # noqa: PLC0415  # the driver takes a while to load
+    from orchestrator.performers.mongo_connection import MongoConnection  # noqa: PLC0415  # see above
+
+    return {"mongo": MongoPerformer(MongoConnection(settings.mongo_url.get_secret_value()))}
 
 
 def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:

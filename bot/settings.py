@@ -111,6 +111,9 @@ class Settings(BaseSettings):
     policy_file: Path | None = Field(None, description="Your own policy (YAML) over data/policy.yaml.")
     access_file: Path | None = Field(None, description="Who may use the bot (YAML), see docs/access.md; nobody without it.")
     database_url: SecretStr | None = Field(None, description="SQLAlchemy URL of the database; by default SQLite in STATE_DIR.")
+    mongo_url: SecretStr | None = Field(
+        None, description="Mongo database of the company for mongo effects, mongodb://user:password@host/name; see docs/mongo.md."
+    )
     state_dir: Path = Field(Path("data/state"), description="Folder of the embedded database.")
     log_dir: Path = Field(Path("data/logs"), description="Folder of the audit logs, one JSONL file a user.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the program's own log says.")
@@ -186,8 +189,9 @@ def list_secrets(settings: Settings) -> tuple[str, ...]:
     tokens = [part.partition("=")[2].split(":")[0] for part in parts]  # name=token:role:mode of the HTTP API
     portal = settings.bitrix_webhook_url.get_secret_value().rstrip("/").rsplit("/", 1)[1:] if settings.bitrix_webhook_url else []
     bot = settings.telegram_bot_token.get_secret_value().partition(":")[2:] if settings.telegram_bot_token else []
-    login = re.search(r"://[^:/@]*:([^@]*)@", settings.database.get_secret_value())
-    passwords = [login[1], unquote(login[1])] if login else []
+    addresses = [one.get_secret_value() for one in (settings.database, settings.mongo_url) if one is not None]
+    logins = [login for one in addresses if (login := re.search(r"://[^:/@]*:([^@]*)@", one))]
+    passwords = [text for login in logins for text in (login[1], unquote(login[1]))]
     return tuple(dict.fromkeys(value for value in (*whole, *parts, *tokens, *portal, *bot, *passwords) if value))
 
 

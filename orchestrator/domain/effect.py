@@ -7,7 +7,7 @@ from pydantic import Field
 from orchestrator.domain.frozen import Frozen
 from state.stored import JsonObject
 
-EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "run"]
+EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file"]
 
 
 class Provenance(Frozen):
@@ -25,6 +25,11 @@ class Provenance(Frozen):
     person_text: str = ""
     numbers: frozenset[int] = frozenset()
     """Numbers of records that the person or the author of a definition gave, whatever kind of record each belongs to; only in runs."""
+    keys: frozenset[str] = frozenset()
+    """The names of fields in objects that came from outside of the definition as whole values; only in runs.
+
+    A database would read some of them, such as `$ne`, as orders.
+    """
 
 
 class Effect(Frozen):

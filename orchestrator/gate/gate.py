@@ -169,6 +169,8 @@ class Gate:
         except BitrixError as error:
             return await self._refuse(case, build_read_refusal(error))
         call, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
+        if not isinstance(verdict, Refuse) and (missing := self._deps.find_missing_performer(call)) is not None:
+            return await self._refuse(case, missing)
         verdict = refuse_unchanged(add_doubts(verdict, call, ledger.state, actor), call, facts)
         return await self._carry_out(case, call, facts, await self._check_frozen(call, verdict))
 

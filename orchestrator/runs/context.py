@@ -31,6 +31,7 @@ from orchestrator.engines.runs import (
 )
 from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.budget import to_month
+from orchestrator.gate.call.kinds.registry import find_origin
 from orchestrator.gate.call.serialization import build_effect_id, build_node_slot
 from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
@@ -435,4 +436,6 @@ def _build_model_record(node: str, answer: ModelAnswer, seconds: float) -> Playe
 
 def _name_origins(result: Outcome) -> list[Origin]:
     """Return the origins of an outcome: its titles are labels, and a read may bring text that anybody wrote."""
-    return ["prose"] if result.foreign_text or result.call_class == "R" else ["label"]
+    if not (result.foreign_text or result.call_class == "R"):
+        return ["label"]
+    return [find_origin(result.method) or "prose"]

@@ -1,6 +1,6 @@
 """Tells the gate where the values of a run's effect (proposed call) come from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from orchestrator.domain.effect import Provenance
@@ -10,6 +10,7 @@ from state.stored import JsonObject
 
 _OWN: Final[Origins] = frozenset({"definition", "person"})
 """Origins whose words are a wish: the author of the definition, and the person who answered the run's questions."""
+_AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 def build_provenance(params: Mapping[str, Any], foreign: ForeignTexts) -> tuple[JsonObject, Provenance]:
@@ -27,6 +28,7 @@ def build_provenance(params: Mapping[str, Any], foreign: ForeignTexts) -> tuple[
         prose=any(one.origins & FOREIGN for one in values) or foreign.holds(params),
         external=tuple(text for one in others for text in _list_texts(one)),
         person_text=" ".join(text for one in own for text in _list_texts(one)),
+        keys=frozenset(key for one in values if one.origins - _AUTHOR for key in _list_keys(one.data)),
         numbers=frozenset(int(text) for one in own for text in _list_texts(one) if text.isascii() and text.isdecimal()),
     )
 
@@ -36,6 +38,15 @@ def _list_texts(value: Value) -> list[str]:
     found: list[str] = []
     _collect(value.data, found)
     return found
+
+
+def _list_keys(data: object) -> Iterator[str]:
+    """Yield the names of fields in JSON data, at any depth."""
+    if isinstance(data, Mapping):
+        yield from map(str, data)
+    if isinstance(data, Mapping | list | tuple):
+        for one in data.values() if isinstance(data, Mapping) else data:
+            yield from _list_keys(one)
 
 
 def _collect(data: object, found: list[str]) -> None:

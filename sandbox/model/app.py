@@ -1,88 +1,110 @@
 """The HTTP interface of the demo model: chat completions, embeddings, transcription, the list of models, and test controls under /sandbox.
 
-It asks for no API key.
+At the addresses of OpenAI it asks for no API key; at those of GigaChat it asks for a token.
 """
 
 import asyncio
+import json
 import time
-from collections.abc import AsyncIterator, Callable
-from typing import Any, Literal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from sandbox.model import wire
+from sandbox.model import gigachat, wire
 from sandbox.model.desk import Desk, Made
-from sandbox.model.faults import NO_ANSWER, Fault
+from sandbox.model.failing import cut, fail
+from sandbox.model.faults import SPOILING, Fault
+from sandbox.model.gigachat import Habits, Streamed, Tokens, chat_routes, token_routes
 from sandbox.model.hearing import hearing_routes
 from sandbox.model.script import ScriptBody
 
-ABORT = "sandbox.abort"
-"""The key in the ASGI scope of the server's function to cut the connection."""
 
-
-def create_app(*, pace: float = 0.0, now: Callable[[], float] = time.time) -> FastAPI:
+def create_app(*, pace: float = 0.0, now: Callable[[], float] = time.time, rules: Sequence[ScriptBody] = ()) -> FastAPI:
     """Build the model server as an ASGI application.
 
-    `pace` is the pause in seconds between the chunks of a streamed answer. `now` returns the Unix time for timestamps.
+    `pace` is the pause in seconds between the chunks of a streamed answer. `now` returns the Unix time for timestamps and tokens. `rules`
+    are scripted answers with which it begins. What `GET /sandbox/health` says besides may be put into `app.state.addresses`.
     """
-    desk = Desk(now)
+    desk, tokens = Desk(now), Tokens(now)
+    for rule in rules:
+        desk.script.add(rule)
     app = FastAPI(title="Демо-модель: правила вместо ИИ", docs_url=None, redoc_url=None)
+    app.state.addresses = {}
     app.add_exception_handler(RequestValidationError, _malformed)
+
+    def stream(made: Made, events: Iterator[str], request: Request) -> StreamingResponse:
+        kind = "text/event-stream" if made.streams else "application/json"
+        return StreamingResponse(_streamed(made, events, request, pace), media_type=kind)
+
+    app.include_router(token_routes(desk, tokens))
+    app.include_router(chat_routes(desk, tokens, stream))
     for prefix in ("/v1", ""):
-        app.include_router(_model_routes(desk, pace), prefix=prefix)
-        app.include_router(hearing_routes(desk.faults, _failed), prefix=prefix)
-    app.include_router(_control_routes(desk), prefix="/sandbox")
+        app.include_router(_model_routes(desk, stream), prefix=prefix)
+        app.include_router(hearing_routes(desk.faults, fail), prefix=prefix)
+    app.include_router(_control_routes(desk, tokens), prefix="/sandbox")
     return app
 
 
-async def _malformed(_request: Request, error: Exception) -> Response:
+async def _malformed(request: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else []
     where = ", ".join(".".join(str(part) for part in item["loc"]) for item in found)
-    return JSONResponse(wire.error(f"Cannot read the request: {where}", "invalid_request_error"), 400)
+    message = f"Cannot read the request: {where}"
+    if request.url.path.startswith("/api/"):
+        return JSONResponse(gigachat.build_error(422, message), 422)
+    return JSONResponse(wire.error(message, "invalid_request_error"), 400)
 
 
-def _model_routes(desk: Desk, pace: float) -> APIRouter:
+def _model_routes(desk: Desk, stream: Streamed) -> APIRouter:
     router = APIRouter()
 
     @router.post("/chat/completions")
     async def chat(body: wire.ChatBody, request: Request) -> Response:
         fault, trace = desk.faults.next("chat"), request.headers.get("x-trace-id")
-        if fault and fault.kind in NO_ANSWER:
+        if fault and fault.kind not in SPOILING:
             desk.note(body.messages, answer=None, rule="fault", fault=fault, stream=body.stream, trace=trace)
-            return await _failed(fault, request)
+            return await fail(fault, request)
         made = desk.answer(body, fault, trace)
         if body.stream:
-            return StreamingResponse(_streamed(made, body, request, pace=pace), media_type="text/event-stream")
+            return stream(made, wire.chunks(made.completion, body.stream_options), request)
         if fault and fault.kind == "drop_mid_stream":
-            return StreamingResponse(_half(made, request), media_type="application/json")
+            return stream(made, iter([json.dumps(wire.whole(made.completion), ensure_ascii=False)]), request)
         return JSONResponse(wire.whole(made.completion))
 
     @router.post("/embeddings")
     async def embed(body: wire.EmbeddingBody, request: Request) -> Response:
         fault = desk.faults.next("embeddings")
-        return await _failed(fault, request) if fault else JSONResponse(wire.embeddings(body))
+        return await fail(fault, request) if fault else JSONResponse(wire.embeddings(body))
 
     @router.get("/models")
-    async def models() -> dict[str, Any]:
-        return wire.models()
+    async def models(request: Request) -> Response:
+        fault = desk.faults.next("models")
+        return await fail(fault, request) if fault else JSONResponse(wire.models())
 
     return router
 
 
-def _control_routes(desk: Desk) -> APIRouter:
+def _control_routes(desk: Desk, tokens: Tokens) -> APIRouter:
     router = APIRouter()
 
     @router.get("/health")
-    async def health() -> dict[str, Any]:
+    async def health(request: Request) -> dict[str, Any]:
         return {
+            **request.app.state.addresses,
             "ok": True,
             "model": wire.MODEL,
             "note": "демо-модель: правила вместо ИИ",
             "scripted": len(desk.script),
             "faults": desk.faults.waiting,
+            "tokens": tokens.report,
         }
+
+    @router.post("/gigachat")
+    async def gigachat(body: Habits) -> dict[str, Any]:
+        tokens.change(body)
+        return tokens.report
 
     @router.post("/script")
     async def script(body: ScriptBody) -> dict[str, int]:
@@ -109,59 +131,13 @@ def _control_routes(desk: Desk) -> APIRouter:
     return router
 
 
-async def _failed(fault: Fault, request: Request) -> Response:
-    """Return the response for a fault that gives no usable answer.
-
-    A fault of the kind "stall" first waits; one of the kind "drop" cuts the connection instead of answering.
-    """
-    match fault.kind:
-        case "429":
-            headers = {"Retry-After": f"{fault.retry_after:g}"} if fault.retry_after is not None else {}
-            return JSONResponse(wire.error("Rate limit reached", "rate_limit_error", "rate_limit_exceeded"), 429, headers=headers)
-        case "garbage":
-            return PlainTextResponse("<html><body>502 Bad Gateway</body></html>", media_type="application/json")
-        case "stall":
-            await _stall(fault.seconds, request)
-        case "drop":
-            await _cut(request)
-        case _:
-            pass
-    return JSONResponse(wire.error("The server had an error", "server_error"), 500)
-
-
-async def _stall(seconds: float, request: Request) -> None:
-    """Send nothing for `seconds`, or until the client has disconnected."""
-    try:
-        async with asyncio.timeout(seconds):
-            while (await request.receive())["type"] != "http.disconnect":
-                pass
-    except TimeoutError:
-        return
-
-
-async def _cut(request: Request) -> None:
-    """Cut the TCP connection. Raises ConnectionAbortedError if the application runs without a server."""
-    abort = request.scope.get(ABORT)
-    if abort is None:
-        msg = "the connection was dropped on request"
-        raise ConnectionAbortedError(msg)
-    abort()
-    await asyncio.sleep(0)
-
-
-async def _streamed(made: Made, body: wire.ChatBody, request: Request, *, pace: float) -> AsyncIterator[str]:
-    events = list(wire.chunks(made.completion, body.stream_options))
-    cut: Literal["drop_mid_stream"] | None = "drop_mid_stream" if made.fault and made.fault.kind == "drop_mid_stream" else None
-    for event in events[: len(events) // 2] if cut else events:
-        yield event
+async def _streamed(made: Made, events: Iterator[str], request: Request, pace: float) -> AsyncIterator[str]:
+    every = list(events)
+    is_cut = made.fault is not None and made.fault.kind == "drop_mid_stream"
+    for event in every[: len(every) // 2] if is_cut and len(every) > 1 else every:
+        # One event alone is an answer that was not asked for as a stream: half of it is sent.
+        yield event[: len(event) // 2] if is_cut and len(every) == 1 else event
         if pace > 0:
             await asyncio.sleep(pace)
-    if cut:
-        await _cut(request)
-
-
-async def _half(made: Made, request: Request) -> AsyncIterator[bytes]:
-    """Yield half of a complete answer, then cut the connection."""
-    body = JSONResponse(wire.whole(made.completion)).body
-    yield bytes(body[: len(body) // 2])
-    await _cut(request)
+    if is_cut:
+        await cut(request)

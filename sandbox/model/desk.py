@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sandbox.model.faults import Fault, Faults, spoiled
+from sandbox.model.choosing import Offer, choose, read_offer
+from sandbox.model.faults import SPOILING, Fault, Faults, spoiled
 from sandbox.model.reading import content_of, last_user_content, read
-from sandbox.model.script import Script
+from sandbox.model.script import Heard, Provider, Script, ScriptedAnswer
 from sandbox.model.thinking import reply
 from sandbox.model.wire import ChatBody, Completion, tokens
 
 KEPT: Final = 1000
 """The number of requests kept for `GET /sandbox/requests`."""
-SPOILING: Final = ("drop_mid_stream", "truncated", "no_format", "empty")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class Made:
 
     completion: Completion
     fault: Fault | None
+    streams: bool = False
+    """Whether it was asked for as a stream."""
 
 
 class Desk:
@@ -36,22 +38,49 @@ class Desk:
         self.script = Script()
         self.faults = Faults()
 
-    def answer(self, body: ChatBody, fault: Fault | None, trace: str | None = None) -> Made:
+    def answer(self, body: ChatBody, fault: Fault | None, trace: str | None = None, provider: Provider = "openai") -> Made:
         """Return the answer to a chat request, and store request and answer for tests.
 
         An answer queued by a test is used first. If `fault` will spoil it, it stays in the queue, so that a retry gets it. `trace` is the
         trace id of the request.
         """
+        offer = read_offer(body.model_dump())
+        found, rule = self._find_answer(body, offer, fault, provider)
+        sent, finish = spoiled(fault, found.text)
+        calls = () if fault and fault.kind in {"empty", "no_format"} else found.tool_calls
+        if finish == "stop":
+            finish = found.finish or ("stop" if not calls else "function_call" if offer.legacy else "tool_calls")
+        number = self.note(body.messages, answer=sent, rule=rule, fault=fault, stream=body.stream, trace=trace, provider=provider)
+        made = Completion(
+            id=f"chatcmpl-demo-{number}",
+            created=int(self._now()),
+            text=sent,
+            finish=finish,
+            prompt_tokens=sum(tokens(content_of(message)) for message in body.messages),
+            tool_calls=calls,
+            raw_arguments=found.raw_arguments if calls else None,
+            legacy=offer.legacy,
+        )
+        return Made(completion=made, fault=fault, streams=body.stream)
+
+    def _find_answer(self, body: ChatBody, offer: Offer, fault: Fault | None, provider: Provider) -> tuple[ScriptedAnswer, str]:
+        """Return the scripted answer or that of a rule, and the name of what gave it."""
         request = read(body.messages)
-        scripted = self.script.next((request.text, request.pasted, last_user_content(body.messages)))
-        text, rule = (scripted, "script") if scripted is not None else reply(request)
-        if scripted is not None and fault and fault.kind in SPOILING:
-            self.script.put_back(scripted)
-        sent, finish = spoiled(fault, text)
-        number = self.note(body.messages, answer=sent, rule=rule, fault=fault, stream=body.stream, trace=trace)
-        prompt = sum(tokens(content_of(message)) for message in body.messages)
-        made = Completion(id=f"chatcmpl-demo-{number}", created=int(self._now()), text=sent, finish=finish, prompt_tokens=prompt)
-        return Made(completion=made, fault=fault)
+        heard = Heard(
+            last=(request.text, request.pasted, last_user_content(body.messages)),
+            every="\n".join(content_of(message) for message in body.messages),
+            model=body.model,
+            provider=provider,
+            tools=offer.names,
+        )
+        if (scripted := self.script.next(heard)) is not None:
+            if fault and fault.kind in SPOILING:
+                self.script.put_back(scripted[1])
+            return scripted[0], "script"
+        if body.messages[-1].get("role") not in {"tool", "function"} and (call := choose(offer, last_user_content(body.messages))):
+            return ScriptedAnswer(tool_calls=(call,)), "function"
+        text, rule = reply(request)
+        return ScriptedAnswer(text=text), rule
 
     def note(
         self,
@@ -62,11 +91,12 @@ class Desk:
         fault: Fault | None,
         stream: bool,
         trace: str | None = None,
+        provider: Provider = "openai",
     ) -> int:
         """Store a request with its answer for tests and return its number. `answer` is None if nothing was answered.
 
         `rule` is the name of the rule that answered, `stream` says whether the request asked for a streamed answer, and `trace` is its
-        trace id.
+        trace id. `provider` is the API of the request.
         """
         number = next(self._numbers)
         self._seen.append(
@@ -78,6 +108,7 @@ class Desk:
                 "fault": fault.kind if fault else None,
                 "stream": stream,
                 "trace": trace,
+                "provider": provider,
             }
         )
         return number

@@ -5,14 +5,37 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-FaultKind = Literal["500", "429", "drop", "drop_mid_stream", "stall", "garbage", "no_format", "truncated", "empty"]
+from sandbox.model.script import Provider
 
-Target = Literal["chat", "embeddings", "audio"]
+FaultKind = Literal[
+    "400",
+    "401",
+    "403",
+    "404",
+    "413",
+    "422",
+    "429",
+    "500",
+    "502",
+    "503",
+    "504",
+    "drop",
+    "stall",
+    "garbage",
+    "redirect",
+    "huge",
+    "drop_mid_stream",
+    "no_format",
+    "truncated",
+    "empty",
+]
+
+Target = Literal["chat", "embeddings", "audio", "models", "token"]
 
 WORDLESS: Final = "Конечно! Я уже всё сделал, можете не проверять."
 """An answer without the required blocks, as from a model that forgot its format."""
-NO_ANSWER: Final = ("500", "429", "drop", "stall", "garbage")
-"""Kinds of faults that prevent any answer."""
+SPOILING: Final = ("drop_mid_stream", "truncated", "no_format", "empty")
+"""Kinds of faults that spoil an answer; all others prevent any answer."""
 
 
 class Fault(BaseModel):
@@ -26,6 +49,12 @@ class Fault(BaseModel):
     seconds: float = Field(default=60.0, gt=0, le=600)
     """How long a stall lasts."""
     target: Target = "chat"
+    provider: Provider | None = None
+    """Only for requests in this API; without it for both."""
+    location: str = "http://127.0.0.1:1/"
+    """Where a redirect leads."""
+    megabytes: int = Field(default=2_000, ge=1, le=4_000)
+    """How long a huge answer is."""
 
 
 class Faults:
@@ -40,10 +69,10 @@ class Faults:
         self._queue.append((fault, fault.times))
         return self.waiting
 
-    def next(self, target: Target) -> Fault | None:
-        """Return the fault for the next answer of this kind, and use it up once; None if there is none."""
+    def next(self, target: Target, provider: Provider = "openai") -> Fault | None:
+        """Return the fault for the next answer of this kind in this API, and use it up once; None if there is none."""
         for index, (fault, left) in enumerate(self._queue):
-            if fault.target != target:
+            if fault.target != target or fault.provider not in (None, provider):
                 continue
             if left > 1:
                 self._queue[index] = (fault, left - 1)

@@ -190,17 +190,18 @@ class Database:
                 if begin:
                     connection.commit()
             except self._driver.IntegrityError as error:
-                self._undo(connection)
+                self._undo(connection, cursor)
                 raise transaction.conflict(f"a unique key is taken: {_extract_reason(error)}") from _pick_cause(error)
             except self._driver.Error as error:
                 meant = transaction.translate_code(getattr(error, "sqlstate", None) or "")
                 if meant is None:
+                    self._close_cursor(cursor)
                     self._forget(connection, error)
                 else:  # the server has rolled back, and the connection is still good
-                    self._undo(connection)
+                    self._undo(connection, cursor)
                 raise (meant or StoreUnwritable)(_describe(error)) from _pick_cause(error)
             except BaseException:
-                self._undo(connection)
+                self._undo(connection, cursor)
                 raise
             else:
                 self._idle.append(connection)
@@ -236,13 +237,23 @@ class Database:
         except IndexError:  # not checked beforehand: another thread may take it in between
             return None
 
-    def _undo(self, connection: PoolProxiedConnection) -> None:
+    def _undo(self, connection: PoolProxiedConnection, cursor: Any) -> None:
+        self._close_cursor(cursor)
         try:
             connection.rollback()
         except self._driver.Error as error:
             self._forget(connection, error)
         else:
             self._idle.append(connection)
+
+    def _close_cursor(self, cursor: Any) -> None:
+        """Close the cursor of a failed transaction, so that its connection really ends when it is closed.
+
+        SQLite keeps a closed connection open, with all its locks, until its last statement is finished, and whoever keeps the error keeps
+        the cursor in its traceback.
+        """
+        with suppress(self._driver.Error):
+            cursor.close()
 
     def _forget(self, connection: PoolProxiedConnection, error: Exception | None = None) -> None:
         """Close a connection after an error. If flushing to disk may have failed, the next connection first flushes the write-ahead log."""

@@ -1,8 +1,11 @@
 """What the tests of the demo model share: an app behind httpx, messages in the agent's wire protocol, answers read back."""
 
+import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import httpx
 
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
 from sandbox.model.app import create_app
+from sandbox.model.server import build_servers, serve_all
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = "2026-11-21T18:00:00+03:00"
@@ -71,3 +75,29 @@ async def then(client: httpx.AsyncClient, text: str, *steps: Mapping[str, Any], 
     """Let the model plan, show it what the steps brought, and read how it goes on."""
     plan = await raw(client, turn(text, current=current))
     return await blocks(client, turn(text, said(plan), observed(*steps), current=current))
+
+
+@dataclass(frozen=True)
+class ModelServer:
+    """A running demo model: its addresses, and the file of the authority that signed its certificate."""
+
+    url: str
+    tls: str
+    ca_file: Path
+
+
+@asynccontextmanager
+async def a_model_server(folder: Path) -> AsyncIterator[ModelServer]:
+    """The demo model on free ports of the loopback, over HTTP and HTTPS, inside of this loop."""
+    app = create_app()
+    with socket.create_server(("127.0.0.1", 0)) as plain, socket.create_server(("127.0.0.1", 0)) as secure:
+        servers = build_servers(app, "127.0.0.1", [plain, secure], folder)
+        for server in servers:
+            server.capture_signals = nullcontext  # type: ignore[assignment,method-assign]  # signals are those of the tests
+        serving = asyncio.create_task(serve_all(servers, [plain, secure]))
+        try:
+            ports = [one.getsockname()[1] for one in (plain, secure)]
+            yield ModelServer(f"http://127.0.0.1:{ports[0]}", f"https://127.0.0.1:{ports[1]}", folder / "ca.pem")
+        finally:
+            servers[0].should_exit = True
+            await serving

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr, ValidationError
 from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
@@ -89,7 +89,7 @@ def _split_secret(value: str) -> Iterable[str]:
         return [value]
     words = url.path.split("/")
     code = words[3] if len(words) > 3 and words[1] == "rest" else ""  # noqa: PLR2004 - /rest/<user>/<code>
-    return [value, password, code]
+    return [value, password, unquote(password), code]
 
 
 def _extract_secret(token: str) -> str:

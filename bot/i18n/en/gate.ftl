@@ -15,6 +15,22 @@ gate-batch-broken = The batch cannot be read
 gate-filter-foreign = These records belong to colleagues, and you see only your own
 gate-filter-unclear = I cannot search like this: “{ $param }” might show records of others
 gate-kind = Actions of this kind are switched off by the administrator
+gate-kind-params = The request has a mistake, so it was not run. Show its author: { $param }
+gate-kind-missing = This action is not set up on this server, tell the administrator ({ $setting })
+gate-http-host = The administrator has not opened the address { $host }
+gate-mongo-operator = Data from outside has field names that the database would take for orders ({ $names }), so nothing was sent
+gate-mongo-collection = The administrator has not opened “{ $collection }” of the database
+http-not-sent = The request was not sent: the address is not found or closed, tell the administrator
+http-not-reached = The site cannot be reached: nothing was sent. Try again a little later
+http-refused = The site refused: { $text }
+http-unreadable = The site's answer could not be read
+mongo-not-reached = The database cannot be reached: nothing was changed. Try again a little later
+mongo-refused = The database refused: { $text }
+mongo-duplicate = The database has an entry with the same values already: none was added
+mongo-unusable = The database is set up wrongly, tell the administrator: nothing was sent
+mongo-several = Several entries match, and this is for one. Say which one
+mongo-too-many = More than 1,000 entries match. Narrow the condition
+mongo-too-long = The entry is too long to be shown whole. Name the fields that you need
 gate-closed = This action is switched off by the administrator: { $method }
 gate-delete = Deleting is switched off. An administrator can switch it on
 # A refusal when not the person but a text that was read asked for the act: “The text of a record asked to delete the deal …”.
@@ -195,6 +211,11 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }
+    [gate-mongo-collection] { gate-mongo-collection }
+    [gate-mongo-operator] { gate-mongo-operator }
+    [gate-kind-params] { gate-kind-params }
+    [gate-kind-missing] { gate-kind-missing }
+    [gate-http-host] { gate-http-host }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }
@@ -299,11 +320,16 @@ gate-hands-away = { $who } will not see { $many ->
     }
   } any more: only a lead can take it back
 gate-add-stage = The record would not start at the first stage
+gate-mongo-many = { $count ->
+    [one] This concerns { $count } entry
+   *[other] This concerns { $count } entries at once
+  }
 gate-class-delete = This cannot be undone
 gate-class-unlink = This unlinks everything at once
 gate-class-config = This changes the portal's settings
 gate-class-money = This changes money
 gate-class-outward = Other people will see this
+gate-http-outward = Data will go to another site
 gate-notifies = The people named here will be notified
 gate-hidden-link = A link is hidden behind words of the text
 gate-binding = This changes where the portal's events go
@@ -348,10 +374,12 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-unlink] { gate-class-unlink }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
+    [gate-http-outward] { gate-http-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
+    [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }
     [gate-policy-method] { gate-policy-method }

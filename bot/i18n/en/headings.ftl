@@ -195,3 +195,5 @@ count-user = { $count } { $count ->
     [one] employee
    *[other] employees
   }
+verb-get-document = Read an entry of the database
+verb-list-document = Find entries in the database

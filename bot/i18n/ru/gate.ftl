@@ -15,6 +15,22 @@ gate-batch-broken = Не смог разобрать пакет команд
 gate-filter-foreign = Это записи других сотрудников, а вам видны только свои
 gate-filter-unclear = Так искать не могу: условие «{ $param }» может показать чужие записи
 gate-kind = Такие действия выключены администратором
+gate-kind-params = Запрос составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
+gate-kind-missing = Это действие не настроено на этом сервере, скажите администратору ({ $setting })
+gate-http-host = Адрес { $host } не открыт администратором
+gate-mongo-operator = В данных со стороны есть имена полей, которые база приняла бы за команды ({ $names }), поэтому ничего не отправлено
+gate-mongo-collection = Раздел базы «{ $collection }» не открыт администратором
+http-not-sent = Запрос не отправлен: адрес не найден или закрыт, скажите администратору
+http-not-reached = Не удалось связаться с сайтом: ничего не отправлено. Попробуйте ещё раз чуть позже
+http-refused = Сайт отказал: { $text }
+http-unreadable = Ответ сайта прочитать не удалось
+mongo-not-reached = Не удалось связаться с базой данных: ничего не изменено. Попробуйте ещё раз чуть позже
+mongo-refused = База данных отказала: { $text }
+mongo-duplicate = В базе уже есть запись с такими же значениями: новая не добавлена
+mongo-unusable = База данных настроена неверно, скажите администратору: ничего не отправлено
+mongo-several = Подходит несколько записей, а действие для одной. Уточните, какая нужна
+mongo-too-many = Подходит больше 1 000 записей. Уточните условие
+mongo-too-long = Запись слишком длинная, чтобы показать её целиком. Назовите нужные поля
 gate-closed = Это действие выключено администратором: { $method }
 gate-delete = Удаление выключено. Его может включить администратор
 # Отказ, когда о действии просил не человек, а прочитанный текст: «В тексте записи была просьба удалить сделку «Ромашка» №481; …».
@@ -195,6 +211,11 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-closed] { gate-closed }
     [gate-handler] { gate-handler }
     [gate-kind] { gate-kind }
+    [gate-mongo-collection] { gate-mongo-collection }
+    [gate-mongo-operator] { gate-mongo-operator }
+    [gate-kind-params] { gate-kind-params }
+    [gate-kind-missing] { gate-kind-missing }
+    [gate-http-host] { gate-http-host }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }
@@ -314,11 +335,16 @@ gate-hands-away = { $who } больше не увидит { $many ->
     }
   }: вернуть сможет только руководитель
 gate-add-stage = Запись сразу встанет не на первую стадию
+gate-mongo-many = { $count ->
+    [one] Это касается { $count } записи
+   *[other] Это касается сразу { $count } записей
+  }
 gate-class-delete = Это нельзя отменить
 gate-class-unlink = Это отвяжет всё сразу
 gate-class-config = Это меняет настройки портала
 gate-class-money = Это меняет деньги
 gate-class-outward = Это увидят другие люди
+gate-http-outward = Данные уйдут на другой сайт
 gate-notifies = Названные здесь люди получат уведомление
 gate-hidden-link = За словами в тексте спрятана ссылка
 gate-binding = Это меняет, куда уходят события портала
@@ -368,10 +394,12 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-class-unlink] { gate-class-unlink }
     [gate-class-money] { gate-class-money }
     [gate-class-outward] { gate-class-outward }
+    [gate-http-outward] { gate-http-outward }
     [gate-critical] { gate-critical }
     [gate-critical-action] { gate-critical-action }
     [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
+    [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }
     [gate-policy-method] { gate-policy-method }

@@ -213,3 +213,5 @@ count-user = { $count } { $count ->
     [few] сотрудников
    *[other] сотрудников
   }
+verb-get-document = Прочитать запись базы
+verb-list-document = Найти записи в базе

@@ -133,6 +133,8 @@ def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]
 
     The value is None for a record that does not exist or was not read.
     """
+    if call.kind != "bitrix":
+        return dict(facts.images)
     image: dict[str, JsonObject | None] = {}
     for part in call.commands or (call,):
         for target in (*part.targets, *find_guests_place(part)):

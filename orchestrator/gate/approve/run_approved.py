@@ -216,6 +216,8 @@ async def _evaluate_stored(
     verdict = refuse_unchanged(verdict, call, facts)
     if isinstance(verdict, Refuse):
         return verdict
+    if (missing := deps.find_missing_performer(call)) is not None:
+        return missing
     if isinstance(verdict, PlanOnly):
         return Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow now: nothing was sent")
     return await check_restored_card(row, call, deps) or _EvaluatedCall(call=call, facts=facts, actor=actor, verdict=verdict, dropped=fell)

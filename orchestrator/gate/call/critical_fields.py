@@ -9,6 +9,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.mentions import find_mentions
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
@@ -106,7 +107,8 @@ def _collect_class_reasons(call: Call) -> Iterator[Notice]:
     for letter, code in _CLASS_CODES:
         if letter in call.classes:
             unlinks = letter == "D" and bool(call.spec.replaces)  # the former links can be restored
-            yield ask("gate-class-unlink" if unlinks else code, method=call.method)
+            outward = letter == "N" and call.kind != "bitrix"
+            yield ask("gate-class-unlink" if unlinks else KINDS[call.kind].outward if outward else code, method=call.method)
     if "C" in call.classes:
         code = "gate-binding" if call.method in {"event.bind", "event.unbind"} else "gate-class-config"
         yield ask(code, method=call.method)

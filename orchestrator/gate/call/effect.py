@@ -96,7 +96,7 @@ class Call:
     @property
     def listed_as(self) -> str:
         """The name of the method as a policy writes it: crm.deal.get, mongo.delete_one."""
-        return self.method if self.kind == "bitrix" else f"{self.kind}.{self.method}"
+        return self.method if self.kind == "bitrix" or self.method.startswith(f"{self.kind}.") else f"{self.kind}.{self.method}"
 
     @cached_property
     def leaves(self) -> tuple["Call", ...]:
@@ -146,6 +146,10 @@ class Facts:
     """The number of changes begun for the requester within the last 24 hours."""
     first_sums: Mapping[Target, FirstSums] = field(default_factory=dict)
     """The sums of each record before this program first changed them within the last day."""
+    images: BeforeImage = field(default_factory=dict)
+    """What an effect of another kind than a portal call would change, as its performer has read it."""
+    unread: "Refuse | None" = None
+    """Why the performer could not read that, if it could not."""
     wholes: Mapping[Target, Whole] = field(default_factory=dict)
     """For each part that a call of owner `part` changes, the record it belongs to; a part whose record is not known is missing."""
 

@@ -1,47 +1,21 @@
-"""Defines the methods of effects that are not portal calls: messages, database operations, HTTP requests and others.
+"""Finds the methods of effects that are not portal calls: messages, database operations, HTTP requests and others.
 
-They are refused unless the policy opens their kind. Only reminders are always allowed.
+What else belongs to a kind stands in `kinds.registry`; here are only the methods, which the policy and the stored calls need.
 """
 
-from bitrix.catalogue.catalogue import Method, MethodClass, Verb
+from collections.abc import Mapping
+from typing import Final
+
+from bitrix.catalogue.catalogue import Method
 from orchestrator.domain.effect import EffectKind
 from orchestrator.gate.call import reminders
+from orchestrator.gate.call.kinds import http_methods, mongo_methods, schedule_methods
+from orchestrator.gate.call.kinds.method import KindMethod
 
-_ROWS: dict[str, dict[str, tuple[MethodClass, Verb]]] = {
-    "telegram": {"send_message": ("N", "action"), "send_photo": ("N", "action"), "send_document": ("N", "action")},
-    "mongo": {
-        "find_one": ("R", "get"),
-        "find_many": ("R", "list"),
-        "count": ("R", "get"),
-        "insert_one": ("W", "add"),
-        "insert_many": ("W", "add"),
-        "update_one": ("W", "update"),
-        "update_many": ("W", "update"),
-        "delete_one": ("D", "delete"),
-        "delete_many": ("D", "delete"),
-    },
-    "schedule": {"scenario_run": ("W", "add"), "message": ("W", "add"), "cancel": ("W", "delete"), reminders.ADD: ("W", "add")},
-    "http": {"get": ("N", "action"), "post": ("N", "action")},
-    "run": {"scenario": ("W", "action"), "flow": ("W", "action"), "workflow": ("W", "action")},
+METHODS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
+    module.KIND: module.METHODS for module in (http_methods, mongo_methods, schedule_methods)
 }
-
-
-_REMINDER = Method(
-    name=reminders.ADD,
-    classes=("W",),
-    verb="add",
-    entity="reminder",
-    idempotent=False,
-    safe_create=True,
-    fields_at="",
-    params=("*",),
-    forced={reminders.PERSON: ""},
-    owner="self",
-)
-"""The method reminder.add: a reminder for the requester alone.
-
-It therefore needs neither a card nor an opening by the policy, and a card does not show the person.
-"""
+"""The methods of each kind, by their full names."""
 
 
 def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
@@ -52,26 +26,21 @@ def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
     return "schedule" if kind == "bitrix" and method.strip() == reminders.ADD else kind
 
 
-def is_always_open(kind: EffectKind | str, method: str) -> bool:
-    """Return whether the effect may be requested even if the policy does not open its kind. Only reminder.add may."""
-    return kind == "schedule" and method == reminders.ADD
-
-
 def find_effect_kind(kind: str, method: str) -> Method | None:
-    """Return the definition of the method `method` of the kind `kind`, or None if there is none; names are case-sensitive."""
-    row = _ROWS.get(kind, {}).get(method.strip())
-    if row is None:
-        return None
-    if method.strip() == reminders.ADD:
-        return _REMINDER
-    return Method(name=method.strip(), classes=(row[0],), verb=row[1], idempotent=row[0] == "R", fields_at="", params=("*",), owner="self")
+    """Return the definition of the method `method` of the kind `kind`, or None if there is none; names are case-sensitive.
+
+    The name may be written without its kind: find_one for mongo.find_one.
+    """
+    known, name = METHODS.get(kind, {}), method.strip()
+    found = known.get(name) or known.get(f"{kind}.{name}")
+    return found.spec if found else None
 
 
 def list_methods(kind: EffectKind) -> tuple[str, ...]:
     """Return the names of all methods that an effect of this kind may call."""
-    return tuple(_ROWS.get(kind, {}))
+    return tuple(METHODS.get(kind, {}))
 
 
 def list_policy_names() -> tuple[str, ...]:
     """Return all methods of all kinds, spelled as in a policy, such as mongo.delete_one."""
-    return tuple(f"{kind}.{method}" for kind, rows in _ROWS.items() for method in rows)
+    return tuple(name if name.startswith(f"{kind}.") else f"{kind}.{name}" for kind, methods in METHODS.items() for name in methods)

@@ -7,11 +7,13 @@ from typing import Protocol
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.limits import ChangeCounter
 from orchestrator.gate.call.permissions import Approvers
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer, Records
+from orchestrator.gate.call.reasons import refuse
 
 
 class PolicySource(Protocol):
@@ -47,6 +49,12 @@ class GateDeps:
         """Return whether this call goes to the portal through a webhook, and not as an application."""
         performer = self.performers.get(call.kind)
         return call.kind == "bitrix" and performer is not None and not performer.is_application
+
+    def find_missing_performer(self, call: Call) -> Refuse | None:
+        """Return the refusal of a call that nothing on this installation can perform, before anybody is asked about it; otherwise None."""
+        if call.kind in self.performers:
+            return None
+        return refuse("gate-kind-missing", kind=call.kind, setting=KINDS[call.kind].setting if call.kind in KINDS else call.kind)
 
     async def count_changes(self, call: Call, actor: Actor, ledger: Ledger) -> int:
         """Return the number of changes begun for the actor within the last 24 hours.

@@ -42,6 +42,11 @@ _OWN_FIELDS: Final = ("uf", "parentid", "property")
 Span = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(0))]
 
 
+def _drop_former_kinds(given: object) -> object:
+    """Return the list of kinds without "run": starting a run is no effect any more, and a policy that opens it still loads."""
+    return [one for one in given if one != "run"] if isinstance(given, list | tuple | set | frozenset) else given
+
+
 class Policy(Frozen):
     """The rules of the portal's owner, in addition to the catalogue of methods. Method names are matched regardless of case."""
 
@@ -84,12 +89,16 @@ class Policy(Frozen):
     """Whether to stop a plan at the first step that waits for a decision or is refused (S004-A4)."""
     event_handler_hosts: frozenset[str] = frozenset()
     """Hosts to which event.bind may send the portal's events."""
-    open_kinds: frozenset[EffectKind] = frozenset()
+    open_kinds: Annotated[frozenset[EffectKind], BeforeValidator(_drop_former_kinds)] = frozenset()
     """Kinds of effects other than portal calls that may be requested or run."""
     telegram_chats: frozenset[int] = frozenset()
     """Telegram chats to which an effect may write, besides the one that requested it."""
     http_hosts: frozenset[str] = frozenset()
-    """Hosts that an http effect may call."""
+    """Hosts that an http effect may call: `api.example.com` for https at its usual port, otherwise with scheme and port."""
+    http_private_hosts: frozenset[str] = frozenset()
+    """Those of `http_hosts` that may lie in a private network or on this machine."""
+    mongo_collections: frozenset[str] = frozenset()
+    """Collections of the company's Mongo database that a mongo effect may read and change."""
     catalogue: tuple[Method, ...] = ()
     """Further methods for the catalogue of the portal's methods."""
 

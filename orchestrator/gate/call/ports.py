@@ -169,6 +169,14 @@ class ReadsBack(Protocol):
 
 
 @runtime_checkable
+class ReadsBefore(Protocol):
+    """A performer that reads what a call would change, for its card and to see later whether it happened."""
+
+    async def read_before(self, call: Call) -> BeforeImage | Rejected:
+        """Return what the call would change, as it is now; `Rejected` if it cannot be read, or if the call cannot be made. Never raises."""
+
+
+@runtime_checkable
 class FindsTraces(Protocol):
     """A performer that can search the portal for what a call of unknown outcome may have created.
 

@@ -14,6 +14,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits, modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.handover import find_lost_records
+from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.policy import Policy
@@ -149,6 +150,8 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
         named = any(policy.is_listed(policy.ask_methods, name) for name in evaluate_rules.list_method_names(leaf))
         notices = [ask("gate-policy-method", method=leaf.method)] if named else []
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
+        if leaf.kind != "bitrix":
+            notices.extend(KINDS[leaf.kind].collect_reasons(leaf, facts))
         notices.extend(taint.collect_taint_reasons(leaf, effect.provenance, policy, facts, own_user=actor.bitrix_user_id))
         for notice in notices:
             yield _add_command_label(call, leaf, notice, facts)

@@ -15,11 +15,13 @@ from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_cache import ReadTimedOut
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
-from orchestrator.gate.call.effect import Call, Facts, FirstSums, Part, Target
+from orchestrator.gate.call.effect import Call, Facts, FirstSums, Part, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
-from orchestrator.gate.call.ports import Ledger, People, Records
+from orchestrator.gate.call.ports import Ledger, People, ReadsBefore, Records, Rejected
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from orchestrator.gate.call.targets import find_row_owner
 from orchestrator.gate.decide import evaluate_rules, field_checks, value_kinds
@@ -36,6 +38,8 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 
     Raises BitrixError when a record cannot be read.
     """
+    if call.kind != "bitrix":
+        return await _fetch_other_facts(call, deps)
     wanted = find_needed_records(call, actor)
     records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
     facts = Facts(
@@ -51,6 +55,19 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
         value_lists=await value_kinds.load_value_lists(call, facts, deps.records.reference),
         dismissed_users=await _find_dismissed(_find_new_people(call, actor, facts), deps.records.reference),
     )
+
+
+async def _fetch_other_facts(call: Call, deps: GateDeps) -> Facts:
+    """Return what a call of another kind would change, as its performer reads it; no facts for a kind that cannot be read."""
+    performer: object = deps.performers.get(call.kind)
+    if call.reads_only or not isinstance(performer, ReadsBefore) or KINDS[call.kind].find_refusal(call, deps.policy) is not None:
+        return Facts()
+    found = await performer.read_before(call)
+    if isinstance(found, Rejected):
+        return Facts(
+            unread=Refuse(reason=Notice(code=found.code, args={"text": found.detail}), detail=found.detail, foreign_text=found.foreign_text)
+        )
+    return Facts(images=found)
 
 
 async def load_lists(

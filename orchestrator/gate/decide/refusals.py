@@ -9,8 +9,9 @@ from typing import assert_never
 from urllib.parse import urlsplit
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.gate.call import critical_fields, effect_kinds, fields, modes
+from orchestrator.gate.call import critical_fields, fields, modes
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
+from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
@@ -28,6 +29,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     """
     found = [
         _check_policy(call, policy),
+        facts.unread,
         _check_connection(call, facts),
         _check_mode(call, mode),
         _check_handler(call, policy),
@@ -43,27 +45,12 @@ def _check_policy(call: Call, policy: Policy) -> Refuse | None:
     if any(policy.is_listed(policy.refuse_methods, name) for name in evaluate_rules.list_method_names(call)):
         return refuse("gate-policy-refuses", method=call.method)
     if call.kind != "bitrix":
-        return None if _is_kind_open(call, policy) else refuse("gate-kind", kind=call.kind, method=call.method)
+        return KINDS[call.kind].find_refusal(call, policy)
     if policy.is_listed(policy.open_methods, call.listed_as):
         return None
     if "D" in call.classes:
         return refuse("gate-delete", method=call.method)
     return refuse("gate-closed", method=call.method) if call.spec.closed else None
-
-
-def _is_kind_open(call: Call, policy: Policy) -> bool:
-    """Return whether the policy allows an effect that is no portal call, such as a message.
-
-    Its kind must be listed in the policy, unless it is a reminder. A Telegram message also needs a listed chat, an HTTP request a listed
-    host, and a deletion a listed method.
-    """
-    if call.kind not in policy.open_kinds:
-        return effect_kinds.is_always_open(call.kind, call.method)
-    if "D" in call.classes and not policy.is_listed(policy.open_methods, call.listed_as):
-        return False
-    if call.kind == "telegram":
-        return call.params.get("chat_id") in policy.telegram_chats
-    return call.kind != "http" or is_listed_host(call.params.get("url"), policy.http_hosts)
 
 
 def _check_connection(call: Call, facts: Facts) -> Refuse | None:

@@ -12,6 +12,7 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize.linked_records import find_referenced_records
+from state.stored import JsonObject
 
 _SHORTEST = 3
 _CLIENTS: Mapping[str, tuple[str, ...]] = {"contact": ("CONTACT_ID", "CONTACT_IDS"), "company": ("COMPANY_ID",)}
@@ -32,15 +33,21 @@ def collect_taint_reasons(
     if provenance.prose:
         yield ask("gate-taint-prose")
     if call.kind != "bitrix" and call.spec.entity != "reminder":
+        yield from _collect_borrowed(call, call.params, provenance)
         return
     clients = _find_clients_of_named(call, provenance, facts)
     for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(find_referenced_records(call) - clients))):
         is_own = (entity, number) == ("user", own_user)
         if not is_own and number not in provenance.numbers and f"{entity}:{number}" not in provenance.targets:
             yield ask("gate-taint-target", entity=entity, id=number)
+    watched = extract_written_fields(call) if "N" in call.classes else find_critical_fields(call, policy)
+    yield from _collect_borrowed(call, watched, provenance)
+
+
+def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -> Iterator[Notice]:
+    """Yield a reason to ask for each of the values `watched` that stands in text of others and not in what the person wrote."""
     said = _flatten(provenance.person_text)
     read = [_flatten(text) for text in provenance.external]
-    watched = extract_written_fields(call) if "N" in call.classes else find_critical_fields(call, policy)
     for name, value in watched.items():
         if name not in call.system_fields and any(_is_borrowed(word, said, read) for word in _list_words(value)):
             yield ask("gate-taint-value", field=name)

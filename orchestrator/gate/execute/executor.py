@@ -308,8 +308,8 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
         return Notice(code="portal-no-access", args={"code": performed.code})
     if performed.code == "insufficient_scope":
         return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
-    if call.kind == "schedule":
-        return Notice(code=performed.code)
+    if call.kind != "bitrix":
+        return Notice(code=performed.code, args={"text": performed.detail})
     if not performed.sent:
         return Notice(code="portal-not-reached")
     return Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})

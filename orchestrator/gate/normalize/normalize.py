@@ -13,9 +13,12 @@ from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import is_method_name
 from bitrix.client.batch import find_references
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Effect, EffectKind
-from orchestrator.gate.call import effect_kinds, fields, params, permissions, reminders, targets
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import EffectKind as EffectKindName
+from orchestrator.gate.call import effect_kinds, fields, params, permissions, targets
 from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.kinds.base import KindRequest
+from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.normalize import batch, linked_records, sums
@@ -49,7 +52,7 @@ def _build_any_call(effect: Effect, bench: NormalizeContext) -> Call:
     given = params.parse_params(effect.params)
     kind = effect_kinds.resolve_kind(effect.kind, effect.method)
     if kind != "bitrix":
-        return _build_other_kind(kind, effect.method, given, bench)
+        return _build_other_kind(kind, effect, given, bench)
     spec = find_method(effect.method, bench.catalogue)
     if spec.name == "batch":
         return _build_batch(spec, given, bench)
@@ -141,14 +144,25 @@ def _check_plain(call: Call, tied: Iterable[linked_records.LinkedRecord]) -> Non
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
 
 
-def _build_other_kind(kind: EffectKind, method: str, given: dict[str, object], bench: NormalizeContext) -> Call:
-    spec = effect_kinds.find_effect_kind(kind, method)
-    if spec is None:
-        hint = params.build_hint(method, effect_kinds.list_methods(kind))
-        raise build_refusal("gate-method-unknown", method=f"{kind}: {method}", hint=hint)
-    if spec.name == reminders.ADD:
-        given = reminders.normalize_reminder(given, person=bench.actor.key, effect_id=bench.effect_id)
-    return Call(kind=kind, method=spec.name, params=given, spec=spec, classes=spec.classes, portal=bench.portal, entity=spec.entity)
+def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, object], bench: NormalizeContext) -> Call:
+    kind = KINDS.get(name)
+    method = kind.find_method(effect.method) if kind is not None else None
+    if kind is None or method is None:
+        hint = params.build_hint(effect.method, effect_kinds.list_methods(name))
+        raise build_refusal("gate-method-unknown", method=f"{name}: {effect.method}", hint=hint)
+    keys = effect.provenance.keys
+    request = KindRequest(method=method, effect_id=bench.effect_id, person=bench.actor.key, keys=keys)
+    spec, made = method.spec, kind.normalize(request, given)
+    return Call(
+        kind=name,
+        method=spec.name,
+        params=made,
+        spec=spec,
+        classes=spec.classes,
+        portal=bench.portal,
+        entity=spec.entity,
+        proposed_essence=kind.build_essence(spec.name, made),
+    )
 
 
 def _build_batch(spec: Method, given: dict[str, object], bench: NormalizeContext) -> Call:

@@ -201,24 +201,31 @@ def test_a_denied_call_is_not_proposed_again_in_the_turn() -> None:
     assert said(judged(effect(*UPDATE), facts=Facts(records=records, denied_at="x"))) == ["gate-denied-before"]
 
 
+MONGO = Policy(open_kinds=frozenset({"mongo"}), mongo_collections=frozenset({"x"}))
+FIND: dict[str, Any] = {"collection": "x", "query": {"a": 1}}
+INSERT: dict[str, Any] = {"collection": "x", "document": {"a": 1}}
+UPDATE_MANY: dict[str, Any] = {**FIND, "update": {"$set": {"a": 2}}}
+
+
 @pytest.mark.parametrize(
     ("what", "policy", "codes"),
     [
-        (effect("insert_one", {"collection": "x"}, kind="mongo"), Policy(), ["gate-kind"]),
-        (effect("insert_one", {"collection": "x"}, kind="mongo"), Policy(open_kinds=frozenset({"mongo"})), []),
-        (effect("delete_one", {}, kind="mongo"), Policy(open_kinds=frozenset({"mongo"})), ["gate-kind"]),
-        (effect("delete_one", {}, kind="mongo"), Policy(open_kinds=frozenset({"mongo"}), open_methods=frozenset({"mongo.delete_one"})),
+        (effect("insert_one", INSERT, kind="mongo"), Policy(), ["gate-kind"]),
+        (effect("insert_one", INSERT, kind="mongo"), Policy(open_kinds=frozenset({"mongo"})), ["gate-mongo-collection"]),
+        (effect("mongo.insert_one", INSERT, kind="mongo"), MONGO, []),
+        (effect("find_many", {"collection": "x"}, kind="mongo"), MONGO, []),
+        (effect("find_many", {"collection": "X"}, kind="mongo"), MONGO, ["gate-mongo-collection"]),
+        (effect("insert_one", {**INSERT, "upsert": True}, kind="mongo"), MONGO, ["gate-kind-params"]),
+        (effect("update_many", UPDATE_MANY, kind="mongo"), MONGO, ["gate-mongo-many"]),
+        (effect("delete_one", FIND, kind="mongo"), MONGO, ["gate-delete"]),
+        (effect("delete_one", FIND, kind="mongo"), MONGO.model_copy(update={"open_methods": frozenset({"mongo.delete_one"})}),
          ["gate-class-delete"]),
-        (effect("send_message", {"chat_id": 5}, kind="telegram"), Policy(open_kinds=frozenset({"telegram"})), ["gate-kind"]),
-        (effect("send_message", {"chat_id": 5}, kind="telegram"),
-         Policy(open_kinds=frozenset({"telegram"}), telegram_chats=frozenset({5})), ["gate-class-outward"]),
-        (effect("post", {"url": "https://a.io/x"}, kind="http"), Policy(open_kinds=frozenset({"http"})), ["gate-kind"]),
+        (effect("find_one", FIND, kind="mongo", provenance=Provenance(keys=frozenset({"$ne"}))), MONGO, ["gate-mongo-operator"]),
+        (effect("find_one", FIND, kind="mongo", provenance=Provenance(keys=frozenset({"name"}), prose=True)), MONGO, []),
+        (effect("insert_one", INSERT, kind="mongo", provenance=Provenance(prose=True)), MONGO, ["gate-taint-prose"]),
+        (effect("post", {"url": "https://a.io/x"}, kind="http"), Policy(open_kinds=frozenset({"http"})), ["gate-http-host"]),
         (effect("post", {"url": "https://a.io/x"}, kind="http"),
-         Policy(open_kinds=frozenset({"http"}), http_hosts=frozenset({"A.io"})), ["gate-class-outward"]),
-        (effect("flow", {"id": "x"}, kind="run"), Policy(open_kinds=frozenset({"run"})), []),
-        (effect("scenario_run", {}, kind="schedule"), Policy(open_kinds=frozenset({"schedule"})), []),
-        (effect("scenario_run", {}, kind="schedule", provenance=Provenance(prose=True)), Policy(open_kinds=frozenset({"schedule"})),
-         ["gate-taint-prose"]),
+         Policy(open_kinds=frozenset({"http"}), http_hosts=frozenset({"A.io"})), ["gate-http-outward"]),
     ],
 )  # fmt: skip
 def test_other_kinds_are_refused_unless_opened(what: Any, policy: Policy, codes: list[str]) -> None:

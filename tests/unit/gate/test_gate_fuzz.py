@@ -103,7 +103,7 @@ def likely(draw: st.DrawFn) -> tuple[EffectKind, str, dict[str, Any]]:
 
 
 unlikely = st.tuples(
-    st.sampled_from(["bitrix", "mongo", "http", "telegram", "run"]),
+    st.sampled_from(["bitrix", "mongo", "http", "telegram", "file"]),
     st.one_of(st.sampled_from([*NAMES, "insert_one", "post", "send_message", "flow"]), st.text(max_size=12)),
     maps,
 )
@@ -127,7 +127,7 @@ def effects(draw: st.DrawFn) -> Effect:
 records = st.one_of(st.none(), maps, st.just({"ASSIGNED_BY_ID": "7", "OPPORTUNITY": "5.00", "STAGE_ID": "NEW"}))
 policies = st.sampled_from([
     Policy(),
-    Policy(open_methods=frozenset(NAMES), open_kinds=frozenset({"mongo", "http", "run"}), ask_above=Decimal(5), four_eyes_above=Decimal(9)),
+    Policy(open_methods=frozenset(NAMES), open_kinds=frozenset({"mongo", "http"}), ask_above=Decimal(5), four_eyes_above=Decimal(9)),
 ])  # fmt: skip
 
 

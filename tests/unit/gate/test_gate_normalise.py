@@ -240,11 +240,18 @@ def test_an_activity_that_is_not_plainly_internal_goes_outward(fields: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("kind", "method", "known"), [("mongo", "insert_one", True), ("mongo", "drop", False), ("run", " flow ", True), ("http", "GET", False)]
+    ("kind", "method", "known"),
+    [
+        ("mongo", "count", True),
+        ("mongo", " mongo.count ", True),
+        ("mongo", "drop", False),
+        ("http", "mongo.count", False),
+        ("http", "GET", False),
+    ],
 )
 def test_other_kinds_have_rows_of_their_own(kind: Any, method: str, *, known: bool) -> None:
     """A kind's method is listed or refused."""
-    found = made(Effect(kind=kind, method=method))
+    found = made(Effect(kind=kind, method=method, params={"collection": "deals"}))
     assert isinstance(found, Call) is known
     if isinstance(found, Refuse):
         assert found.reason.code == "gate-method-unknown"

@@ -243,13 +243,23 @@ async def test_a_record_that_is_gone_refuses_the_step(world: World) -> None:
     assert result.reason.code == "gate-not-found"
 
 
-async def test_kinds_without_a_performer_are_refused(world: World) -> None:
-    """A telegram effect is closed by the shipped policy."""
-    session = await world.session()
-    result = await world.submit(session, effect("send_message", {"chat_id": 5, "text": "x"}, kind="telegram"))
-    assert isinstance(result, Outcome)
-    assert result.reason is not None
-    assert result.reason.code == "gate-kind"
+MANY = effect("update_many", {"collection": "deals", "query": {"a": 1}, "update": {"$set": {"a": 2}}}, kind="mongo")
+
+
+@pytest.mark.parametrize(
+    ("opened", "code"), [({}, "gate-kind"), ({"open_kinds": ["mongo"], "mongo_collections": ["deals"]}, "gate-kind-missing")]
+)
+async def test_a_kind_that_is_closed_or_not_set_up_is_refused_before_anybody_is_asked(
+    opened: dict[str, Any], code: str, tmp_path: Path
+) -> None:
+    """Nothing on this installation could perform it, so no card is shown."""
+    async with a_world(tmp_path, policy=opened) as world:
+        session = await world.session()
+        result = await world.submit(session, MANY)
+
+        assert isinstance(result, Outcome)
+        assert result.reason is not None
+        assert (result.reason.code, dict(session.state.cards)) == (code, {})
 
 
 @pytest.mark.req("G1", "S004-A2")

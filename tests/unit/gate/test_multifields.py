@@ -58,15 +58,15 @@ def update(fields: dict[str, Any], *, in_items: bool) -> Call:
 def by_portal(rows: list[dict[str, Any]], sent: Call, *, in_items: bool) -> list[dict[str, Any]]:
     """What the sandbox makes of the call."""
     fields = sent.params["fields"]
-    store = cast("Store", Numbers())
+    store = cast("Store", Numbers(above=max((int(row["ID"]) for row in rows), default=0)))
     return universal_changes(store, rows, fields.get("fm")) if in_items else classic_changes(store, rows, fields)
 
 
 class Numbers:
-    """Gives new elements their numbers."""
+    """Gives new elements their numbers, above those that the record's elements have."""
 
-    def __init__(self) -> None:
-        self.next = count(900)
+    def __init__(self, *, above: int) -> None:
+        self.next = count(max(above + 1, 900))
 
     def next_id(self, kind: str) -> int:
         del kind

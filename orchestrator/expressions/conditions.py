@@ -1,0 +1,73 @@
+"""Compiles the conditions that people write in definitions, such as `context.get('age', 0) >= 18 and plan in ['pro', 'max']`. Pure.
+
+A condition is written in a small part of Python's expressions; everything else is refused when the definition is loaded. It is parsed once
+into functions; it is never given to `eval`, and no value is pasted into its text (G3, S000-A7).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from orchestrator.domain.finding import DefinitionRefused, Finding
+from orchestrator.domain.taint import Value, join_origins
+from orchestrator.expressions.compiler import Compiler, Evaluate, Names
+from orchestrator.expressions.operations import OperationFailed
+from orchestrator.expressions.syntax import parse_condition
+
+
+class ConditionFailed(ValueError):
+    """A condition could not be evaluated with these variables. `finding` says why and at which place."""
+
+    def __init__(self, finding: Finding) -> None:
+        """Keep the finding."""
+        super().__init__(str(finding))
+        self.finding = finding
+
+
+class Condition:
+    """A condition that is ready to be evaluated."""
+
+    __slots__ = ("_run", "reads", "source")
+
+    def __init__(self, source: str, run: Evaluate, reads: frozenset[str] | None) -> None:
+        """Keep the compiled condition; `compile_condition` makes it."""
+        self.source = source
+        self.reads = reads
+        """The variables that it names; None if it may read any."""
+        self._run = run
+
+    def evaluate(self, names: Names) -> Any:
+        """Return the value of the condition for the variables `names`, JSON data. Raises ConditionFailed."""
+        try:
+            return self._run(names)
+        except OperationFailed as error:
+            raise ConditionFailed(_to_finding(error)) from None
+        except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, MemoryError) as error:
+            message = f"it cannot be evaluated with these values ({type(error).__name__})"
+            raise ConditionFailed(Finding(code="expression-failed", message=message, line=1, column=1)) from None
+
+    def holds(self, names: Names) -> bool:
+        """Return whether the condition holds for the variables `names`. Raises ConditionFailed."""
+        return bool(self.evaluate(names))
+
+    def decide(self, names: Mapping[str, Value]) -> Value:
+        """Return whether the condition holds, as a `Value` with the origins of all variables that it reads. Raises ConditionFailed."""
+        read = names.values() if self.reads is None else [names[name] for name in self.reads if name in names]
+        return Value(self.holds({name: value.data for name, value in names.items()}), join_origins(read))
+
+
+def compile_condition(source: str, *, known: Iterable[str] | None = None) -> Condition:
+    """Return the compiled condition. Raises DefinitionRefused with every mistake that can be seen without the variables.
+
+    `known` are the names of the variables that there will be; another name is then a mistake too.
+    """
+    tree = parse_condition(source)
+    compiler = Compiler(source, None if known is None else frozenset(known))
+    run = compiler.compile(tree)
+    if compiler.findings:
+        raise DefinitionRefused(compiler.findings)
+    return Condition(source, run, None if compiler.reads_all else frozenset(compiler.reads))
+
+
+def _to_finding(error: OperationFailed) -> Finding:
+    line, column = error.place
+    return Finding(code=error.code, message=str(error), line=line, column=column, suggestion=error.suggestion, args=error.values)

@@ -1,0 +1,300 @@
+"""What conditions may do with values: compare, count, search, and call a few functions and methods that only read. Pure.
+
+Values are JSON data. No operation changes its arguments, and none makes a value that is much larger than they are.
+"""
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+LONGEST: Final = 10_000
+"""Maximum length of a text or list that an operation makes."""
+LARGEST: Final = 2**63 - 1
+"""Integers beyond this, in either direction, are refused."""
+_NUMERIC: Final = re.compile(r"\s*[+-]?(\d{1,18})(\.\d{1,18})?\s*", re.ASCII)
+_NUMBERS: Final = (int, float)
+
+
+class OperationFailed(Exception):
+    """An operation cannot be done with these values. `code` and `args` name the sentence for people, the text is the English one."""
+
+    def __init__(self, code: str, message: str, suggestion: str = "", **args: str | int) -> None:
+        """Store what went wrong; the place is added by whoever knows it."""
+        super().__init__(message)
+        self.code, self.suggestion, self.values = code, suggestion, args
+        self.place: tuple[int, int] = (0, 0)
+        """Line and column, both counted from 1; (0, 0) until they are known."""
+
+
+def name_type(value: object) -> str:
+    """Return the name of a value's type in the words of authors, such as text, number or list."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true/false"
+        case int() | float():
+            return "number"
+        case str():
+            return "text"
+        case Mapping():
+            return "object"
+        case _:
+            return "list"
+
+
+def read_number(value: object) -> int | float | None:
+    """Return the number that a numeric text such as "18" or " -2.5 " stands for, None for other texts and values."""
+    if not isinstance(value, str):
+        return None
+    found = _NUMERIC.fullmatch(value)
+    if found is None:
+        return None
+    return float(value) if found[2] else int(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool)
+
+
+def are_equal(left: object, right: object) -> bool:
+    """Return whether two values are equal; a number and a numeric text are compared as numbers."""
+    if type(left) is not type(right):
+        if _is_number(left):
+            right = read_number(right) if isinstance(right, str) else right
+        elif _is_number(right):
+            left = read_number(left) if isinstance(left, str) else left
+    return bool(left == right)
+
+
+def compare(left: object, right: object, how: Callable[[Any, Any], bool]) -> bool:
+    """Return the result of `how` (one of <, <=, >, >=) for two numbers or two texts.
+
+    A number and a numeric text are compared as numbers. Raises OperationFailed for any other pair.
+    """
+    first, second = left, right
+    if _is_number(left) and isinstance(right, str):
+        second = read_number(right)
+    elif _is_number(right) and isinstance(left, str):
+        first = read_number(left)
+    if (_is_number(first) and _is_number(second)) or (isinstance(first, str) and isinstance(second, str)):
+        return how(first, second)
+    args = {"left": name_type(left), "right": name_type(right)}
+    raise OperationFailed("expression-compare", f"a {args['left']} cannot be compared with a {args['right']}", **args)
+
+
+def contains(item: object, container: object) -> bool:
+    """Return whether `container` (a text, a list, or the keys of an object) holds `item`; elements are compared by `are_equal`."""
+    if isinstance(container, str):
+        if isinstance(item, str):
+            return item in container
+        raise OperationFailed(
+            "expression-in-text", f"only a text can be searched in a text, not a {name_type(item)}", right=name_type(item)
+        )
+    if isinstance(container, Mapping):
+        return isinstance(item, str) and item in container
+    if isinstance(container, list | tuple):
+        return any(are_equal(item, one) for one in container)
+    kind = name_type(container)
+    raise OperationFailed("expression-in", f"`in` needs a text, a list or an object on its right, not a {kind}", right=kind)
+
+
+def check_number(value: float) -> int | float:
+    """Return the number; raise OperationFailed if it is too large or not finite."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise OperationFailed("expression-number", "the result is no finite number")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise OperationFailed("expression-number", f"the result is beyond ±{LARGEST}")
+    return value
+
+
+def check_length(value: Any) -> Any:
+    """Return the text or list; raise OperationFailed if it is too long."""
+    if len(value) > LONGEST:
+        raise OperationFailed("expression-long", f"the result is longer than {LONGEST}", limit=LONGEST)
+    return value
+
+
+def add(left: Any, right: Any) -> Any:
+    """Return the sum of two numbers, or two texts or two lists joined."""
+    if _is_number(left) and _is_number(right):
+        return check_number(left + right)
+    if type(left) is type(right) and type(left) in (str, list):
+        if len(left) + len(right) > LONGEST:
+            raise OperationFailed("expression-long", f"the result is longer than {LONGEST}", limit=LONGEST)
+        return left + right
+    raise _refuse_arithmetic("+", left, right)
+
+
+def calculate(sign: str, how: Callable[[Any, Any], Any], left: Any, right: Any) -> int | float:
+    """Return the result of -, *, /, // or % for two numbers; `sign` names the operation in the error."""
+    if not (_is_number(left) and _is_number(right)):
+        raise _refuse_arithmetic(sign, left, right)
+    try:
+        return check_number(how(left, right))
+    except ZeroDivisionError:
+        raise OperationFailed("expression-zero", "division by zero") from None
+    except OverflowError:
+        raise OperationFailed("expression-number", "the result is no finite number") from None
+
+
+def _refuse_arithmetic(sign: str, left: object, right: object) -> OperationFailed:
+    args = {"sign": sign, "left": name_type(left), "right": name_type(right)}
+    wrong = next((one for one in (left, right) if read_number(one) is not None), None)
+    suggestion = "int(…)" if wrong is not None else ""
+    return OperationFailed("expression-arithmetic", f"{sign} does not go with a {args['left']} and a {args['right']}", suggestion, **args)
+
+
+def negate(value: Any) -> int | float:
+    """Return the number with the other sign."""
+    if not _is_number(value):
+        raise OperationFailed(
+            "expression-arithmetic", f"- does not go with a {name_type(value)}", sign="-", left="number", right=name_type(value)
+        )
+    return check_number(-value)
+
+
+def find_part(value: Any, key: Any) -> Any:
+    """Return the part of an object, list or text at `key`. Raises OperationFailed if there is none."""
+    if isinstance(value, Mapping):
+        if isinstance(key, str) and key in value:
+            return value[key]
+    elif isinstance(value, list | str | tuple):
+        if isinstance(key, int) and not isinstance(key, bool):
+            try:
+                return value[key]
+            except IndexError:
+                pass
+    else:
+        raise OperationFailed("expression-no-parts", f"a {name_type(value)} has no parts", left=name_type(value))
+    shown = str(key)[:60]
+    raise OperationFailed("expression-no-part", f"there is no {shown!r} in it", name=shown)
+
+
+def cut(value: Any, start: Any, stop: Any) -> Any:
+    """Return the part of a text or list from `start` up to `stop`, both of which may be None."""
+    if not isinstance(value, str | list) or not all(
+        one is None or (isinstance(one, int) and not isinstance(one, bool)) for one in (start, stop)
+    ):
+        raise OperationFailed("expression-slice", "only a text or a list has a part from…to, and both are whole numbers")
+    return value[start:stop]
+
+
+def _to_text(value: object) -> str:
+    if isinstance(value, Mapping | list | tuple):
+        raise OperationFailed("expression-function", f"str() does not take a {name_type(value)}", name="str", left=name_type(value))
+    return value if isinstance(value, str) else format_scalar(value)
+
+
+def format_scalar(value: object) -> str:
+    """Return null, true/false, a number or a text as text, in the way of JSON."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _to_whole(value: object) -> int:
+    number = read_number(value) if isinstance(value, str) else value
+    if not isinstance(number, _NUMBERS):
+        raise OperationFailed("expression-function", f"int() does not take this {name_type(value)}", name="int", left=name_type(value))
+    return int(check_number(int(check_number(number))))
+
+
+def _to_decimal(value: object) -> float:
+    number = read_number(value) if isinstance(value, str) else value
+    if not isinstance(number, _NUMBERS):
+        raise OperationFailed("expression-function", f"float() does not take this {name_type(value)}", name="float", left=name_type(value))
+    return float(check_number(number))
+
+
+def _count(value: object) -> int:
+    if isinstance(value, str | list | tuple | Mapping):
+        return len(value)
+    raise OperationFailed("expression-function", f"len() does not take a {name_type(value)}", name="len", left=name_type(value))
+
+
+def _absolute(value: Any) -> int | float:
+    if not _is_number(value):
+        raise OperationFailed("expression-function", f"abs() does not take a {name_type(value)}", name="abs", left=name_type(value))
+    return check_number(abs(value))
+
+
+def _round(value: Any, digits: Any = None) -> int | float:
+    if not _is_number(value) or not (digits is None or (type(digits) is int and abs(digits) <= 18)):  # noqa: PLR2004 - digits of a number
+        raise OperationFailed("expression-function", "round() takes a number and up to 18 digits", name="round", left=name_type(value))
+    return check_number(round(value, digits))
+
+
+def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[Any]) -> Any:
+    items = values[0] if len(values) == 1 and isinstance(values[0], list | tuple) else values
+    if len(items) == 0:
+        raise OperationFailed("expression-function", f"{name}() needs at least one value", name=name, left="list")
+    best = items[0]
+    for one in items[1:]:
+        if compare(one, best, how):
+            best = one
+    return best
+
+
+FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
+    "len": (_count, 1, 1),
+    "str": (_to_text, 1, 1),
+    "int": (_to_whole, 1, 1),
+    "float": (_to_decimal, 1, 1),
+    "bool": (bool, 1, 1),
+    "abs": (_absolute, 1, 1),
+    "round": (_round, 1, 2),
+    "min": (lambda *values: _pick("min", operator.lt, values), 1, 20),
+    "max": (lambda *values: _pick("max", operator.gt, values), 1, 20),
+}
+"""The functions of conditions: what each does, and how few and how many arguments it takes."""
+
+Method = tuple[tuple[type, ...], Callable[..., Any], int, int]
+_TEXT: Final = (str,)
+
+
+def _check_texts(name: str, given: tuple[object, ...]) -> None:
+    for one in given:
+        if not isinstance(one, str):
+            raise OperationFailed("expression-method", f".{name}() takes a text, not a {name_type(one)}", name=name, left=name_type(one))
+
+
+def _with_texts(name: str, how: Callable[..., Any]) -> Callable[..., Any]:
+    def call(value: Any, *given: Any) -> Any:
+        _check_texts(name, given)
+        return how(value, *given)
+
+    return call
+
+
+def _split(value: str, by: str | None = None) -> list[str]:
+    if by == "":
+        raise OperationFailed("expression-method", ".split() needs something to split at", name="split", left="text")
+    return list(check_length(value.split(by, LONGEST + 1)))
+
+
+def _get(value: Mapping[str, Any], key: Any, default: Any = None) -> Any:
+    return value.get(key, default) if isinstance(key, str) else default
+
+
+METHODS: Final[Mapping[str, Method]] = {
+    "get": ((Mapping,), _get, 1, 2),
+    "keys": ((Mapping,), list, 0, 0),
+    "values": ((Mapping,), lambda value: list(value.values()), 0, 0),
+    "lower": (_TEXT, str.lower, 0, 0),
+    "upper": (_TEXT, str.upper, 0, 0),
+    "casefold": (_TEXT, str.casefold, 0, 0),
+    "strip": (_TEXT, _with_texts("strip", str.strip), 0, 1),
+    "lstrip": (_TEXT, _with_texts("lstrip", str.lstrip), 0, 1),
+    "rstrip": (_TEXT, _with_texts("rstrip", str.rstrip), 0, 1),
+    "startswith": (_TEXT, _with_texts("startswith", str.startswith), 1, 1),
+    "endswith": (_TEXT, _with_texts("endswith", str.endswith), 1, 1),
+    "isdigit": (_TEXT, str.isdigit, 0, 0),
+    "find": (_TEXT, _with_texts("find", str.find), 1, 1),
+    "split": (_TEXT, _with_texts("split", _split), 0, 1),
+}
+"""The methods of conditions, all of which only read: for values of which types, what each does, how few and how many arguments it takes."""

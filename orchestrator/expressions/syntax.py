@@ -1,0 +1,109 @@
+"""Reads the text of a condition with Python's parser, within limits that are checked before it sees the text. Pure."""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from orchestrator.domain.finding import DefinitionRefused, Finding
+from orchestrator.expressions.placeholders import SCENARIO, Template
+
+MAX_CHARACTERS: Final = 2_000
+MAX_NODES: Final = 200
+MAX_BRACKETS: Final = 50
+"""Maximum depth of brackets within one another; checked before Python's parser sees the text."""
+UNSET: Final = object()
+"""The constant of a part that is none."""
+ORDER: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+ARITHMETIC: Final[Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+}
+"""The operations of comparing, and those of counting with their signs."""
+NAMES_OF_SYNTAX: Final[Mapping[type[ast.AST], str]] = {
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+    ast.Invert: "~",
+    ast.JoinedStr: "an f-string",
+    ast.Lambda: "lambda",
+    ast.NamedExpr: ":=",
+    ast.Starred: "*",
+    ast.ListComp: "a comprehension",
+    ast.SetComp: "a comprehension",
+    ast.DictComp: "a comprehension",
+    ast.GeneratorExp: "a comprehension",
+    ast.Dict: "an object",
+    ast.Set: "a set",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+}
+"""What refused parts of Python are called in a finding."""
+
+
+def parse_condition(source: str) -> ast.expr:
+    """Return the tree of a condition. Raises DefinitionRefused if it is none, too long or too deep."""
+    if not isinstance(source, str) or not source.strip():
+        raise _refuse("expression-empty", "the condition is empty")
+    if len(source) > MAX_CHARACTERS:
+        raise _refuse("expression-long-source", f"the condition is longer than {MAX_CHARACTERS} characters", limit=MAX_CHARACTERS)
+    if _measure_brackets(source) > MAX_BRACKETS:
+        raise _refuse("expression-deep", f"more than {MAX_BRACKETS} brackets within one another", limit=MAX_BRACKETS)
+    text = source.strip()
+    lines = source[: source.index(text[0])].count("\n") if "\n" in source else 0
+    # a condition of several lines is put into brackets, in which Python reads on at the end of a line
+    wrapped = f"({text}\n)" if "\n" in text else text
+    try:
+        tree = ast.parse(wrapped, mode="eval").body
+    except SyntaxError as error:
+        line, column = (error.lineno or 1) + lines, error.offset or 1
+        raise _refuse("expression-syntax", f"it cannot be read: {error.msg}", line=line, column=max(column, 1), detail=error.msg) from None
+    except (ValueError, MemoryError, RecursionError):
+        raise _refuse("expression-syntax", "it cannot be read", detail="") from None
+    if sum(isinstance(one, ast.expr) for one in ast.walk(tree)) > MAX_NODES:
+        raise _refuse("expression-large", f"it has more than {MAX_NODES} parts", limit=MAX_NODES)
+    return tree
+
+
+def _measure_brackets(source: str) -> int:
+    """Return how deep brackets stand within one another at most; those in texts count too, which refuses nothing that people write."""
+    depth = deepest = 0
+    for char in source:
+        if char in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in ")]}":
+            depth = max(depth - 1, 0)
+    return deepest
+
+
+def _refuse(code: str, message: str, *, line: int = 1, column: int = 1, **args: str | int) -> DefinitionRefused:
+    return DefinitionRefused([Finding(code=code, message=message, line=line, column=column, args=args)])
+
+
+def read_constant(node: ast.expr) -> Any:
+    """Return the value of a part that is a plain constant, `UNSET` for others."""
+    return node.value if isinstance(node, ast.Constant) else UNSET
+
+
+def read_words(node: ast.expr) -> frozenset[str] | None:
+    """Return the texts of a list of plain texts, None for other parts."""
+    if not isinstance(node, ast.List | ast.Tuple):
+        return None
+    found = [read_constant(one) for one in node.elts]
+    if not all(isinstance(one, str) and not Template(one, SCENARIO).placeholders for one in found):
+        return None
+    return frozenset(found)

@@ -1,0 +1,82 @@
+"""Builds the card of an effect that is no portal call: what the heading names, and a line for each parameter that is sent.
+
+A kind whose parameters need more than their names and values has a builder of its own. The names of the others are in
+data/language/card_kinds.yaml.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.approve.format_values import Reader
+from orchestrator.gate.approve.mongo_lines import build_mongo_lines, find_mongo_title
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.kinds.http_address import parse_address
+from orchestrator.gate.call.reminders import MARK, PERSON
+from orchestrator.language.lexicon import load_lexicon
+from state.canonical import dumps
+
+_WORDS: Final = load_lexicon("card_kinds")
+_SYSTEM: Final = frozenset({MARK, PERSON})
+"""Parameters that the program sets itself."""
+_TITLE: Final = 80
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindView:
+    """How the card of a kind is built."""
+
+    find_title: Callable[[Call, Reader], str]
+    build_lines: Callable[[Call, Facts, Reader], list[PreviewLine]]
+
+
+def _name_host(call: Call, _reader: Reader) -> str:
+    return str(parse_address(call.params["url"]).site).partition("://")[2]
+
+
+def _name_nothing(_call: Call, _reader: Reader) -> str:
+    return ""
+
+
+def build_param_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return a line for each parameter with a value: texts as they are, objects one field a line."""
+    lines: list[PreviewLine] = []
+    for name, value in call.params.items():
+        if name in _SYSTEM or value in (None, "", [], {}):
+            continue
+        title = _WORDS.read_titles(f"{call.kind}_{name}")[reader.locale]
+        lines.append(PreviewLine(field=name, name=title, after=_format(value, reader)))
+    return lines
+
+
+def _format(value: Any, reader: Reader) -> str:
+    if isinstance(value, Mapping):
+        return "\n".join(f"{_escape(str(key), reader)}: {_format_inner(one, reader)}" for key, one in value.items())
+    return _format_inner(value, reader)
+
+
+def _format_inner(value: Any, reader: Reader) -> str:
+    return _escape(value if isinstance(value, str) else dumps(value), reader)
+
+
+def _escape(text: str, reader: Reader) -> str:
+    return escape_text(text, locale=reader.locale)
+
+
+_PLAIN: Final = KindView(find_title=_name_nothing, build_lines=build_param_lines)
+_VIEWS: Final[Mapping[str, KindView]] = {
+    "http": KindView(find_title=_name_host, build_lines=build_param_lines),
+    "mongo": KindView(find_title=find_mongo_title, build_lines=build_mongo_lines),
+}
+
+
+def find_kind_title(call: Call, reader: Reader) -> str:
+    """Return what the heading names beside what is done, such as the host; "" for nothing."""
+    return escape_text(_VIEWS.get(call.kind, _PLAIN).find_title(call, reader), locale=reader.locale, limit=_TITLE)
+
+
+def build_kind_view_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return the lines of the card of an effect that is no portal call."""
+    return _VIEWS.get(call.kind, _PLAIN).build_lines(call, facts, reader)

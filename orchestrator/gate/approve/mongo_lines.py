@@ -1,0 +1,165 @@
+"""Builds the card lines of an effect on a Mongo database: which documents it concerns, and what changes in them, old and new value.
+
+Every value that will be sent has its place on the card. The words are in data/language/card_mongo.yaml.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.approve.format_values import Reader
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.kinds.mongo import ID, count_matches
+from orchestrator.gate.call.kinds.mongo_methods import MANY
+from orchestrator.gate.call.kinds.mongo_queries import is_typed
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import Locale
+from state.canonical import dumps
+from state.stored import JsonObject
+
+_WORDS: Final = load_lexicon("card_mongo")
+_LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
+_NAMES: Final = (
+    *("document", "numbered", "condition", "matches", "count", "gone", "nothing", "too_long"),
+    *("and", "or", "neither", "not", "element"),
+)
+_TITLES: Final = {name: _WORDS.read_titles(name) for name in _NAMES}
+_CHANGES: Final = {locale: _WORDS.read_table("changes", locale) for locale in _LOCALES}
+_COMPARISONS: Final = {locale: _WORDS.read_table("comparisons", locale) for locale in _LOCALES}
+OTHER: Final = "$other"
+"""What stands in an image in place of a value that has no form in JSON, or of a document that is too long."""
+_MISSING: Final = object()
+
+
+def find_mongo_title(call: Call, reader: Reader) -> str:
+    """Return the name of the collection, for the heading."""
+    return escape_text(str(call.params.get("collection", "")), locale=reader.locale, limit=80)
+
+
+def build_mongo_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return the lines of the card: first which documents, then what is written or lost."""
+    words = _Words(reader.locale)
+    lines = list(_build_aim_lines(call, facts, words))
+    if "document" in call.params:
+        lines += words.build_field_lines(call.params["document"])
+    if "documents" in call.params:
+        documents = call.params["documents"]
+        lines.append(words.build_line("count", str(len(documents))))
+        numbered = _TITLES["numbered"][reader.locale]
+        lines += [
+            PreviewLine(field=f"documents.{number}", name=numbered.format(number=number), after=words.join_fields(one))
+            for number, one in enumerate(documents, 1)
+        ]
+    image = _find_image(facts)
+    if "update" in call.params:
+        lines += [line for operator, fields in call.params["update"].items() for line in words.build_change_lines(operator, fields, image)]
+    if call.spec.verb == "delete" and image is not None:
+        lines += [words.build_line("document", _TITLES["too_long"][reader.locale])] if OTHER in image else words.build_field_lines(image)
+    return lines
+
+
+def _build_aim_lines(call: Call, facts: Facts, words: "_Words") -> Iterator[PreviewLine]:
+    """Yield which documents are meant: the condition, the one that was found, or how many."""
+    if "query" not in call.params:
+        return
+    if call.params["query"]:
+        yield words.build_line("condition", words.describe_query(call.params["query"]))
+    image = _find_image(facts)
+    if call.method in MANY or (image is None and not call.reads_only):
+        yield words.build_line("matches", str(count_matches(facts)))
+    elif image is not None:
+        yield words.build_line("document", words.format_value(image.get(ID)))
+
+
+def _find_image(facts: Facts) -> JsonObject | None:
+    """Return the one document that the call would change, None if it concerns none or many."""
+    image = next(iter(facts.images.values()), None)
+    return image if image is not None and ID in image else None
+
+
+class _Words:
+    """Puts queries, changes and values in the words of one language."""
+
+    def __init__(self, locale: Locale) -> None:
+        self._locale = locale
+
+    def build_line(self, title: str, text: str) -> PreviewLine:
+        """Return a line of which this program gives the name."""
+        return PreviewLine(name=_TITLES[title][self._locale], after=text)
+
+    def build_field_lines(self, document: JsonObject) -> list[PreviewLine]:
+        """Return a line for each field of a document but its `_id`."""
+        return [
+            PreviewLine(field=name, name=self.escape(name), after=self.format_value(value))
+            for name, value in document.items()
+            if name != ID
+        ]
+
+    def build_change_lines(self, operator: str, fields: JsonObject, image: JsonObject | None) -> Iterator[PreviewLine]:
+        """Yield a line for each field that an operator of an update changes."""
+        for path, value in fields.items():
+            old = _find_at_path(image, path) if image is not None else _MISSING
+            before = "" if image is None else self.format_value(None if old is _MISSING else old)
+            after = (
+                _TITLES["gone"][self._locale]
+                if operator == "$unset"
+                else _CHANGES[self._locale][operator].format(value=self.format_value(value))
+            )
+            yield PreviewLine(field=path, name=self.escape(path), before=before, after=after)
+
+    def join_fields(self, document: JsonObject) -> str:
+        """Return the fields of a document in one text."""
+        joined = (f"{self.escape(name)}: {self.format_value(value)}" for name, value in document.items() if name != ID)
+        return _TITLES["and"][self._locale].join(joined)
+
+    def describe_query(self, query: JsonObject) -> str:
+        """Return a query in words."""
+        return _TITLES["and"][self._locale].join(self._describe_part(name, value) for name, value in query.items())
+
+    def format_value(self, value: Any) -> str:
+        """Return a value as text, hidden signs made visible; a typed value such as {"$date": …} as its text."""
+        if value is None or value == "":
+            return _TITLES["nothing"][self._locale]
+        if isinstance(value, Mapping) and OTHER in value:
+            return _TITLES["too_long"][self._locale]
+        if is_typed(value):
+            return self.escape(str(next(iter(value.values()))))
+        if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
+            return ", ".join(map(self.format_value, value)) or _TITLES["nothing"][self._locale]
+        return self.escape(value if isinstance(value, str) else dumps(value))
+
+    def escape(self, text: str) -> str:
+        """Return a text from outside, made harmless for a card."""
+        return escape_text(text, locale=self._locale)
+
+    def _describe_part(self, name: str, value: Any) -> str:
+        if name in {"$and", "$or", "$nor"}:
+            parts = [self.describe_query(one) for one in value]
+            joined = _TITLES["and" if name == "$and" else "or"][self._locale].join(
+                f"({part})" if len(parts) > 1 else part for part in parts
+            )
+            return _TITLES["neither"][self._locale].format(parts=joined) if name == "$nor" else joined
+        shown = self.escape(name)
+        if not isinstance(value, Mapping) or is_typed(value) or not any(key.startswith("$") for key in value):
+            return self._compare("$eq", shown, value)
+        return _TITLES["and"][self._locale].join(self._compare(operator, shown, operand) for operator, operand in value.items())
+
+    def _compare(self, operator: str, name: str, operand: Any) -> str:
+        if operator == "$not":
+            return _TITLES["not"][self._locale].format(part=self._describe_part(name, operand))
+        if operator == "$elemMatch":
+            is_comparison = next(iter(operand)).startswith("$")
+            part = self._describe_part("", operand).strip() if is_comparison else self.describe_query(operand)
+            return _TITLES["element"][self._locale].format(name=name, part=part)
+        word = ("present" if operand else "absent") if operator == "$exists" else operator
+        return _COMPARISONS[self._locale][word].format(name=name, value=self.format_value(operand))
+
+
+def _find_at_path(tree: JsonObject, path: str) -> Any:
+    found: Any = tree
+    for step in path.split("."):
+        if not isinstance(found, Mapping) or step not in found:
+            return _MISSING
+        found = found[step]
+    return found

@@ -1,0 +1,114 @@
+"""What a kind of effects other than calls of the portal is: its methods, and how the gate checks, completes and describes its calls.
+
+A new kind has a module here with an `EffectKind` that stands in `registry.KINDS`, its methods in `effect_kinds.METHODS`, a performer
+(orchestrator/performers) that bot/bootstrap.py hands to the gate, and its words: act-<kind>-<method> in acts.ftl, the names of its
+parameters in data/language/card_kinds.yaml.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.taint import Origin
+from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.kinds.method import KindMethod
+from orchestrator.gate.call.params import Refusal, build_refusal
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.reasons import refuse
+from state.canonical import dumps, hash_text
+from state.stored import JsonObject
+
+_SHOWN_MISTAKES: Final = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindRequest:
+    """One proposed effect: what its kind needs beside the parameters to complete them."""
+
+    method: KindMethod
+    effect_id: str
+    person: str
+    """The key of the requester."""
+    keys: frozenset[str] = frozenset()
+    """The names of fields in objects that came from outside of the definition as whole values; see `Provenance.keys`."""
+
+
+def validate_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
+    """Return the parameters in their only form. Raises Refusal with every mistake, each with its place."""
+    try:
+        made = request.method.params.model_validate(given)
+    except ValidationError as error:
+        raise _build_params_refusal(request.method.spec.name, error) from None
+    return made.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def _build_params_refusal(method: str, error: ValidationError) -> Refusal:
+    said = []
+    for one in error.errors(include_url=False, include_input=False)[:_SHOWN_MISTAKES]:
+        place = ".".join(str(part) for part in one["loc"])
+        text = one["msg"].removeprefix("Value error, ")
+        said.append(text if place and text.startswith(place.partition(".")[0]) else f"{place}: {text}")
+    return build_refusal("gate-kind-params", method=method, why="; ".join(said), param=said[0].partition(":")[0])
+
+
+def _allow(_call: Call, _policy: Policy) -> Refuse | None:
+    return None
+
+
+def _ask_nothing(_call: Call, _facts: Facts) -> Iterator[Notice]:
+    yield from ()
+
+
+def _keep(_method: str, params: JsonObject) -> JsonObject:
+    return params
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectKind:
+    """A kind of effects. Its calls are refused unless the policy opens the kind (`open_kinds`), the guard allows them, and it is set up."""
+
+    name: str
+    methods: Mapping[str, KindMethod]
+    """By full name."""
+    origin: Origin
+    """Where the values come from that its calls answer; what strangers may have written makes every later write ask."""
+    setting: str = ""
+    """The setting without which there is no performer, for the sentence that says so."""
+    normalize: Callable[[KindRequest, JsonObject], dict[str, Any]] = validate_params
+    """Returns the parameters as they will be sent, or raises Refusal. Idempotent for the same effect."""
+    drop_marks: Callable[[str, JsonObject], JsonObject] = _keep
+    """Returns the parameters of a method without what differs with each effect, so that equal requests are recognized."""
+    guard: Callable[[Call, Policy], Refuse | None] = _allow
+    """Returns why the policy does not allow the call: the host, chat, collection or place is not in its lists."""
+    collect_reasons: Callable[[Call, Facts], Iterator[Notice]] = _ask_nothing
+    """Yields reasons to ask a person that the class of the method does not give."""
+    always_open: frozenset[str] = frozenset()
+    """Methods that run although the policy does not open the kind."""
+    outward: str = "gate-class-outward"
+    """The reason to ask about a method of class N."""
+
+    def find_method(self, name: str) -> KindMethod | None:
+        """Return the method `name`, written with its kind or without: mongo.find_one, find_one; None if there is none."""
+        written = name.strip()
+        return self.methods.get(written) or self.methods.get(f"{self.name}.{written}")
+
+    def build_essence(self, method: str, params: JsonObject) -> str:
+        """Return the checksum of what a call asks for; "" if it is that of all its parameters."""
+        if self.drop_marks is _keep:
+            return ""
+        return hash_text(dumps([self.name, method, self.drop_marks(method, params)]))
+
+    def find_refusal(self, call: Call, policy: Policy) -> Refuse | None:
+        """Return why the policy does not allow the call; None if it does."""
+        if call.method in self.always_open:
+            return None
+        if self.name not in policy.open_kinds:
+            return refuse("gate-kind", kind=self.name, method=call.method)
+        if (found := self.guard(call, policy)) is not None:
+            return found
+        if "D" in call.classes and not policy.is_listed(policy.open_methods, call.method):
+            return refuse("gate-delete", method=call.method)
+        return None

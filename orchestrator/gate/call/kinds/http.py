@@ -1,0 +1,40 @@
+"""The kind `http`: requests to other hosts. Reading needs the policy to list the host; sending asks, and says where it goes. Pure."""
+
+from typing import Any, Final
+
+from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
+from orchestrator.gate.call.kinds.http_address import is_listed, parse_address
+from orchestrator.gate.call.kinds.http_methods import KIND, METHODS
+from orchestrator.gate.call.kinds.http_params import MARK
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.reasons import refuse
+from state.stored import JsonObject
+
+
+def _normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
+    """Return the parameters as they will be sent, those of a write with the key by which the other side can tell a repetition."""
+    params = validate_params(request, {name: value for name, value in given.items() if name != MARK or value != request.effect_id})
+    if MARK in params:
+        params.pop(MARK)
+    return params if "R" in request.method.spec.classes else {**params, MARK: request.effect_id}
+
+
+def _drop_marks(_method: str, params: JsonObject) -> JsonObject:
+    return {name: value for name, value in params.items() if name != MARK}
+
+
+def _check_host(call: Call, policy: Policy) -> Refuse | None:
+    site = parse_address(call.params["url"]).site
+    return None if is_listed(site, policy.http_hosts) else refuse("gate-http-host", host=str(site))
+
+
+HTTP: Final = EffectKind(
+    name=KIND,
+    methods=METHODS,
+    origin="web",
+    normalize=_normalize_params,
+    drop_marks=_drop_marks,
+    guard=_check_host,
+    outward="gate-http-outward",
+)

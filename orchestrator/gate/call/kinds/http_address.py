@@ -1,0 +1,188 @@
+"""Reads the addresses of http effects, and the list of hosts in the policy that they may go to. Pure.
+
+An address that two programs could read differently is refused: what is shown on the card, compared with the policy and connected to must be
+the same host.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+LONGEST: Final = 2_000
+PORTS: Final[Mapping[str, int]] = {"https": 443, "http": 80}
+_MAX_PORT: Final = 65_535
+_ADDRESS: Final = re.compile(r"(https?)://([^/?#]*)(/[^?#]*)?(?:\?([^#]*))?", re.ASCII | re.IGNORECASE)
+_LABEL: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
+_NUMERIC: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+_PLAIN: Final = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/?]*", re.ASCII)
+"""What may stand in a path or query (RFC 3986)."""
+_DOTS: Final = re.compile(r"(?:\.|%2e){1,2}", re.ASCII | re.IGNORECASE)
+_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
+
+
+class OddAddress(ValueError):
+    """The text is no address of the one form that is accepted; the message says what is wrong with it, in English."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Site:
+    """Where an address leads: the scheme, the host in small letters, and the port."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def address(self) -> IpAddress | None:
+        """The host as an IP address; None if it is a name."""
+        return _read_ip(self.host)
+
+    def __str__(self) -> str:
+        """Return the beginning of its addresses, without the usual port: https://api.example.com."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + ("" if self.port == PORTS[self.scheme] else f":{self.port}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Address:
+    """An address in its only form."""
+
+    site: Site
+    path: str
+    query: str
+
+    def __str__(self) -> str:
+        """Return the whole address as it is shown and sent."""
+        return f"{self.site}{self.path}" + (f"?{self.query}" if self.query else "")
+
+
+def parse_address(text: object) -> Address:
+    """Return the address that `text` writes. Raises OddAddress for anything that can be read in two ways.
+
+    Refused are names before the host, fragments, spaces and other signs, backslashes, IP addresses that are not written in full, host names
+    with other letters than those of ASCII, and paths with `.` and `..`.
+    """
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise OddAddress(f"an address is a text of up to {LONGEST} characters")
+    if "#" in text:
+        raise OddAddress("an address has no part after #")
+    if not text.isprintable() or "\\" in text or " " in text:
+        raise OddAddress("an address has no spaces, backslashes or invisible signs")
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        raise OddAddress("an address begins with https:// and a host")
+    scheme, authority, path, query = found.groups()
+    return Address(site=_parse_site(scheme.lower(), authority), path=_parse_path(path or "/"), query=_parse_query(query or ""))
+
+
+def _parse_site(scheme: str, authority: str) -> Site:
+    if "@" in authority:
+        raise OddAddress("an address has no name or password before the host")
+    host, port = _split_port(authority)
+    if ":" not in host:
+        _check_name(host)
+    elif not isinstance(_read_ip(host), ipaddress.IPv6Address):
+        raise OddAddress("an IPv6 address is written in full between [ and ], without a zone")
+    return Site(scheme=scheme, host=str(_read_ip(host) or host), port=_parse_port(port, scheme))
+
+
+def _split_port(authority: str) -> tuple[str, str | None]:
+    if not authority.isascii():
+        raise OddAddress("a host name with other letters than a-z is written as xn--…")
+    if authority.startswith("["):
+        inner, bracket, rest = authority[1:].partition("]")
+        if not bracket or (rest and not rest.startswith(":")) or ":" not in inner:
+            raise OddAddress("an IPv6 address is written in full between [ and ], without a zone")
+        return inner.lower(), rest[1:] if rest else None
+    host, colon, port = authority.partition(":")
+    return host.lower(), port if colon else None
+
+
+def _parse_port(text: str | None, scheme: str) -> int:
+    if text is None:
+        return PORTS[scheme]
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(_MAX_PORT)) and 0 < int(text) <= _MAX_PORT) or text.startswith(
+        "0"
+    ):
+        raise OddAddress("a port is a number from 1 to 65535")
+    return int(text)
+
+
+def _check_name(host: str) -> None:
+    labels = host.split(".")
+    if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):  # noqa: PLR2004 - the limit of DNS
+        raise OddAddress("a host name has letters, digits, hyphens and points between them")
+    if _NUMERIC.fullmatch(labels[-1]) and _read_ip(host) is None:
+        raise OddAddress("an IP address is written as four decimal numbers")
+
+
+def _read_ip(host: str) -> IpAddress | None:
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return None
+    return None if isinstance(found, ipaddress.IPv6Address) and found.scope_id else found
+
+
+def _parse_path(path: str) -> str:
+    written = _escape(path)
+    if any(_DOTS.fullmatch(part) for part in written.split("/")):
+        raise OddAddress("a path has no . or .. in it")
+    return written
+
+
+def _parse_query(query: str) -> str:
+    return _escape(query)
+
+
+def _escape(text: str) -> str:
+    """Return the text with letters that are not ASCII written as %XX. Raises OddAddress for signs that must be escaped by the author."""
+    try:
+        written = "".join(char if char.isascii() else quote(char) for char in text)
+    except UnicodeEncodeError:
+        raise OddAddress("an address holds half of a character") from None
+    if _PLAIN.fullmatch(written) is None or _ESCAPE.search(written):
+        raise OddAddress('signs such as < > " ` { } | ^ % are written as %XX in an address')
+    return written
+
+
+class OddSite(ValueError):
+    """An entry in the policy's list of hosts cannot be read."""
+
+
+def parse_listed_site(text: str) -> Site:
+    """Return the site that an entry of the policy names: `api.example.com` (https, its usual port), `http://127.0.0.1:8080`.
+
+    Raises OddSite.
+    """
+    written = text.strip()
+    try:
+        address = parse_address(written if "://" in written else f"https://{written}")
+    except OddAddress as error:
+        raise OddSite(f"{text!r} is no host: {error}") from None
+    if address.path != "/" or address.query:
+        raise OddSite(f"{text!r} is no host: write it without a path")
+    return address.site
+
+
+def is_listed(site: Site, listed: Iterable[str]) -> bool:
+    """Return whether the policy's list has exactly this scheme, host and port; subdomains are hosts of their own."""
+    return any(site == parse_listed_site(entry) for entry in listed)
+
+
+_CARRIER: Final = ipaddress.ip_network("100.64.0.0/10")
+_UNICAST: Final = ipaddress.ip_network("2000::/3")
+"""The only part of IPv6 in which hosts of the internet lie; most networks that carry IPv4 addresses inside lie outside of it."""
+
+
+def is_public(address: IpAddress) -> bool:
+    """Return whether an address lies in the public internet. IPv6 addresses that carry an IPv4 address inside do not count."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address.is_global and not address.is_multicast and address not in _CARRIER
+    carries_another = address.sixtofour or address.teredo  # a public host has an IPv4 address of its own
+    return address in _UNICAST and address.is_global and not carries_another

@@ -1,0 +1,91 @@
+"""The kind `mongo`: how parameters are checked and completed, and what is refused or asked about its calls. Pure.
+
+Reading needs the policy to open the kind and the collection. A deletion must be opened by its own name. What concerns many documents asks,
+however it was opened.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
+from orchestrator.gate.call.kinds.mongo_methods import KIND, MANY, METHODS
+from orchestrator.gate.call.kinds.mongo_queries import find_odd_names
+from orchestrator.gate.call.params import build_refusal
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.reasons import ask, refuse
+from state.stored import JsonObject
+
+ID: Final = "_id"
+_SHOWN_MISTAKES: Final = 3
+
+
+def normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
+    """Return the parameters as they will be sent, new documents with their `_id`.
+
+    Raises Refusal with every mistake, and if a name of a field that came from outside as part of a value could act in the database as
+    anything but a name. Idempotent for the same effect.
+    """
+    if odd := find_odd_names(request.keys):
+        raise build_refusal("gate-mongo-operator", names=", ".join(odd[:_SHOWN_MISTAKES]))
+    params = validate_params(request, _drop_own_ids(given, request.effect_id))
+    if "document" in params:
+        params["document"] = {ID: request.effect_id, **params["document"]}
+    if "documents" in params:
+        params["documents"] = [{ID: f"{request.effect_id}-{number}", **one} for number, one in enumerate(params["documents"], 1)]
+    return params
+
+
+def check_collection(call: Call, policy: Policy) -> Refuse | None:
+    """Return the refusal of a call to a collection that the policy does not open, None for the others."""
+    if call.params.get("collection") in policy.mongo_collections:
+        return None
+    return refuse("gate-mongo-collection", collection=call.params.get("collection"))
+
+
+def collect_ask_reasons(call: Call, facts: Facts) -> Iterator[Notice]:
+    """Yield the reason to ask about a call that concerns many documents, with their number."""
+    if call.method in MANY:
+        yield ask("gate-mongo-many", count=count_matches(facts))
+
+
+def count_matches(facts: Facts) -> int:
+    """Return how many documents a call concerns, as they were read before it."""
+    return sum(row.get("count", 1) for row in facts.images.values() if row is not None)
+
+
+def _drop_own_ids(given: JsonObject, effect_id: str) -> dict[str, Any]:
+    """Return the parameters without the ids that an earlier normalization of the same effect has added."""
+    params = dict(given)
+    document, documents = params.get("document"), params.get("documents")
+    if isinstance(document, Mapping) and document.get(ID) == effect_id:
+        params["document"] = {name: value for name, value in document.items() if name != ID}
+    if isinstance(documents, list):
+        params["documents"] = [
+            {name: value for name, value in one.items() if name != ID}
+            if isinstance(one, Mapping) and one.get(ID) == f"{effect_id}-{number}"
+            else one
+            for number, one in enumerate(documents, 1)
+        ]
+    return params
+
+
+def _drop_ids(_method: str, params: JsonObject) -> JsonObject:
+    written = [params["document"]] if "document" in params else params.get("documents")
+    if written is None:
+        return params
+    plain = [{name: value for name, value in one.items() if name != ID} for one in written]
+    return {**{name: value for name, value in params.items() if name not in {"document", "documents"}}, "documents": plain}
+
+
+MONGO: Final = EffectKind(
+    name=KIND,
+    methods=METHODS,
+    origin="database",
+    setting="MONGO_URL",
+    normalize=normalize_params,
+    drop_marks=_drop_ids,
+    guard=check_collection,
+    collect_reasons=collect_ask_reasons,
+)

@@ -1,0 +1,144 @@
+"""The parameters of the methods of the kind `mongo`. What these classes accept is what may reach the database, nothing else.
+
+An object in a query that holds no operator is a value. Sorting and projection are lists of names, so that their order is kept by the
+canonical form in which calls are stored. Aggregation, replacement of whole documents, upserts and commands have no method.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+from orchestrator.gate.call.kinds.mongo_queries import (
+    check_document,
+    check_field_name,
+    check_no_null,
+    check_query,
+    check_size,
+    check_update,
+)
+
+MAX_FOUND: Final = 100
+"""How many documents one read gives at most; how many there are in all is counted apart."""
+USUAL_FOUND: Final = 20
+MAX_INSERTED: Final = 100
+MAX_NAMES: Final = 50
+
+
+def _check_collection(name: str) -> str:
+    if name.startswith(("system.", ".")) or name.endswith(".") or not name.isprintable() or "$" in name or " " in name:
+        msg = "this is no name of a collection"
+        raise ValueError(msg)
+    return name
+
+
+def _check_any_query(query: Mapping[str, Any]) -> Mapping[str, Any]:
+    check_size(query, "query")
+    check_query(query)
+    return query
+
+
+def _check_aimed_query(query: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not query:
+        msg = "it is empty, which means every document; say which ones"
+        raise ValueError(msg)
+    _check_any_query(query)
+    check_no_null(query)
+    return query
+
+
+def _check_new(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    check_size(document, "document")
+    check_document(document)
+    return document
+
+
+def _check_changes(update: Mapping[str, Any]) -> Mapping[str, Any]:
+    check_size(update, "update")
+    check_update(update)
+    return update
+
+
+def _check_sort(name: str) -> str:
+    check_field_name(name.removeprefix("-"), "sort")
+    return name
+
+
+def _check_projected(name: str) -> str:
+    check_field_name(name, "fields")
+    return name
+
+
+Collection = Annotated[
+    StrictStr,
+    Field(min_length=1, max_length=120, validation_alias=AliasChoices("collection", "collection_name")),
+    AfterValidator(_check_collection),
+]
+Document = Annotated[dict[StrictStr, Any], AfterValidator(_check_new)]
+AnyQuery = Annotated[dict[StrictStr, Any], AfterValidator(_check_any_query)]
+AimedQuery = Annotated[dict[StrictStr, Any], AfterValidator(_check_aimed_query)]
+Update = Annotated[dict[StrictStr, Any], Field(validation_alias=AliasChoices("update", "update_data")), AfterValidator(_check_changes)]
+SortName = Annotated[StrictStr, AfterValidator(_check_sort)]
+FieldName = Annotated[StrictStr, AfterValidator(_check_projected)]
+
+
+class MongoParams(BaseModel):
+    """What every method needs: the collection. The policy lists those that may be named."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    collection: Collection
+
+
+class FindOne(MongoParams):
+    """Find the first document that matches; `sort` decides which is first."""
+
+    query: AnyQuery = Field(default_factory=dict)
+    sort: tuple[SortName, ...] = Field(default=(), max_length=MAX_NAMES)
+    """Names of fields, the most important first; "-created" sorts downwards."""
+    fields: tuple[FieldName, ...] = Field(default=(), max_length=MAX_NAMES)
+    """The fields to give; without them all."""
+
+
+class FindMany(FindOne):
+    """Find the documents that match, at most `limit` of them."""
+
+    limit: Annotated[StrictInt, Field(ge=1, le=MAX_FOUND)] = USUAL_FOUND
+
+
+class Count(MongoParams):
+    """Count the documents that match."""
+
+    query: AnyQuery = Field(default_factory=dict)
+
+
+class InsertOne(MongoParams):
+    """Add a document. Its `_id` is set by the program."""
+
+    document: Document
+
+
+class InsertMany(MongoParams):
+    """Add several documents. Their `_id` is set by the program."""
+
+    documents: Annotated[list[Document], Field(min_length=1, max_length=MAX_INSERTED)]
+
+
+class UpdateOne(MongoParams):
+    """Change the one document that matches; if several match, none is changed."""
+
+    query: AimedQuery
+    update: Update
+
+
+class UpdateMany(UpdateOne):
+    """Change all documents that match."""
+
+
+class DeleteOne(MongoParams):
+    """Delete the one document that matches; if several match, none is deleted."""
+
+    query: AimedQuery
+
+
+class DeleteMany(DeleteOne):
+    """Delete all documents that match."""

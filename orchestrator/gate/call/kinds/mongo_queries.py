@@ -1,0 +1,281 @@
+"""Checks the queries, documents and updates of effects on a Mongo database: which operators may stand where, and how big all may be.
+
+A list of what is allowed at each place, never a list of what is forbidden: an operator that the database learns tomorrow is refused. An
+object that holds no operator is a value and is compared as a whole. Operators in which code or a pattern runs inside of the database
+($where, $function, $accumulator, $expr, $regex) have no place at all.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, TypeGuard
+
+MAX_DEPTH: Final = 10
+MAX_PARTS: Final = 2_000
+"""How many keys and values a query, an update or a document may have in all."""
+MAX_KEY: Final = 200
+MAX_TEXT: Final = 100_000
+MAX_ALTERNATIVES: Final = 50
+_ID_DIGITS: Final = 24
+_NUMBER_LENGTH: Final = 40
+
+_COMBINE: Final = frozenset({"$and", "$or", "$nor"})
+_ONE_VALUE: Final = frozenset({"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"})
+_VALUES: Final = frozenset({"$in", "$nin", "$all"})
+COMPARISONS: Final = frozenset({*_ONE_VALUE, *_VALUES, "$exists", "$size", "$not", "$elemMatch"})
+UPDATES: Final = frozenset({"$set", "$unset", "$inc", "$push", "$addToSet", "$pull"})
+_TYPED: Final = frozenset({"$oid", "$date", "$numberDecimal"})
+"""The only keys with a dollar sign in a value: an object with one of them alone stands for an id, a moment or an exact number."""
+_ODD_NAMES: Final = frozenset({"__proto__", "constructor", "prototype"})
+"""Names that programs in JavaScript which read the same database would not take for a field."""
+
+
+class MongoMistake(ValueError):
+    """What is wrong with a query, an update or a document: where, what, and what may stand there."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(f"{where}: {what}")
+
+
+def check_query(query: Mapping[str, Any], where: str = "query", depth: int = 1) -> None:
+    """Check a query at any depth. Raises MongoMistake."""
+    _check_depth(where, depth)
+    for key, value in query.items():
+        place = f"{where}.{key}"
+        if key in _COMBINE:
+            _check_alternatives(value, place, depth)
+        elif key.startswith("$"):
+            raise MongoMistake(place, f"no operator that may stand here; allowed are {_list_names(_COMBINE)}, or the name of a field")
+        else:
+            check_field_name(key, place)
+            _check_condition(value, place, depth + 1)
+
+
+def check_document(document: Mapping[str, Any], where: str = "document") -> None:
+    """Check a new document. Raises MongoMistake for an `_id`, for operators, and for names that a database cannot keep as one field."""
+    if not document:
+        raise MongoMistake(where, "it is empty; name at least one field")
+    if "_id" in document:
+        raise MongoMistake(f"{where}._id", "the program gives each new document its _id; keep a number of yours in a field of its own")
+    _check_value(document, where, 1)
+
+
+def check_update(update: Mapping[str, Any], where: str = "update") -> None:
+    """Check the changes of an update. Raises MongoMistake.
+
+    A document without operators would replace the whole stored one, silently dropping its other fields, so it is refused.
+    """
+    if not update:
+        raise MongoMistake(where, 'it changes nothing; write for example {"$set": {"status": "done"}}')
+    changed: list[str] = []
+    for operator, fields in update.items():
+        place = f"{where}.{operator}"
+        if not operator.startswith("$"):
+            raise MongoMistake(place, f'write {{"$set": {{"{operator}": …}}}}: without $set the whole document would be replaced')
+        if operator not in UPDATES:
+            raise MongoMistake(place, f"no operator that may stand here; allowed are {_list_names(UPDATES)}")
+        if not isinstance(fields, Mapping) or not fields:
+            raise MongoMistake(place, "must be an object that names at least one field")
+        for path, value in fields.items():
+            _check_change(operator, path, value, f"{place}.{path}")
+            changed.append(path)
+    _check_separate(changed, where)
+
+
+def check_size(tree: object, where: str) -> None:
+    """Check how many parts `tree` has, and how long its texts are, before anything else looks at it. Raises MongoMistake."""
+    for number, part in enumerate(_list_parts(tree)):
+        if number >= MAX_PARTS:
+            raise MongoMistake(where, f"it has more than {MAX_PARTS} parts")
+        if isinstance(part, str) and len(part) > MAX_TEXT:
+            raise MongoMistake(where, f"a text in it has {len(part)} characters; at most {MAX_TEXT} are sent")
+
+
+def check_no_null(query: Mapping[str, Any], where: str = "query") -> None:
+    """Refuse null in the query of a write, where a value was probably forgotten. Raises MongoMistake.
+
+    For a database null also matches every document that does not have the field.
+    """
+    if any(part is None for part in _list_parts(query)):
+        raise MongoMistake(where, 'null also matches documents that lack the field; write {"$exists": false} if that is meant')
+
+
+def find_odd_names(names: Iterable[str]) -> list[str]:
+    """Return those of `names` that a database may read as anything but the name of one field.
+
+    For the names of fields in objects that came from outside of the definition: such an object is data, so it must hold no such name.
+    """
+    return sorted({name for name in names if _find_oddity(name) or "." in name})
+
+
+def is_typed(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether `value` is an object that stands for one value of a type that JSON does not have, such as {"$oid": …}."""
+    return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in _TYPED
+
+
+def parse_moment(text: str) -> datetime:
+    """Return the moment that an ISO 8601 text with a time zone says, in UTC. Raises ValueError."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        msg = "the time zone is missing"
+        raise ValueError(msg)
+    return moment.astimezone(UTC)
+
+
+def _check_alternatives(value: object, where: str, depth: int) -> None:
+    if not isinstance(value, list) or not 1 <= len(value) <= MAX_ALTERNATIVES:
+        raise MongoMistake(where, f"must be a list of 1 to {MAX_ALTERNATIVES} queries")
+    for number, one in enumerate(value):
+        if not isinstance(one, Mapping) or not one:
+            raise MongoMistake(f"{where}[{number}]", "must be a query that names at least one field")
+        check_query(one, f"{where}[{number}]", depth + 1)
+
+
+def _check_condition(value: object, where: str, depth: int) -> None:
+    """Check what a field is compared with: operators, or a value."""
+    _check_depth(where, depth)
+    if not _has_operators(value) or is_typed(value):
+        _check_value(value, where, depth)
+        return
+    for operator, operand in value.items():
+        place = f"{where}.{operator}"
+        if operator not in COMPARISONS:
+            what = "no comparison that may stand here" if operator.startswith("$") else "a field beside operators"
+            raise MongoMistake(place, f"{what}; allowed are {_list_names(COMPARISONS)}")
+        _check_operand(operator, operand, place, depth)
+
+
+def _check_operand(operator: str, operand: object, where: str, depth: int) -> None:
+    if operator in _VALUES:
+        if not isinstance(operand, list) or len(operand) > MAX_PARTS:
+            raise MongoMistake(where, "must be a list of values")
+        _check_value(operand, where, depth + 1)
+    elif operator == "$exists":
+        _check_type(operand, bool, where, "must be true or false")
+    elif operator == "$size":
+        _check_type(operand, int, where, "must be a whole number")
+    elif operator in {"$not", "$elemMatch"}:
+        if not isinstance(operand, Mapping) or not operand or is_typed(operand):
+            raise MongoMistake(where, "must be an object with comparisons")
+        if operator == "$not" or next(iter(operand)) in COMPARISONS:
+            if not _has_operators(operand):
+                raise MongoMistake(where, "must be an object with comparisons")
+            _check_condition(operand, where, depth + 1)
+        else:
+            check_query(operand, where, depth + 1)
+    else:
+        _check_value(operand, where, depth + 1)
+
+
+def _check_change(operator: str, path: str, value: object, where: str) -> None:
+    check_field_name(path, where)
+    if path == "_id" or path.startswith("_id."):
+        raise MongoMistake(where, "the _id of a document never changes")
+    if operator == "$inc":
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise MongoMistake(where, "must be a number")
+    elif operator == "$unset":
+        if value not in ("", True, 1):
+            raise MongoMistake(where, 'must be ""')
+    else:
+        _check_value(value, where, 2)
+
+
+def _check_separate(paths: Sequence[str], where: str) -> None:
+    """Refuse an update that changes one place twice, or a place and a part of it: databases read such an update in several ways."""
+    seen: set[str] = set()
+    for path in sorted(paths):
+        steps = path.split(".")
+        if any(".".join(steps[:length]) in seen for length in range(1, len(steps) + 1)):
+            raise MongoMistake(f"{where}: {path}", "one field is changed twice")
+        seen.add(path)
+
+
+def _check_value(value: object, where: str, depth: int) -> None:
+    """Check plain data: no operators, no names with dots; a typed object must say what it promises."""
+    _check_depth(where, depth)
+    if is_typed(value):
+        _check_typed(value, where)
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            if "." in key:
+                raise MongoMistake(f"{where}.{key}", "the name of a field must not contain a dot here; write an object inside of an object")
+            _check_name(key, f"{where}.{key}")
+            _check_value(one, f"{where}.{key}", depth + 1)
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            _check_value(one, f"{where}[{number}]", depth + 1)
+    elif not (value is None or isinstance(value, str | int | float | bool)):
+        raise MongoMistake(where, f"{type(value).__name__} is no JSON value")
+
+
+def _check_typed(value: Mapping[str, object], where: str) -> None:
+    (kind, text) = next(iter(value.items()))
+    place = f"{where}.{kind}"
+    if not isinstance(text, str):
+        raise MongoMistake(place, "must be a text")
+    if kind == "$oid":
+        if len(text) != _ID_DIGITS or not set(text) <= set("0123456789abcdefABCDEF"):
+            raise MongoMistake(place, "must have 24 hexadecimal digits")
+        return
+    try:
+        if kind == "$date":
+            parse_moment(text)
+        elif not Decimal(text).is_finite() or len(text) > _NUMBER_LENGTH:
+            raise MongoMistake(place, "must be a number of at most 34 digits")
+    except (ValueError, OverflowError, InvalidOperation):
+        what = "a moment with a time zone such as 2026-11-24T10:00:00Z" if kind == "$date" else "a number such as 12.50"
+        raise MongoMistake(place, f"must be {what}") from None
+
+
+def check_field_name(path: str, where: str) -> None:
+    """Check the name of a field, in which dots lead to inner fields. Raises MongoMistake."""
+    for step in path.split("."):
+        _check_name(step, where)
+
+
+def _check_name(name: str, where: str) -> None:
+    if oddity := _find_oddity(name):
+        raise MongoMistake(where, oddity)
+
+
+def _find_oddity(name: str) -> str:
+    """Return what is odd about the name of a field, "" if nothing is."""
+    if not name or len(name) > MAX_KEY:
+        return f"the name of a field must have 1 to {MAX_KEY} characters"
+    if name.startswith("$"):
+        return "an operator has no place inside of a value"
+    if "\x00" in name or name in _ODD_NAMES:
+        return "this is no name for a field"
+    return ""
+
+
+def _check_depth(where: str, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise MongoMistake(where[:MAX_KEY], f"it is nested more than {MAX_DEPTH} deep")
+
+
+def _check_type(value: object, kind: type, where: str, what: str) -> None:
+    if type(value) is not kind:
+        raise MongoMistake(where, what)
+
+
+def _has_operators(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping) and any(key.startswith("$") for key in value)
+
+
+def _list_parts(tree: object) -> Iterator[object]:
+    """Yield every key and every value in `tree`, without recursion: it may be nested deeper than the stack."""
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, Mapping):
+            yield from part
+            waiting.extend(part.values())
+        elif isinstance(part, list | tuple):
+            waiting.extend(part)
+
+
+def _list_names(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names))

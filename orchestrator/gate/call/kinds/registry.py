@@ -1,0 +1,17 @@
+"""All kinds of effects other than calls of the portal."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from orchestrator.domain.taint import Origin
+from orchestrator.gate.call.kinds.base import EffectKind
+from orchestrator.gate.call.kinds.http import HTTP
+from orchestrator.gate.call.kinds.mongo import MONGO
+from orchestrator.gate.call.kinds.schedule import SCHEDULE
+
+KINDS: Final[Mapping[str, EffectKind]] = {kind.name: kind for kind in (HTTP, MONGO, SCHEDULE)}
+
+
+def find_origin(method: str) -> Origin | None:
+    """Return where the answers of a method come from; None for a method of the portal."""
+    return next((kind.origin for kind in KINDS.values() if method in kind.methods), None)

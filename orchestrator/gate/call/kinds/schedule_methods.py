@@ -1,0 +1,35 @@
+"""The methods of the kind `schedule`."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import BaseModel
+
+from bitrix.catalogue.catalogue import Method
+from orchestrator.gate.call import reminders
+from orchestrator.gate.call.kinds.method import KindMethod
+
+KIND: Final = "schedule"
+_REMINDER = Method(
+    name=reminders.ADD,
+    classes=("W",),
+    verb="add",
+    entity="reminder",
+    idempotent=False,
+    safe_create=True,
+    fields_at="",
+    params=("*",),
+    forced={reminders.PERSON: ""},
+    owner="self",
+)
+"""The method reminder.add: a reminder for the requester alone.
+
+It therefore needs neither a card nor an opening by the policy, and a card does not show the person.
+"""
+
+
+class ReminderParams(BaseModel):
+    """The parameters of a reminder, which `reminders.normalize_reminder` checks."""
+
+
+METHODS: Final[Mapping[str, KindMethod]] = {reminders.ADD: KindMethod(spec=_REMINDER, params=ReminderParams)}

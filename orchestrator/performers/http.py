@@ -1,0 +1,255 @@
+"""Performs effects of kind `http`: one request to a listed host, at an address that was resolved once and looked at before connecting.
+
+No redirects are followed, no proxies of the environment are used, and a compressed or overlong answer is not read. A write whose answer is
+lost has an unknown outcome.
+"""
+
+import asyncio
+import ipaddress
+import json
+import socket
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import httpx
+from pydantic import SecretStr
+
+from orchestrator.domain.frozen import Frozen
+from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.kinds.http_address import Address, IpAddress, Site, is_public, parse_address, parse_listed_site
+from orchestrator.gate.call.kinds.http_params import MARK
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
+from state.canonical import NotCanonical, check, to_storable_text
+
+CONNECT_SECONDS: Final = 5.0
+TOTAL_SECONDS: Final = 20.0
+MAX_ANSWER: Final = 1_000_000
+"""Maximum size of an answer in bytes."""
+_SHOWN: Final = 300
+_READ: Final = "http.get"
+_SEE_OTHER, _CLIENT_ERROR, _SERVER_ERROR, _TIMED_OUT = 303, 400, 500, 408
+_MOVED: Final = frozenset({307, 308})
+_NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
+
+Resolve = Callable[[str, int], Awaitable[Sequence[IpAddress]]]
+
+
+class HttpCredential(Frozen):
+    """A secret that may be sent to one host: the header that carries it, and its value."""
+
+    host: str
+    """The host as in the policy's list: `api.example.com`."""
+    header: str = "Authorization"
+    value: SecretStr
+
+
+class AddressRefused(Exception):
+    """A host cannot be connected to: it is not found, or lies where the policy does not allow it."""
+
+
+async def resolve_host(host: str, port: int) -> list[IpAddress]:
+    """Return the addresses of a host. Raises OSError and UnicodeError if it is not found."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in found]
+
+
+class HttpPerformer:
+    """Performs effects of kind "http" at hosts that the gate has allowed."""
+
+    portal = ""
+    is_application = True
+
+    def __init__(
+        self,
+        *,
+        credentials: Mapping[str, HttpCredential],
+        may_be_private: Callable[[Site], bool],
+        resolve: Resolve = resolve_host,
+        transport: httpx.AsyncBaseTransport | None = None,
+        total_seconds: float = TOTAL_SECONDS,
+    ) -> None:
+        """Set up the performer; connections are opened with each call.
+
+        `may_be_private` says whether the policy lets a site lie in a private network. Tests replace `resolve`, `transport` and
+        `total_seconds`.
+        """
+        self._credentials = credentials
+        self._may_be_private = may_be_private
+        self._resolve = resolve
+        self._total = total_seconds
+        self._http = httpx.AsyncClient(
+            transport=transport,
+            timeout=httpx.Timeout(total_seconds, connect=min(CONNECT_SECONDS, total_seconds)),
+            trust_env=False,
+            follow_redirects=False,
+            limits=httpx.Limits(max_keepalive_connections=0),
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def execute(self, call: Call) -> CallResult:
+        """Make the request once and return its result."""
+        address = parse_address(call.params["url"])
+        try:
+            headers = {**self._find_secret(call, address.site), **_build_headers(call)}
+            target = await self._choose_address(address.site)
+        except AddressRefused as error:
+            return Rejected(code="http-not-sent", detail=str(error), sent=False)
+        request = self._build_request(call, address, target, headers)
+        is_read = call.method == _READ
+        try:
+            async with asyncio.timeout(self._total):
+                return await self._send(request, is_read=is_read)
+        except _NOT_SENT as error:
+            return Rejected(code="http-not-reached", detail=_describe(error), sent=False)
+        except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError) as error:
+            detail = _describe(error)
+            return Rejected(code="http-not-reached", detail=detail, sent=False) if is_read else Unknown(detail=detail)
+
+    async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
+        """Return that it is not clear whether the request arrived: there is no general way to ask another host."""
+        return Reconciled(verdict="unclear", detail=f"only {parse_address(call.params['url']).site.host} knows whether it arrived")
+
+    def _find_secret(self, call: Call, site: Site) -> dict[str, str]:
+        name = call.params.get("credential") or ""
+        if not name:
+            return {}
+        known = self._credentials.get(name)
+        if known is None:
+            raise AddressRefused(f"HTTP_CREDENTIALS_FILE has no entry {name!r}")
+        if parse_listed_site(known.host) != site:
+            raise AddressRefused(f"the entry {name!r} of HTTP_CREDENTIALS_FILE is for another host")
+        return {known.header: known.value.get_secret_value()}
+
+    async def _choose_address(self, site: Site) -> IpAddress:
+        """Return the address to connect to. All addresses of the host must be allowed, so that no order of theirs can be used."""
+        literal = site.address
+        try:
+            async with asyncio.timeout(min(CONNECT_SECONDS, self._total)):
+                found = [literal] if literal is not None else list(await self._resolve(site.host, site.port))
+        except (OSError, UnicodeError, ValueError, TimeoutError):
+            raise AddressRefused(f"the host {site.host} is not found") from None
+        if not found:
+            raise AddressRefused(f"the host {site.host} is not found")
+        if not all(map(is_public, found)) and not self._may_be_private(site):
+            raise AddressRefused(f"the host {site.host} lies in a private network, which the policy does not open")
+        return found[0]
+
+    def _build_request(self, call: Call, address: Address, target: IpAddress, headers: Mapping[str, str]) -> httpx.Request:
+        """Return the request to the chosen address itself, so that the name is not resolved again; the server is still told the host."""
+        site = address.site
+        shown = f"[{target}]" if target.version == 6 else str(target)  # noqa: PLR2004 - IPv6
+        query = "&".join(part for part in (address.query, _format_query(call.params.get("query") or {})) if part)
+        url = f"{site.scheme}://{shown}:{site.port}{address.path}" + (f"?{query}" if query else "")
+        body = _build_body(call.params)
+        return self._http.build_request(
+            call.method.rpartition(".")[2].upper(),
+            url,
+            headers={"Accept-Encoding": "identity", "User-Agent": "sdelka", **headers, "Host": str(site).partition("://")[2]},
+            content=body,
+            extensions={"sni_hostname": site.host},
+        )
+
+    async def _send(self, request: httpx.Request, *, is_read: bool) -> CallResult:
+        response = await self._http.send(request, stream=True)
+        try:
+            status = response.status_code
+            if response.is_success or status == _SEE_OTHER:
+                return await self._read_success(response, is_read=is_read)
+            if is_read or _is_refusal(status):
+                return _build_rejection(status, await _read_some(response))
+            return Unknown(detail=f"the host answered {status}", foreign_text=True)
+        finally:
+            await response.aclose()
+
+    async def _read_success(self, response: httpx.Response, *, is_read: bool) -> CallResult:
+        """Return the answer of a request that was carried out. An answer that cannot be read does not undo a write."""
+        try:
+            content = await _read_body(response)
+        except (httpx.HTTPError, httpx.StreamError, AddressRefused) as error:
+            if is_read:
+                return Rejected(code="http-unreadable", detail=_describe(error))
+            return Succeeded(result={"status": response.status_code, "body": None}, note="the answer could not be read", foreign_text=True)
+        return Succeeded(result={"status": response.status_code, "body": content}, foreign_text=True)
+
+
+def _is_refusal(status: int) -> bool:
+    """Return whether this status of a write says that nothing was done. After 408, 301, 302 and faults of the server nobody knows."""
+    return status in _MOVED or (_CLIENT_ERROR <= status < _SERVER_ERROR and status != _TIMED_OUT)
+
+
+def _build_headers(call: Call) -> dict[str, str]:
+    headers = dict(call.params.get("headers") or {})
+    if mark := call.params.get(MARK):
+        headers["Idempotency-Key"] = str(mark)
+    if call.params.get("json") is not None:
+        headers["Content-Type"] = "application/json"
+    elif call.params.get("text"):
+        headers["Content-Type"] = "text/plain; charset=utf-8"
+    return headers
+
+
+def _build_body(params: Mapping[str, Any]) -> bytes | None:
+    if params.get("json") is not None:
+        return json.dumps(params["json"], ensure_ascii=False).encode()
+    return params["text"].encode() if params.get("text") else None
+
+
+def _format_query(query: Mapping[str, Any]) -> str:
+    def write(value: object) -> str:
+        return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+    return urlencode(
+        {name: list(map(write, value)) if isinstance(value, list) else write(value) for name, value in query.items()}, doseq=True
+    )
+
+
+async def _read_body(response: httpx.Response) -> Any:
+    """Return the body as JSON data or text. Raises AddressRefused if it is compressed, too long, no text, or no storable JSON."""
+    if response.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+        raise AddressRefused("the answer is compressed, though that was not asked for")
+    pieces, size = [], 0
+    async for piece in response.aiter_raw():
+        size += len(piece)
+        if size > MAX_ANSWER:
+            raise AddressRefused(f"the answer is longer than {MAX_ANSWER} bytes")
+        pieces.append(piece)
+    try:
+        text = b"".join(pieces).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise AddressRefused("the answer is no text") from None
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        return to_storable_text(text)
+    try:
+        found = json.loads(text) if text.strip() else None
+        check(found)
+    except (ValueError, RecursionError, NotCanonical):
+        raise AddressRefused("the answer says that it is JSON, and cannot be read as such") from None
+    return found
+
+
+async def _read_some(response: httpx.Response) -> str:
+    """Return the beginning of an answer that tells a failure; "" if it cannot be read."""
+    found = b""
+    try:
+        async for piece in response.aiter_raw():
+            found += piece[: 4 * _SHOWN]
+            if len(found) >= 4 * _SHOWN:
+                break
+    except (httpx.HTTPError, httpx.StreamError):
+        return ""
+    return to_storable_text(found.decode(errors="replace"))[:_SHOWN]
+
+
+def _build_rejection(status: int, body: str) -> Rejected:
+    return Rejected(
+        code="http-refused", detail=f"the host answered {status}: {body}" if body else f"the host answered {status}", foreign_text=True
+    )
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:_SHOWN] if str(error) else type(error).__name__

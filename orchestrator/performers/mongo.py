@@ -1,0 +1,214 @@
+"""Performs effects of kind `mongo`: one call, one command to the database, never a second one.
+
+A new document has an `_id` made of the effect's id, so that the database itself refuses a doubled one and a lost answer can be looked up.
+A change or deletion of one document first finds which one it is, and is refused if several match.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import bson
+from bson.raw_bson import RawBSONDocument
+
+from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
+from orchestrator.performers import mongo_errors
+from orchestrator.performers.mongo_connection import Documents, MongoConnection, watch_sending
+from orchestrator.performers.mongo_reconciliation import MAX_MANY, OPTIONS, TooMany, load_before, reconcile
+from orchestrator.performers.mongo_values import build_filter, to_bson, to_json
+
+MAX_BYTES: Final = 500_000
+"""How many bytes of documents one read keeps; the count of all that match does not depend on it."""
+COUNT_MS: Final = 5_000
+SEVERAL: Final = "mongo-several"
+TOO_LONG: Final = "mongo-too-long"
+TOO_MANY: Final = "mongo-too-many"
+READS: Final = frozenset({"find_one", "find_many", "count"})
+MANY: Final = frozenset({"insert_many", "update_many", "delete_many"})
+
+Do = Callable[[Call, Documents], Awaitable[CallResult]]
+
+
+class MongoPerformer:
+    """Reads and changes the documents of one database."""
+
+    portal = ""
+    is_application = True
+
+    def __init__(self, connection: MongoConnection) -> None:
+        """Keep the connection, which is opened with the first call."""
+        self._connection = connection
+
+    async def execute(self, call: Call) -> CallResult:
+        """Make the call once and return its result; errors of the network and of the database become such a result."""
+        name = find_action(call)
+        async with watch_sending() as sending:
+            try:
+                return await self._connection.run(lambda documents: _ACTIONS[name](call, documents), call.params["collection"])
+            except mongo_errors.CAUGHT as error:
+                if name in READS:
+                    return mongo_errors.judge_read(error)
+                return mongo_errors.judge_write(error, sending, many=name in MANY)
+
+    async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
+        """Read the database and return whether a call of unknown outcome happened; "unclear" if it cannot be read."""
+        try:
+            return await self._connection.run(lambda documents: reconcile(call, before, documents), call.params["collection"])
+        except mongo_errors.CAUGHT as error:
+            return Reconciled(verdict="unclear", detail=mongo_errors.describe(error))
+
+    async def read_before(self, call: Call) -> BeforeImage | Rejected:
+        """Return what the call would change, as it is now; rejected if too many documents match, or several where one is meant."""
+        try:
+            return await self._connection.run(lambda documents: load_before(call, documents), call.params["collection"])
+        except TooMany as error:
+            return Rejected(code=TOO_MANY if find_action(call) in MANY else SEVERAL, detail=str(error), sent=False)
+        except mongo_errors.CAUGHT as error:
+            return mongo_errors.judge_read(error)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._connection.close()
+
+
+def find_action(call: Call) -> str:
+    """Return the method's name without its kind: "insert_one" for mongo.insert_one."""
+    return call.method.rpartition(".")[2]
+
+
+async def _find_one(call: Call, documents: Documents) -> CallResult:
+    cursor = documents.find(build_filter(call.params["query"]), _build_projection(call), sort=_build_sort(call), limit=1)
+    found = await cursor.to_list(1)
+    if found and len(found[0].raw) > MAX_BYTES:
+        return Rejected(code=TOO_LONG, detail=f"the document has {len(found[0].raw)} bytes; name the fields that are needed in `fields`")
+    return Succeeded(result={"found_document": _decode(found[0]) if found else None}, total=len(found), foreign_text=True)
+
+
+async def _find_many(call: Call, documents: Documents) -> CallResult:
+    limit = call.params["limit"]
+    query = build_filter(call.params["query"])
+    rows: list[Any] = []
+    size = left_out = 0
+    cursor = documents.find(query, _build_projection(call), sort=_build_sort(call), limit=limit, batch_size=limit)
+    async for row in cursor:
+        size += len(row.raw)
+        if size > MAX_BYTES:
+            left_out += 1
+        else:
+            rows.append(_decode(row))
+    total = len(rows) if len(rows) + left_out < limit else await documents.count_documents(query, maxTimeMS=COUNT_MS)
+    note = f"{left_out} more documents were too long to be given; name the fields that are needed in `fields`" if left_out else ""
+    return Succeeded(result={"found_documents": rows}, total=total + (left_out if total == len(rows) else 0), note=note, foreign_text=True)
+
+
+async def _count(call: Call, documents: Documents) -> CallResult:
+    number = await documents.count_documents(build_filter(call.params["query"]), maxTimeMS=COUNT_MS)
+    return Succeeded(result={"count": number}, total=number)
+
+
+async def _insert_one(call: Call, documents: Documents) -> CallResult:
+    await documents.insert_one(to_bson(call.params["document"]))
+    key = call.params["document"]["_id"]
+    return Succeeded(result={"inserted_id": key}, entity="document")
+
+
+async def _insert_many(call: Call, documents: Documents) -> CallResult:
+    written = [to_bson(one) for one in call.params["documents"]]
+    await documents.insert_many(written)
+    return Succeeded(result={"inserted_ids": [one["_id"] for one in call.params["documents"]]}, entity="document")
+
+
+async def _update_one(call: Call, documents: Documents) -> CallResult:
+    only = await _find_only(call, documents)
+    if isinstance(only, Rejected):
+        return only
+    if not only:
+        return Succeeded(result={"update_result": {"matched_count": 0, "modified_count": 0}}, entity="document")
+    told = await documents.update_one(only, build_update(call))
+    return _tell_updated(told.matched_count, told.modified_count)
+
+
+async def _update_many(call: Call, documents: Documents) -> CallResult:
+    these = await _find_these(call, documents)
+    if isinstance(these, Rejected):
+        return these
+    told = await documents.update_many(these, build_update(call))
+    return _tell_updated(told.matched_count, told.modified_count)
+
+
+async def _delete_one(call: Call, documents: Documents) -> CallResult:
+    only = await _find_only(call, documents)
+    if isinstance(only, Rejected):
+        return only
+    deleted = (await documents.delete_one(only)).deleted_count if only else 0
+    return Succeeded(result={"delete_result": {"deleted_count": deleted}}, entity="document")
+
+
+async def _delete_many(call: Call, documents: Documents) -> CallResult:
+    these = await _find_these(call, documents)
+    if isinstance(these, Rejected):
+        return these
+    told = await documents.delete_many(these)
+    return Succeeded(result={"delete_result": {"deleted_count": told.deleted_count}}, entity="document")
+
+
+async def _find_only(call: Call, documents: Documents) -> dict[str, Any] | Rejected:
+    """Return the filter for the one document that the query means, empty if there is none; rejected if there are several."""
+    query = build_filter(call.params["query"])
+    found = await documents.find(query, {"_id": 1}, limit=2).to_list(2)
+    if len(found) > 1:
+        return Rejected(code=SEVERAL, detail="several documents match, and the call is for one; say more exactly which one", sent=False)
+    # The query stands beside the _id: a document that has meanwhile become another one is left alone.
+    return {"$and": [query, {"_id": found[0]["_id"]}]} if found else {}
+
+
+async def _find_these(call: Call, documents: Documents) -> dict[str, Any] | Rejected:
+    """Return the filter for the documents that match now, so that none is changed that appears meanwhile; rejected if they are too many."""
+    query = build_filter(call.params["query"])
+    found = await documents.find(query, {"_id": 1}, limit=MAX_MANY + 1).to_list(MAX_MANY + 1)
+    if len(found) > MAX_MANY:
+        return Rejected(code=TOO_MANY, detail=f"more than {MAX_MANY} documents match; say more exactly which ones", sent=False)
+    return {"$and": [query, {"_id": {"$in": [row["_id"] for row in found]}}]}
+
+
+def build_update(call: Call) -> dict[str, Any]:
+    """Return the update document to send."""
+    update: Mapping[str, Mapping[str, Any]] = call.params["update"]
+    # An object to be pulled is a value too: without $eq the database would read it as a query.
+    return {
+        operator: {
+            path: {"$eq": to_bson(value)} if operator == "$pull" and isinstance(value, Mapping) else to_bson(value)
+            for path, value in fields.items()
+        }
+        for operator, fields in update.items()
+    }
+
+
+def _tell_updated(matched: int, modified: int) -> Succeeded:
+    return Succeeded(result={"update_result": {"matched_count": matched, "modified_count": modified}}, entity="document")
+
+
+def _build_projection(call: Call) -> dict[str, int] | None:
+    return dict.fromkeys(call.params.get("fields", ()), 1) or None
+
+
+def _build_sort(call: Call) -> list[tuple[str, int]] | None:
+    return [(name.removeprefix("-"), -1 if name.startswith("-") else 1) for name in call.params.get("sort", ())] or None
+
+
+def _decode(row: RawBSONDocument) -> Any:
+
+    return to_json(bson.decode(row.raw, OPTIONS))
+
+
+_ACTIONS: Final[dict[str, Do]] = {
+    "find_one": _find_one,
+    "find_many": _find_many,
+    "count": _count,
+    "insert_one": _insert_one,
+    "insert_many": _insert_many,
+    "update_one": _update_one,
+    "update_many": _update_many,
+    "delete_one": _delete_one,
+    "delete_many": _delete_many,
+}

@@ -1,0 +1,224 @@
+"""Reads what a Mongo effect would change, and afterwards whether a call of unknown outcome happened. It never writes.
+
+A new document is found by its `_id`, which no other call writes. A change of one document is done if all changed fields have their new
+values, and not done if all have their old ones. Of many documents only what can be counted is said. Everything else is unclear.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import bson
+from bson.codec_options import CodecOptions, DatetimeConversion
+from bson.raw_bson import RawBSONDocument
+
+from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.ports import Reconciled
+from orchestrator.performers.mongo_connection import Documents
+from orchestrator.performers.mongo_values import build_filter, to_bson, to_typed_json
+
+MAX_MANY: Final = 1_000
+"""How many documents one change or deletion may concern; their ids are kept, so that the outcome can be found."""
+MAX_IMAGE: Final = 60_000
+"""The most bytes of a document that are kept of it; of a longer one only a checksum, so that its deletion cannot be undone."""
+_MISSING: Final = object()
+OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
+    tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_CLAMP, unicode_decode_error_handler="replace"
+)
+
+
+class TooMany(Exception):
+    """More documents match than one call may change."""
+
+
+async def load_before(call: Call, documents: Documents) -> BeforeImage:
+    """Return what the call would change, as it is now: {} for reads and new documents.
+
+    For one document {"deals/<id>": its touched fields}, empty if none matches; for many {"deals": {count, ids}}. Raises TooMany if more
+    documents match than the call may change, and errors of the driver.
+    """
+    action, collection = call.method.rpartition(".")[2], str(call.params["collection"])
+    if action in {"update_many", "delete_many"}:
+        rows = await documents.find(build_filter(call.params["query"]), {"_id": 1}, limit=MAX_MANY + 1).to_list(MAX_MANY + 1)
+        if len(rows) > MAX_MANY:
+            raise TooMany(f"more than {MAX_MANY} documents match; say more exactly which ones")
+        ids = sorted((_to_image(_decode(row)["_id"]) for row in rows), key=str)
+        return {collection: {"count": len(ids), "ids": ids}}
+    if action not in {"update_one", "delete_one"}:
+        return {}
+    found = await documents.find(build_filter(call.params["query"]), limit=2).to_list(2)
+    if len(found) > 1:
+        raise TooMany("several documents match, and the call is for one; say more exactly which one")
+    if not found:
+        return {}
+    document = _decode(found[0])
+    names = {"_id", *_list_fields(call)} if action == "update_one" else set(document)
+    image = {name: _to_image(value) for name, value in document.items() if name in names}
+    return {f"{collection}/{document['_id']}": image if action == "update_one" else _cut_image(image, found[0])}
+
+
+async def reconcile(call: Call, before: BeforeImage, documents: Documents) -> Reconciled:
+    """Return whether the call happened: "done", "not_done" or "unclear". Raises errors of the driver."""
+    match call.method.rpartition(".")[2]:
+        case "insert_one":
+            return await _reconcile_insert([call.params["document"]["_id"]], documents)
+        case "insert_many":
+            return await _reconcile_insert([one["_id"] for one in call.params["documents"]], documents)
+        case "update_one":
+            return await _reconcile_update(call, before, documents)
+        case "delete_one":
+            ids = [row["_id"] for row in before.values() if row is not None]
+            return await _reconcile_delete(ids, documents)
+        case "delete_many":
+            return await _reconcile_delete(_list_ids(before), documents)
+        case "update_many":
+            return await _reconcile_many(call, _list_ids(before), documents)
+        case _:
+            return Reconciled(verdict="not_done", detail="a read changes nothing")
+
+
+def list_paths(call: Call) -> list[str]:
+    """Return the paths of the fields that an update changes."""
+    return [path for fields in call.params.get("update", {}).values() for path in fields]
+
+
+async def _reconcile_insert(ids: Sequence[str], documents: Documents) -> Reconciled:
+    there = await documents.count_documents({"_id": {"$in": list(ids)}})
+    if there == len(ids):
+        return Reconciled(verdict="done", detail="the new documents are there")
+    if there == 0:
+        return Reconciled(verdict="not_done", detail="no document has the _id of this call")
+    return Reconciled(verdict="unclear", detail=f"{there} of {len(ids)} new documents are there")
+
+
+async def _reconcile_delete(ids: Sequence[Any], documents: Documents) -> Reconciled:
+    if not ids:
+        return Reconciled(verdict="unclear", detail="it is not known which documents it was about")
+    there = await documents.count_documents({"_id": {"$in": [to_bson(one) for one in ids]}})
+    if there == 0:
+        return Reconciled(verdict="done", detail="the documents are gone")
+    if there == len(ids):
+        return Reconciled(verdict="not_done", detail="the documents are still there")
+    return Reconciled(verdict="unclear", detail=f"{len(ids) - there} of {len(ids)} documents are gone")
+
+
+async def _reconcile_many(call: Call, ids: Sequence[Any], documents: Documents) -> Reconciled:
+    """Count the documents that have all new values; that says enough only if each has them or none has."""
+    update: Mapping[str, Mapping[str, Any]] = call.params["update"]
+    if not ids or not set(update) <= {"$set", "$unset"}:
+        return Reconciled(verdict="unclear", detail="whether many documents were changed in this way cannot be read afterwards")
+    wanted = {path: {"$eq": to_bson(value)} for path, value in update.get("$set", {}).items()}
+    wanted |= {path: {"$exists": False} for path in update.get("$unset", {})}
+    hold = await documents.count_documents({"$and": [{"_id": {"$in": [to_bson(one) for one in ids]}}, wanted]})
+    if hold == len(ids):
+        return Reconciled(verdict="done", detail=f"all {len(ids)} documents have the new values")
+    if hold == 0:
+        return Reconciled(verdict="not_done", detail=f"none of the {len(ids)} documents has the new values")
+    return Reconciled(verdict="unclear", detail=f"{hold} of {len(ids)} documents have the new values")
+
+
+async def _reconcile_update(call: Call, before: BeforeImage, documents: Documents) -> Reconciled:
+    image = next((row for row in before.values() if row is not None), None)
+    if image is None:
+        return Reconciled(verdict="unclear", detail="it is not known which document it was about")
+    found = await documents.find_one({"_id": to_bson(image["_id"])})
+    if found is None:
+        return Reconciled(verdict="unclear", detail="the document is gone")
+    present = {name: _to_image(value) for name, value in _decode(found).items()}
+    paths = list_paths(call)
+    expected = apply_update(image, call.params["update"])
+    if expected is not None and all(_get(present, path) == _get(expected, path) for path in paths):
+        return Reconciled(verdict="done", detail="the fields have their new values")
+    if all(_get(present, path) == _get(image, path) for path in paths):
+        return Reconciled(verdict="not_done", detail="the fields have their old values")
+    return Reconciled(verdict="unclear", detail="the fields have neither their old nor their new values")
+
+
+def apply_update(image: Mapping[str, Any], update: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return the fields as the update would leave them; None where that cannot be told without the database."""
+    result = _copy(image)
+    for operator, fields in update.items():
+        for path, value in fields.items():
+            changed = _change(operator, _get(result, path), value)
+            if changed is None or not _put(result, path, changed[0]):
+                return None
+    return result  # type: ignore[no-any-return]  # a copy of a mapping
+
+
+def _change(operator: str, old: Any, value: Any) -> tuple[Any] | None:
+    """Return the new value of one field, alone in a tuple; None if it cannot be told."""
+    rows = [] if old is _MISSING else old
+    match operator:
+        case "$set":
+            return (value,)
+        case "$unset":
+            return (_MISSING,)
+        case "$inc" if isinstance(old, int | float) or old is _MISSING:
+            return ((0 if old is _MISSING else old) + value,)
+        case "$push" if isinstance(rows, list):
+            return ([*rows, value],)
+        case "$addToSet" if isinstance(rows, list):
+            return (rows if value in rows else [*rows, value],)
+        case "$pull" if isinstance(rows, list):
+            return (old if old is _MISSING else [one for one in rows if one != value],)
+        case _:
+            return None
+
+
+def _get(tree: Mapping[str, Any], path: str) -> Any:
+    found: Any = tree
+    for step in path.split("."):
+        if isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+            found = found[int(step)]
+        elif isinstance(found, Mapping) and step in found:
+            found = found[step]
+        else:
+            return _MISSING
+    return found
+
+
+def _put(tree: dict[str, Any], path: str, value: Any) -> bool:
+    """Put a value to its path; return False where a list or a value is in the way."""
+    *outer, last = path.split(".")
+    place: Any = tree
+    for step in outer:
+        place = place.setdefault(step, {}) if isinstance(place, dict) else None
+    if not isinstance(place, dict):
+        return False
+    if value is _MISSING:
+        place.pop(last, None)
+    else:
+        place[last] = value
+    return True
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copy(one) for key, one in value.items()}
+    return [_copy(one) for one in value] if isinstance(value, list) else value
+
+
+def _list_fields(call: Call) -> list[str]:
+    return [path.partition(".")[0] for path in list_paths(call)]
+
+
+def _list_ids(before: BeforeImage) -> list[Any]:
+    return [one for row in before.values() if row is not None for one in row.get("ids", [])]
+
+
+def _to_image(value: Any) -> Any:
+    """Return a value in a form that can be turned back; of a type without one, a checksum by which a change can be seen."""
+    try:
+        return to_typed_json(value)
+    except ValueError:
+        return {"$other": hashlib.sha256(repr(value).encode("utf-8", "replace")).hexdigest()[:16]}
+
+
+def _cut_image(image: dict[str, Any], row: RawBSONDocument) -> dict[str, Any]:
+    if len(row.raw) <= MAX_IMAGE:
+        return image
+    return {"_id": image["_id"], "$other": hashlib.sha256(row.raw).hexdigest()[:16]}
+
+
+def _decode(row: RawBSONDocument) -> dict[str, Any]:
+    return bson.decode(row.raw, OPTIONS)
