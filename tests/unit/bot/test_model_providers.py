@@ -8,6 +8,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from bot.cli.doctor.model import check_model
 from bot.model_providers import build_models, list_model_secrets, load_plan
 from bot.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
@@ -118,3 +119,12 @@ def test_a_wrong_setting_of_gigachat_is_named(wrong: dict[str, Any], told: str) 
     """At the start."""
     with pytest.raises(SettingsError, match=told):
         build_models(build(gigachat_credentials=SecretStr("g"), **wrong))
+
+
+async def test_doctor_names_a_provider_that_cannot_be_used(tmp_path: Path) -> None:
+    """Each provider has a line; what is wrong with one says which setting to look at."""
+    file = "providers: {near: {kind: openai, base: 'http://127.0.0.1:9/v1'}, sber: {kind: gigachat, auth_url: 'http://127.0.0.1:9/oauth'}}"
+    found = [one async for one in check_model(write(tmp_path, file), spend=False, within=1.0)]
+    assert [(one.check, one.verdict) for one in found] == [("near", "wrong"), ("sber", "wrong")]
+    (fault,) = [one async for one in check_model(write(tmp_path, "providers: 1"), spend=False, within=1.0)]
+    assert fault.check == "MODELS_FILE"
