@@ -25,7 +25,7 @@ from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
-from orchestrator.model_client.answer import ModelAnswer
+from orchestrator.domain.models import ModelAnswer
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import SystemClock, generate_id
 from state.journal.store import InboxRow

@@ -17,7 +17,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -32,6 +32,8 @@ from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.rate_limiter import Rank, RateLimiter
 from orchestrator.model_client.client import KEEPALIVE_SECONDS as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
+from orchestrator.model_client.providers import WireClient
+from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.settings import ModelSettings
 from state.clock import SystemClock
 
@@ -188,7 +190,7 @@ async def serve(settings: Settings, marks: Marks) -> None:
             members=access,
         )
         engines = {name: Begun(engine, marks) for name, engine in made.tools.engines.items()}
-        made.tools = replace(made.tools, engines=engines, model=Asked(model, marks))
+        made.tools = replace(made.tools, engines=engines, model=ModelRouter.from_client(cast("WireClient", Asked(model, marks))))
         gc.collect()
         gc.freeze()
         await _until_over((made.run, partial(door.run, made), partial(access.watch_registry, store)), over)

@@ -27,8 +27,8 @@ from bitrix.limits.limiter import Limiter
 from bot.bootstrap import build_from_clients, open_async_store
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
-from orchestrator.model_client.answer import ModelAnswer
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.runtime.worker import Orchestrator

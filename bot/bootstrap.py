@@ -22,6 +22,7 @@ from bitrix.masking import SecretMask, mask
 from bot.access.portal_auth import build_portal_auth
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.http_transport import build_transport
+from bot.model_providers import build_models, list_model_secrets
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings, list_secrets
 from orchestrator.directory.answers import OutcomeView, Resolution
@@ -50,8 +51,9 @@ from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
 from orchestrator.language.date_format import format_calendar
-from orchestrator.model_client.client import KEEPALIVE_SECONDS as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
+from orchestrator.model_client.providers import WireClient
+from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
@@ -118,16 +120,17 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         headers=build_trace_headers,
         heard=ears.record_portal_call,
     )
-    provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
-    model = ModelClient(provider, transport=build_transport(provider.base_url, kept=MODEL_KEPT), heard=ears.record_model_call)
+    models = build_models(settings, heard=ears.record_model_call, observe=ears.record_provider_call)
+    ears.breakers = {name: route.breaker for name, route in models.router.routes.items()}
     ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
-    ears.model.probe = model.probe
+    ears.model.probe = models.clients[models.router.find_chain("agent")[0].name].probe
+    provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
     hearing = Transcriber(provider, settings.openai_transcribe_model) if settings.openai_transcribe_model else None
     made = build_from_clients(
         settings,
         store,
         client,
-        model,
+        models.router,
         trouble=trouble,
         partial=partial,
         clock=clock,
@@ -139,14 +142,14 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         engines=engines,
         messenger=messenger,
     )
-    return made, [client, model, limiter, *([hearing] if hearing else [])]
+    return made, [client, *models.clients.values(), limiter, *([hearing] if hearing else [])]
 
 
 def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wire to the outside
     settings: Settings,
     store: AsyncStore,
     client: BitrixClient,
-    model: ModelClient,
+    model: WireClient | ModelRouter,
     *,
     trouble: TellTrouble,
     partial: ShowPartial,
@@ -159,7 +162,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     engines: Engines = SHIPPED_ENGINES,
     messenger: ChatMessenger | None = None,
 ) -> Orchestrator:
-    """Build the orchestrator with the given portal and model clients.
+    """Build the orchestrator with the given portal client and router to models, or client of a single one.
 
     `ear` handles voice messages; without it they are not handled. `files` downloads the files with which people answer runs. The other
     arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have transports
@@ -191,16 +194,20 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         ttl=settings.confirmation_ttl,
         present=present,
     )
+    secrets = (*list_secrets(settings), *list_model_secrets(settings))
     tools = Tools(
         store=store,
         gate=gate,
-        model=model,
+        model=model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model),
         engines={"crm_agent": _build_agent(settings, catalogue, live)},
         queries=_build_queries(reads, naming, clock),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,
-        guard=TextGuard(hosts=frozenset({client.portal}) | policy.http_hosts, secrets=SecretMask(list_secrets(settings))),
+        guard=TextGuard(
+            hosts=frozenset({client.portal}) | policy.http_hosts,
+            secrets=SecretMask(secrets),
+        ),
         refresh_actor=present,
         model_budget=MonthlyModelBudget(live, UsageReader(store)),
         features=merge_features(build_features(ports, DATA), watched),

@@ -3,6 +3,7 @@
 This module imports no Telegram library, because `sdelka doctor` uses it too.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
+from dotenv import dotenv_values
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -61,6 +63,16 @@ class Settings(BaseSettings):
     openai_model: str = Field("gpt-5-thinking", description="Model that answers the managers.")
     openai_transcribe_model: str | None = Field(
         None, description="Model of the same provider that writes down voice messages; without it people are asked to type."
+    )
+    gigachat_credentials: SecretStr | None = Field(None, description="Authorization key of GigaChat; with it GigaChat answers engines.")
+    gigachat_scope: str = Field("GIGACHAT_API_PERS", description="Scope of that key: GIGACHAT_API_PERS, _B2B or _CORP.")
+    gigachat_api_base: str = Field("https://gigachat.devices.sberbank.ru/api/v1", description="Base URL of GigaChat.")
+    gigachat_auth_url: str = Field("https://ngw.devices.sberbank.ru:9443/api/v2/oauth", description="Address where GigaChat gives tokens.")
+    gigachat_ca_file: Path | None = Field(None, description="Certificate authority of GigaChat's servers (PEM), trusted only for them.")
+    default_model: str | None = Field(None, description="Model of GigaChat that answers engines; by default GigaChat-2-Max.")
+    default_embedding_model: str | None = Field(None, description="Model that makes vectors of texts; for GigaChat by default Embeddings.")
+    models_file: Path | None = Field(
+        None, description="Providers of models, their roles and fallbacks (YAML), in place of the settings above; see docs/models.md."
     )
     bitrix_webhook_url: SecretStr | None = Field(
         None, description="Incoming webhook of the portal, https://<portal>/rest/<user>/<code>/ ; it is a secret."
@@ -147,6 +159,12 @@ def load_settings(**overrides: Any) -> Settings:
     except ValidationError as error:
         faults = [f"{'.'.join(str(part) for part in item['loc']).upper()}: {item['msg']}" for item in error.errors()]
         raise SettingsError("settings: " + "; ".join(faults)) from None
+
+
+def read_variable(name: str) -> SecretStr | None:
+    """Return the secret in the environment, or in `.env`, under a name that is no setting of its own; None if it is not set."""
+    value = os.environ.get(name) or dotenv_values(".env").get(name)
+    return SecretStr(value) if value else None
 
 
 def list_portal_settings(settings: Settings) -> tuple[str, ...]:

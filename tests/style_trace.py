@@ -21,6 +21,7 @@ import httpx
 from pydantic import SecretStr
 
 from orchestrator.model_client.client import ModelClient
+from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.settings import ModelSettings
 from tests.unit.bot.telegram.door_kit import ANNA, Wire, opened_door, raw_message
 from tests.unit.spine_kit import MODEL_KEY, World, a_world, raise_sum, reply, until
@@ -94,7 +95,7 @@ async def _driven() -> AsyncIterator[World]:
             answers = _answers()
             transport = httpx.MockTransport(lambda _: _as_stream(next(answers)))
             client = ModelClient(ModelSettings(api_key=SecretStr(MODEL_KEY)), transport=transport)
-            world.orchestrator.tools = replace(world.orchestrator.tools, model=client)
+            world.orchestrator.tools = replace(world.orchestrator.tools, model=ModelRouter.from_client(client))
             try:
                 yield world
             finally:

@@ -29,6 +29,8 @@ class _Usage(NamedTuple):
     name: str
     month: str
     tokens: int
+    estimated: int
+    """How many of the tokens are estimates of calls whose answer is not stored: under way, or ended by a crash or a stop."""
     tokens_limit: int | None
     money: str | None
     money_limit: str | None
@@ -114,7 +116,7 @@ def _load_people(settings: "Settings") -> "dict[str, Actor]":
 
 def _build_rows(totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime) -> "Iterator[_Usage]":
     from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see budget
-    from orchestrator.features.budgets.model_budget import to_token_counts  # noqa: PLC0415 - see budget
+    from orchestrator.features.budgets.model_budget import add_tokens, to_token_counts  # noqa: PLC0415 - see budget
     from orchestrator.gate.call.budget import to_month  # noqa: PLC0415 - see budget
 
     seen = {person for at in ([month] if month else totals.list_months()) for person in totals.list_people(at)}
@@ -123,12 +125,14 @@ def _build_rows(totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor
         bare = Actor(key=person, name="", bitrix_user_id=int(number) if person.startswith("employee:") else None)
         actor = people.get(person, bare)
         mine = month or to_month(now, actor.time_zone)
-        used, limits = totals.sum_by_model(person, mine), rules.find_limits(actor)
+        estimates, limits = totals.sum_estimates(person, mine), rules.find_limits(actor)
+        used = add_tokens(totals.sum_by_model(person, mine), estimates)
         yield _Usage(
             person=person,
             name=actor.name,
             month=f"{mine // 100}-{mine % 100:02d}",
             tokens=sum(map(sum, used.values())),
+            estimated=sum(map(sum, estimates.values())),
             tokens_limit=limits.tokens_per_month,
             money=str(round(rules.calculate_cost(used), 2)) if rules.prices else None,
             money_limit=None if limits.money_per_month is None else str(limits.money_per_month),
@@ -146,7 +150,7 @@ def _show(rows: "list[_Usage]", rules: "Budget") -> None:
             row.person,
             row.name,
             row.month,
-            row.tokens,
+            f"{row.tokens} (of these {row.estimated} estimated)" if row.estimated else row.tokens,
             _format_or_dash(row.tokens_limit),
             _format_or_dash(row.money) + (" and more: no price" if row.unpriced else ""),
             _format_or_dash(row.money_limit),

@@ -5,11 +5,12 @@ No label contains a person, an id or a text, and each has a limited number of va
 
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram, Info, ProcessCollector, disable_created_metrics
+from prometheus_client.metrics_core import GaugeMetricFamily
 
 from orchestrator.runtime.metrics import OTHER
 
@@ -78,6 +79,9 @@ class Meters:
         )
         self._tokens = Counter("sdelka_model_tokens", "Tokens, as the provider counted them.", ["model", "direction"], registry=made)
         self._cost = Counter("sdelka_model_cost", "Cost of the tokens where their price is known.", ["model", "currency"], registry=made)
+        self._providers = Counter(
+            "sdelka_model_provider_calls", "Calls of each provider of models, by how they ended.", ["provider", "outcome"], registry=made
+        )
         self._waits = Histogram("sdelka_limiter_wait_seconds", "How long a call waited for its place.", buckets=_WAITS, registry=made)
         self._requests = Counter("sdelka_http_requests", "HTTP requests, by route.", ["method", "route", "status"], registry=made)
         self._served = Histogram("sdelka_http_request_seconds", "Until the answer began.", ["route"], buckets=_REQUESTS, registry=made)
@@ -110,6 +114,14 @@ class Meters:
     def count_model_failure(self) -> None:
         """Count a call of the model that gave no usable answer."""
         self._iterations.labels("failed").inc()
+
+    def count_provider_call(self, provider: str, outcome: str, _seconds: float) -> None:
+        """Count a call of a provider of models by its name in the settings; the outcome is "answered", "failed" or "skipped"."""
+        self._providers.labels(provider, outcome).inc()
+
+    def watch_breakers(self, list_states: Callable[[], Mapping[str, str]]) -> None:
+        """Show for each provider of models whether its circuit breaker keeps calls back; `list_states` returns the present states."""
+        self.registry.register(_BreakerStates(list_states))
 
     def count_call(self, call_class: str, outcome: str) -> None:
         """Count a portal call by its class (read, write, money …) and its outcome."""
@@ -148,6 +160,22 @@ class Meters:
     def observe_lag(self, seconds: float) -> None:
         """Record the seconds by which the event loop was late."""
         self._lag.observe(max(0.0, seconds))
+
+
+class _BreakerStates:
+    """Tells Prometheus the states of the circuit breakers when it asks."""
+
+    def __init__(self, list_states: Callable[[], Mapping[str, str]]) -> None:
+        """Keep the function that returns the states by provider."""
+        self._list_states = list_states
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield 1 for each provider that is left alone at present, 0 for the others."""
+        text = "Whether a provider of models is left alone because it failed several times in a row."
+        family = GaugeMetricFamily("sdelka_model_provider_open", text, labels=["provider"])
+        for provider, state in self._list_states().items():
+            family.add_metric([provider], float(state != "closed"))
+        yield family
 
 
 def _find_version() -> str:

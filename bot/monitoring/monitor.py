@@ -35,7 +35,8 @@ class Monitor:
         self._settings, self._store, self._clock = settings, store, clock
         address = settings.database.get_secret_value()
         self.meters = Meters(database=make_url(address).get_backend_name())
-        self.reachability = ReachabilityTracker(record_wait=self.meters.observe_wait)
+        self.reachability = ReachabilityTracker(record_wait=self.meters.observe_wait, record_provider_call=self.meters.count_provider_call)
+        self.meters.watch_breakers(lambda: {name: one.state for name, one in self.reachability.breakers.items()})
         self._reader = BacklogReader(address)
         self.scrape = Scrape(self.meters.registry, Gauges(self._reader.read, clock))
         store.watchers.append(CommitCounter(self.meters).count)

@@ -1,9 +1,10 @@
 """Records whether the portal, the model and Telegram answer, from how the bot's own calls to them end. It makes no calls itself."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from bitrix.errors import NoAccess, NotSent, OutcomeUnknown, Refused
+from orchestrator.model_client.breaker import CircuitBreaker
 from state.clock import read_boottime
 
 _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "EXPIRED_TOKEN"})
@@ -32,7 +33,7 @@ class Reachability:
         return float("inf") if self.answers is None else self.clock() - self.at
 
 
-@dataclass(frozen=True)
+@dataclass
 class ReachabilityTracker:
     """Records how this process's calls to the portal, the model and Telegram end."""
 
@@ -41,6 +42,10 @@ class ReachabilityTracker:
     telegram: Reachability = field(default_factory=Reachability)
     record_wait: Callable[[float], None] = lambda _: None
     """Called for each portal call with the seconds that it waited for the rate limit."""
+    record_provider_call: Callable[[str, str, float], None] = lambda *_: None
+    """Called for each call of a provider of models with its name, how it ended, and the seconds that it took."""
+    breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
+    """The circuit breakers of the providers of models, by name; set by `bootstrap`."""
 
     def record_portal_call(self, error: Exception | None) -> None:
         """Record how a portal call ended; `error` is None for success.

@@ -4,7 +4,7 @@ An engine gets a `TurnContext`, which holds the input, and returns a `TurnEnd`. 
 the model and the portal directly.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
+from orchestrator.domain.models import ModelRequest, ToolCall
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from state.events.base import Event
@@ -56,15 +57,10 @@ class TurnInput:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelRequest:
-    """One request to the language model; `iteration` is its number in the turn.
-
-    `prose` is True if the prompt contains free text that other people wrote.
-    """
+class TurnModelRequest(ModelRequest):
+    """One request of a turn to the language model; `iteration` is its number in the turn."""
 
     iteration: int
-    messages: Sequence[Mapping[str, str]]
-    prose: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +71,8 @@ class ModelText:
     recorded: bool = False
     prose: bool = False
     """Whether the prompt that it answers contained text written by others."""
+    calls: Sequence[ToolCall] = ()
+    """The calls of the offered tools that the model wants."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +138,7 @@ class TurnContext(Protocol):
     async def show_partial(self, text: str) -> None:
         """Show the person the part `text` of the answer that has arrived so far; the implementation may skip some calls."""
 
-    async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
+    async def ask_model(self, request: TurnModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
         """Send `request` to the model and return its answer; if the journal holds the answer to this iteration, return that without asking.
 
         `on_delta` receives each piece of the answer as it arrives. Raises ModelClientError if the model is not available.

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal, Protocol, TypeVar
 
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.models import ModelRequest, Role
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.domain.taint import NOWHERE, UNDECLARED, Origin, Origins, Value
@@ -75,10 +76,10 @@ class RunUpdate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunModelRequest:
+class RunModelRequest(ModelRequest):
     """One request of a run to the language model. `origins` says where the text of the prompt comes from."""
 
-    messages: Sequence[Mapping[str, str]]
+    role: Role = "tool"
     origins: Origins = NOWHERE
 
 
@@ -162,6 +163,7 @@ class RunContext(Protocol):
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
         """Return the answer of the language model, which is asked once for each node.
 
+        With tools it is {text, calls: [{id, name, arguments, problem}], finish_reason}, otherwise its text.
         While it comes it is shown as a draft in the run's chat, unless the engine takes its parts itself with `on_delta`.
         Raises RunFailed if the model does not answer or the person's budget is used up.
         """

@@ -1,22 +1,27 @@
 """Reads an answer of the Chat Completions API, streamed or whole. Accepts only an answer that the model has finished."""
 
 import json
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BeforeValidator
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.frozen import View
+from orchestrator.domain.models import ModelAnswer, UnusableAnswer
 from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error
+from orchestrator.model_client.tool_calls import CallCollector
 
 MAX_CHARACTERS = 200_000
 FINISHED = frozenset({"stop", "eos", "end_turn"})
 """Finish reasons by which compatible servers report a natural end. Any other, such as `length`, means that the answer is incomplete."""
 
+FINISHED_WITH_CALL = frozenset({"tool_calls", "function_call"})
+"""Finish reasons by which servers say that the model wants a tool to be called."""
+
 _CUT = {
     "length": "The model's answer was cut off at its length limit.",
     "content_filter": "The model's answer was stopped by the content filter.",
+    "blacklist": "The model's answer was stopped by the content filter.",
 }
 
 
@@ -50,21 +55,8 @@ class _Choice(View):
 class _Message(View):
     refusal: object = None
     content: object = None
-
-
-@dataclass(frozen=True)
-class ModelAnswer:
-    """A finished answer of the model.
-
-    Token counts are 0 if the service did not report them; `seconds` is how long the answer took.
-    """
-
-    text: str
-    prompt_tokens: int
-    completion_tokens: int
-    model: str
-    finish_reason: str
-    seconds: float
+    tool_calls: object = None
+    function_call: object = None
 
 
 class AnswerReader:
@@ -82,16 +74,17 @@ class AnswerReader:
         self._model = ""
         self._usage = Usage()
         self._finish_reason = ""
+        self._calls = CallCollector()
 
     @property
     def has_text(self) -> bool:
-        """Whether any text of the answer has arrived."""
-        return self._size > 0
+        """Whether any text of the answer, or any part of a tool call, has arrived."""
+        return self._size > 0 or bool(self._calls)
 
     @property
     def is_finished(self) -> bool:
         """Whether the model has finished its answer by itself. Only the event with the token counts may still be missing."""
-        return self._finish_reason in FINISHED
+        return self._finish_reason in FINISHED or (self._finish_reason in FINISHED_WITH_CALL and bool(self._calls))
 
     def take(self, data: str) -> str:
         """Take the JSON data of one event and return the text that it adds to the answer, "" if none."""
@@ -106,12 +99,12 @@ class AnswerReader:
         """Return the whole answer, which took `seconds`; raise `ModelClientError` if it is empty or the model did not finish it."""
         if self._half or not self._finish_reason:
             raise ModelClientError("The model's answer broke off before its end.")
-        if self._finish_reason not in FINISHED:
+        if not self.is_finished:
             other = f"The model ended its answer for another reason than being done: {self._finish_reason[:40]!r}."
-            raise ModelClientError(_CUT.get(self._finish_reason, other))
+            raise UnusableAnswer(_CUT.get(self._finish_reason, other))
         text = "".join(self._pieces)
-        if not text.strip():
-            raise ModelClientError("The model's answer is empty.")
+        if not text.strip() and not self._calls:
+            raise UnusableAnswer("The model's answer is empty.")
         return ModelAnswer(
             text=text,
             prompt_tokens=self._usage.prompt_tokens,
@@ -119,6 +112,7 @@ class AnswerReader:
             model=self._model,
             finish_reason=self._finish_reason,
             seconds=seconds,
+            calls=self._calls.finish(),
         )
 
     def _take_choice(self, choice: _Choice) -> str:
@@ -127,7 +121,8 @@ class AnswerReader:
             raise ModelClientError("The model service sent a choice without a message.")
         message = _Message.model_validate(part)
         if message.refusal:
-            raise ModelClientError("The model refused to answer.")
+            raise UnusableAnswer("The model refused to answer.")
+        self._calls.take(message.tool_calls, message.function_call)
         if choice.finish_reason is not None:
             self._finish_reason = choice.finish_reason
         if message.content is None:

@@ -6,14 +6,16 @@ It checks that an answer is complete and well formed. The caller must check the 
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Protocol
 
 import httpx
 from tenacity import AsyncRetrying
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.model_client.answer import AnswerReader, ModelAnswer, decode, load_object
+from orchestrator.domain.models import ModelAnswer, ProviderUnavailable
+from orchestrator.model_client.answer import AnswerReader, decode, load_object
 from orchestrator.model_client.failures import (
     Sleep,
     TryAgainError,
@@ -33,7 +35,10 @@ OnDelta = Callable[[str], Awaitable[None]]
 MAX_BODY = 8_000_000
 KEEPALIVE_SECONDS = 30.0
 """Seconds after which an idle connection is closed."""
+CHAT = "/chat/completions"
+EMBEDDINGS = "/embeddings"
 _OK = 200
+_UNAUTHORIZED = 401
 _PROBE = 10.0
 _SHUT = frozenset({401, 403, 429})
 _BROKEN = 500
@@ -43,6 +48,45 @@ _DONE = "[DONE]"
 _WIRE_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
 _log = logging.getLogger(__name__)
+
+
+class Auth(Protocol):
+    """Makes the headers by which a service knows who asks. Raises ModelClientError."""
+
+    async def build_headers(self) -> dict[str, str]:
+        """Return the headers for one request."""
+
+    async def renew(self, refused: Mapping[str, str]) -> bool:
+        """Return whether it is worth to repeat a request whose headers, `refused`, the service did not accept (401)."""
+
+    def list_tokens(self) -> Sequence[str]:
+        """Return the secrets in the headers that are not the key itself, so that they can be masked."""
+
+    async def aclose(self) -> None:
+        """Close the connections; never fails."""
+
+
+class KeyAuth:
+    """The `Auth` of a service that takes the key itself."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        """Keep the settings."""
+        self._settings = settings
+
+    async def build_headers(self) -> dict[str, str]:
+        """Return the header with the key."""
+        return self._settings.build_auth_header()
+
+    async def renew(self, _refused: Mapping[str, str]) -> bool:
+        """Return False: a key that was refused stays refused."""
+        return False
+
+    def list_tokens(self) -> Sequence[str]:
+        """Return nothing: there are no other secrets."""
+        return ()
+
+    async def aclose(self) -> None:
+        """Do nothing."""
 
 
 class ModelClient:
@@ -55,8 +99,9 @@ class ModelClient:
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Sleep = asyncio.sleep,
         heard: Callable[[ModelClientError | None], None] = lambda _: None,
+        auth: Auth | None = None,
     ) -> None:
-        """Prepare the connections; tests replace `transport` and `sleep`.
+        """Prepare the connections; tests replace `transport` and `sleep`. `auth` makes the headers; by default the key is sent.
 
         `heard` is called after each request: with the error if the service cannot be reached or refuses all requests, otherwise with None.
         """
@@ -65,7 +110,8 @@ class ModelClient:
         self._settings = settings
         self._sleep = sleep
         self._heard = heard
-        self._scrub = build_scrubber(settings.api_key)
+        self._auth = auth or KeyAuth(settings)
+        self._scrub = build_scrubber(settings.api_key, self._auth.list_tokens)
         self._http = httpx.AsyncClient(
             transport=transport,
             timeout=httpx.Timeout(settings.total_deadline, connect=settings.connect_timeout),
@@ -75,6 +121,7 @@ class ModelClient:
 
     async def aclose(self) -> None:
         """Close the connections; never fails."""
+        await self._auth.aclose()
         await self._http.aclose()
 
     async def probe(self) -> None:
@@ -85,7 +132,7 @@ class ModelClient:
         url = self._settings.base_url.rstrip("/") + "/models"
         try:
             async with asyncio.timeout(_PROBE):
-                response = await self._http.get(url, headers=self._build_headers())
+                response = await self._http.get(url, headers=await self._build_headers())
         except (*_WIRE_ERRORS, TimeoutError, RuntimeError):  # RuntimeError: the client is closed
             self._heard(ModelClientError("The model service does not answer."))
         except ModelClientError as error:  # there is no key
@@ -100,14 +147,23 @@ class ModelClient:
         Raises `ModelClientError` if the service returns no completion. The caller must check why the answer ended: "length" is an error for
         a long answer, but expected for a classification that asks for a single token. `verbose` logs request and response at debug level.
         """
-        request = self._prepare(payload, {"stream": False})
-        if verbose:
-            _log.debug("chat completions request: %s", self._mask(request), extra={"action": "model_request"})
+        return await self._post(CHAT, self._prepare(payload, {"stream": False}), "chat completions" if verbose else "")
+
+    async def post_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
+        """Request vectors and return the JSON body unchanged (S001-13…18); otherwise as `post_chat_completions`."""
+        if not payload.get("input"):
+            raise ModelClientError("The request for embeddings has no input.")
+        return await self._post(EMBEDDINGS, _dump(payload), "embeddings" if verbose else "")
+
+    async def _post(self, path: str, request: bytes, logged_as: str) -> dict[str, object]:
+        """Return the body of the answer. If `logged_as` is not empty, log the request and the answer under this name."""
+        if logged_as:
+            _log.debug("%s request: %s", logged_as, self._mask(request), extra={"action": "model_request"})
         async with self._deadline():
-            body: dict[str, object] = await self._build_policy()(self._ask_once, request)
-        if verbose:
+            body: dict[str, object] = await self._build_policy()(self._ask_once, request, path)
+        if logged_as:
             answer = self._mask(json.dumps(body, ensure_ascii=False).encode())
-            _log.debug("chat completions response: %s", answer, extra={"action": "model_answer"})
+            _log.debug("%s response: %s", logged_as, answer, extra={"action": "model_answer"})
         return body
 
     async def stream_chat(self, payload: JsonObject, on_delta: OnDelta | None = None) -> ModelAnswer:
@@ -116,7 +172,8 @@ class ModelClient:
         Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. Once text has been passed to `on_delta`,
         the request is not repeated, because that text cannot be taken back. Exceptions of `on_delta` propagate.
         """
-        request = self._prepare(payload, {"stream": True, "stream_options": {"include_usage": True}})
+        usage = {"stream_options": {"include_usage": True}} if self._settings.reports_usage else {}
+        request = self._prepare(payload, {"stream": True, **usage})
         async with self._deadline():
             answer: ModelAnswer = await self._build_policy()(self._stream_once, request, on_delta)
         return answer
@@ -124,22 +181,18 @@ class ModelClient:
     def _prepare(self, payload: JsonObject, extra: JsonObject) -> bytes:
         if not payload.get("messages"):
             raise ModelClientError("The request to the model has no messages.")
-        whole = {**payload, "model": payload.get("model") or self._settings.default_model, **extra}
-        try:
-            return json.dumps(whole, ensure_ascii=False, allow_nan=False).encode()
-        except (TypeError, ValueError, RecursionError):
-            raise ModelClientError("The request to the model cannot be written as JSON.") from None
+        return _dump({**payload, "model": payload.get("model") or self._settings.default_model, **extra})
 
-    def _build_headers(self) -> dict[str, str]:
+    async def _build_headers(self) -> dict[str, str]:
         kinds = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
-        return {**kinds, **build_trace_headers(), **self._settings.build_auth_header()}
+        return {**kinds, **build_trace_headers(), **await self._auth.build_headers()}
 
     def _build_policy(self) -> AsyncRetrying:
         settings = self._settings
         return build_retry_policy(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
 
-    async def _ask_once(self, request: bytes) -> dict[str, object]:
-        async with aclosing(self._stream_body(request)) as chunks:
+    async def _ask_once(self, request: bytes, path: str) -> dict[str, object]:
+        async with aclosing(self._stream_body(request, path)) as chunks:
             body = load_object(b"".join([chunk async for chunk in chunks]))
         if error := body.get("error"):
             raise build_reported_error(error, self._scrub)
@@ -182,7 +235,7 @@ class ModelClient:
         except TimeoutError:
             if not watch.expired():
                 raise
-            raise ModelClientError("The model fell silent in the middle of its answer.") from None
+            raise ProviderUnavailable("The model fell silent in the middle of its answer.") from None
 
     async def _stream_events(self, request: bytes) -> AsyncGenerator[Sequence[str]]:
         """Yield the data of the events of an answer; each item is a list with events that arrived together.
@@ -206,25 +259,37 @@ class ModelClient:
                     yield come
             yield decoder.close()
 
-    async def _stream_body(self, request: bytes) -> AsyncGenerator[bytes]:
-        """Yield the body of a successful answer in chunks; raises `ModelClientError` for network errors and any other status."""
-        url = self._settings.base_url.rstrip("/") + "/chat/completions"
+    async def _stream_body(self, request: bytes, path: str = CHAT, *, may_renew: bool = True) -> AsyncGenerator[bytes]:
+        """Yield the body of a successful answer in chunks; raises `ModelClientError` for network errors and any other status.
+
+        If the service does not accept the token (401), the request is repeated once with a new one.
+        """
+        url = self._settings.base_url.rstrip("/") + path
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
+        headers = await self._build_headers()
+        refused = False
         try:
-            async with self._http.stream("POST", url, content=request, headers=self._build_headers()) as response:
+            async with self._http.stream("POST", url, content=request, headers=headers) as response:
+                refused = response.status_code == _UNAUTHORIZED and may_renew and await self._auth.renew(headers)
                 chunks = _read_limited(response, MAX_BODY)
-                if response.status_code != _OK:
-                    failure = build_status_failure(response, b"".join([chunk async for chunk in chunks]), self._scrub)
+                if response.status_code != _OK and not refused:
+                    body = b"".join([chunk async for chunk in chunks])
+                    failure = build_status_failure(response, body, self._scrub, self._settings.key_name)
                     self._heard(failure if _is_shut(response.status_code) else None)
                     raise failure
-                self._heard(None)
-                async for chunk in chunks:
-                    yield chunk
+                if not refused:
+                    self._heard(None)
+                    async for chunk in chunks:
+                        yield chunk
         except _WIRE_ERRORS as error:
             failure = build_wire_failure(error)
             self._heard(failure)
             raise failure from None
+        if refused:
+            async with aclosing(self._stream_body(request, path, may_renew=False)) as again:
+                async for chunk in again:
+                    yield chunk
 
     @asynccontextmanager
     async def _deadline(self) -> AsyncIterator[None]:
@@ -235,12 +300,21 @@ class ModelClient:
         except TimeoutError:
             if not scope.expired():
                 raise
-            raise ModelClientError("The model did not finish its answer in time.") from None
+            raise ProviderUnavailable("The model did not finish its answer in time.") from None
 
     def _mask(self, text: bytes) -> str:
         secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
         shown = text.decode()
-        return shown.replace(secret, "***") if secret else shown
+        for hidden in filter(None, (secret, *self._auth.list_tokens())):
+            shown = shown.replace(hidden, "***")
+        return shown
+
+
+def _dump(request: JsonObject) -> bytes:
+    try:
+        return json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        raise ModelClientError("The request to the model cannot be written as JSON.") from None
 
 
 def _is_shut(status: int) -> bool:

@@ -6,7 +6,7 @@ deadline.
 
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from email.utils import parsedate_to_datetime
 
 import httpx
@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, stop_before_delay
 
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.models import ProviderUnavailable
 
 Scrub = Callable[[str], str]
 
@@ -27,7 +28,11 @@ _KEY_REFUSED = frozenset({401, 403})
 _NEVER_HELPS = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
-class TryAgainError(ModelClientError):
+class RejectedRequest(ModelClientError):
+    """The service works, but does not accept this request."""
+
+
+class TryAgainError(ProviderUnavailable):
     """A temporary failure of the model service: the same request may succeed later."""
 
     def __init__(self, reason: str, *, after: float | None = None) -> None:
@@ -36,13 +41,16 @@ class TryAgainError(ModelClientError):
         self.after = after
 
 
-def build_scrubber(key: SecretStr | None) -> Scrub:
-    """Return a function that masks the key, everything that looks like a key, and addresses in a text, and truncates a long text."""
+def build_scrubber(key: SecretStr | None, list_tokens: Callable[[], Iterable[str]] = tuple) -> Scrub:
+    """Return a function that masks the key, everything that looks like a key, and addresses in a text, and truncates a long text.
+
+    `list_tokens` returns the secrets that the client got in exchange for its key, as they are at present.
+    """
     secret = key.get_secret_value().strip() if key else ""
 
     def scrub(text: str) -> str:
-        if secret:
-            text = text.replace(secret, "***")
+        for hidden in filter(None, (secret, *list_tokens())):
+            text = text.replace(hidden, "***")
         text = _ADDRESS.sub("***", _KEY_LIKE.sub("***", text))
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
@@ -54,17 +62,22 @@ def build_reported_error(error: object, scrub: Scrub) -> ModelClientError:
     return ModelClientError(f"The model service reports an error: {_format_error(error, scrub)}.")
 
 
-def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub) -> ModelClientError:
-    """Return the exception for an answer with a status other than 200; it is a `TryAgainError` if another attempt may help."""
+def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub, key_name: str = "OPENAI_API_KEY") -> ModelClientError:
+    """Return the exception for an answer with a status other than 200; it is a `TryAgainError` if another attempt may help.
+
+    `key_name` is the setting that holds the service's key.
+    """
     if response.status_code in _KEY_REFUSED:  # the body is not used: some services quote the key, even in part
-        return ModelClientError(f"The model service answers {response.status_code}: check OPENAI_API_KEY.")
+        return ProviderUnavailable(f"The model service answers {response.status_code}: check {key_name}.")
+    if response.is_redirect:  # it is not followed: it may lead to an address inside the company's network
+        return ProviderUnavailable(f"The model service answers {response.status_code}: it redirects, which is not followed.")
     error = _parse_error(body)
     reason = f"The model service answers {response.status_code}: {_format_error(error, scrub)}."
     code = error.get("code") if isinstance(error, dict) else None
     busy = response.status_code == _TOO_MANY and code not in _NEVER_HELPS
     if busy or response.is_server_error:
         return TryAgainError(reason, after=_parse_retry_after(response.headers))
-    return ModelClientError(reason)
+    return ProviderUnavailable(reason) if response.status_code == _TOO_MANY else RejectedRequest(reason)
 
 
 def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:
@@ -78,9 +91,9 @@ def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamE
         case httpx.NetworkError() | httpx.RemoteProtocolError():
             return TryAgainError("The connection to the model service broke.")
         case httpx.TimeoutException():
-            return ModelClientError("The model service did not answer in time.")
+            return ProviderUnavailable("The model service did not answer in time.")
         case _:
-            return ModelClientError(f"The request to the model service failed ({type(error).__name__}).")
+            return ProviderUnavailable(f"The request to the model service failed ({type(error).__name__}).")
 
 
 def _parse_error(body: bytes) -> object:

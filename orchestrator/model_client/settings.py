@@ -28,6 +28,10 @@ class ModelSettings:
     total_deadline: float = 120.0
     silence: float = 30.0
     max_attempts: int = 3
+    key_name: str = "OPENAI_API_KEY"
+    """The setting that holds the key, for error messages."""
+    reports_usage: bool = True
+    """Whether a stream must be asked for the token counts (`stream_options`); some services send them unasked and refuse the option."""
 
     def __post_init__(self) -> None:
         """Raise `SettingsError` for an invalid address, without quoting it, since it may contain a password."""
@@ -50,9 +54,9 @@ class ModelSettings:
         """
         secret = self.api_key.get_secret_value().strip() if self.api_key else ""
         if not secret and not self.is_loopback:
-            raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
+            raise ModelClientError(f"There is no key for the model service: set {self.key_name}.")
         if not secret.isascii() or not secret.isprintable() or " " in secret:
-            raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
+            raise ModelClientError(f"The key for the model service has characters that no key has: check {self.key_name}.")
         return {"Authorization": f"Bearer {secret}"} if secret else {}
 
 

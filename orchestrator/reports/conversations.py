@@ -16,7 +16,7 @@ from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import Store, StoredEvent
 
-_MODEL: Final = frozenset({"ModelAnswered", "ModelFailed", "PlanRecorded"})
+_MODEL: Final = frozenset({"ModelAsked", "ModelAnswered", "ModelFailed", "PlanRecorded"})
 _BOT: Final = frozenset(
     {
         *("NameAsked", "StepRefused", "ConfirmationRequested", "ConfirmationSuperseded", "CallStarted", "CallSucceeded", "CallRefused"),

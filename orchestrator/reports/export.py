@@ -27,6 +27,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 NAMES: Final = {
     "MessageReceived": ("Message received", 1),
+    "ModelAsked": ("Model asked", 1),
     "ModelAnswered": ("Model answered", 1),
     "ModelFailed": ("Model failed", 5),
     "PlanRecorded": ("Plan recorded", 2),

@@ -52,6 +52,8 @@ class PlayedNode:
     tokens: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     text: str = ""
+    provider: str = ""
+    failed_before: Sequence[str] = ()
 
 
 class Audit:
@@ -87,6 +89,7 @@ class Audit:
                 "targets": sorted({str(call.get("method")) for call in entry.calls}),
                 "tokens": entry.tokens,
                 "model": entry.model,
+                **describe_provider(entry.provider, entry.failed_before),
                 "seconds": entry.model_seconds,
                 "state": trim_state(state),
             },
@@ -191,8 +194,14 @@ def build_node_record(node: PlayedNode, *, actor: Actor, run: str, definition: s
         "model_response": {"raw": node.text} if node.text else {},
         "tokens": dict(node.tokens),
         "model": node.model,
+        **describe_provider(node.provider, node.failed_before),
         "seconds": node.seconds,
     }
+
+
+def describe_provider(provider: str, failed_before: Sequence[str]) -> JsonObject:
+    """Return who answered and who was asked first and did not, as a record holds it; nothing for what old events do not tell."""
+    return ({"provider": provider} if provider else {}) | ({"failed_before": list(failed_before)} if failed_before else {})
 
 
 def trim_state(agent: AgentState) -> JsonObject:

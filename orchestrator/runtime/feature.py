@@ -7,14 +7,16 @@ from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.models import Models
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import Engine
 from orchestrator.gate.gate import Gate
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runtime.audit import Audit
+from orchestrator.runtime.model_calls import UNLIMITED, ModelBudget
 from orchestrator.runtime.run_progress import RunProgress
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn_context import UNLIMITED, Model, ModelBudget, Query
+from orchestrator.runtime.turn_context import Query
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectChange, InboxRow, Lane
 
@@ -155,7 +157,7 @@ class Tools:
 
     store: AsyncStore
     gate: Gate
-    model: Model
+    model: Models
     engines: Mapping[str, Engine]
     queries: Mapping[str, Query]
     audit: Audit

@@ -17,6 +17,7 @@ from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.inputs import DEFAULT_ENGINE, ChoiceMade, Click, Command, Input, TextMessage, parse_input, parse_neighbour
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
+from orchestrator.engines.runs import find_cause
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
@@ -282,11 +283,6 @@ async def _run_engine(engine: Engine, context: Context, tools: Tools, session: S
         context.stop()
     try:
         return await add_change_notices(await task, context)
-    except ModelClientError as error:
-        log.warning("turn degraded: %s", error.reason, extra={"action": "turn_degraded"})
-        return await build_early_end("degraded", context, Notice(code="degraded"), partly=Notice(code="degraded-partly"))
-    except OverBudget as error:
-        return await build_early_end("budget", context, Notice(code=error.reason))
     except asyncio.CancelledError:
         if not context.stopped:
             task.cancel()  # the process stops: a call that was sent is awaited, the rest is left to the restart
@@ -294,15 +290,27 @@ async def _run_engine(engine: Engine, context: Context, tools: Tools, session: S
                 await task
             raise
         return await build_early_end("stopped", context, Notice(code="stopped"))
-    except StoreError:
-        raise
-    except Exception:
-        turn_id = context.turn.turn_id
-        log.exception("turn failed", extra={"action": "turn_failed", "turn_id": turn_id})
-        await tools.audit.record_failure(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
-        return await build_early_end("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))
+    except Exception as error:  # noqa: BLE001 - whatever the engine raises ends its turn, and only its turn
+        return await _end_failed_turn(find_cause(error), context, tools, session)
     finally:
         tools.running.pop(session.key, None)
+
+
+async def _end_failed_turn(cause: BaseException, context: Context, tools: Tools, session: Session) -> TurnEnd:
+    """Return the end of a turn whose engine, or one of the parts of it that worked side by side, has raised `cause`."""
+    match cause:
+        case StoreError():
+            raise cause
+        case ModelClientError():
+            log.warning("turn degraded: %s", cause.reason, extra={"action": "turn_degraded"})
+            return await build_early_end("degraded", context, Notice(code="degraded"), partly=Notice(code="degraded-partly"))
+        case OverBudget():
+            return await build_early_end("budget", context, Notice(code=cause.reason))
+        case _:
+            turn_id = context.turn.turn_id
+            log.error("turn failed", exc_info=cause, extra={"action": "turn_failed", "turn_id": turn_id})
+            await tools.audit.record_failure(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
+            return await build_early_end("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))
 
 
 async def _issue_budget_warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:

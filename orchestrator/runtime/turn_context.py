@@ -8,21 +8,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
-from typing import Any, Protocol
+from typing import Any
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError, OverBudget
+from orchestrator.domain.models import ModelAnswer, Models
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
-from orchestrator.engines.base import ModelRequest, ModelText, PlanStep, TurnInput
+from orchestrator.engines.base import ModelText, PlanStep, TurnInput, TurnModelRequest
 from orchestrator.gate.approve.call_labels import ProposalLabel
 from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
-from orchestrator.model_client.answer import ModelAnswer
 from orchestrator.performers.read_progress import ReadProgress, attach_progress
+from orchestrator.runtime.model_calls import UNLIMITED, ModelBudget, build_asked_event, from_stored_calls, hold, to_stored_calls
 from orchestrator.runtime.outbox import build_reply_row
 from orchestrator.runtime.session import Session
 from state.events.base import Event
@@ -37,48 +38,6 @@ Query = Callable[..., Awaitable[Any]]
 Partial = Callable[[str | Notice], Awaitable[None]]
 
 
-class Model(Protocol):
-    """The interface of a client of the language model, as turns use it."""
-
-    async def stream_chat(self, payload: dict[str, object], on_delta: Callable[[str], Awaitable[None]] | None) -> ModelAnswer:
-        """Return one answer with text, token counts, model name and seconds; `on_delta` is called with each part of the text."""
-
-
-class ModelBudget(Protocol):
-    """Limits how much of the model each person may use in a month."""
-
-    async def find_refusal(self, actor: Actor, now: datetime, /) -> Notice | None:
-        """Return the message why this person may not use the model any more, None if they may. Raises StoreError."""
-
-    async def issue_warning(self, actor: Actor, now: datetime, /) -> tuple[Notice, Event] | None:
-        """Return (warning that little of the budget is left, event that records the warning); None if no warning is due. Raises StoreError.
-
-        A person gets the warning only once in a month.
-        """
-
-    async def describe_usage(self, actor: Actor, now: datetime, /) -> Notice | None:
-        """Return the message that says how much of the budget is used; None for a person without a limit. Raises StoreError."""
-
-
-class UnlimitedBudget:
-    """The default `ModelBudget`, which has no limits."""
-
-    async def find_refusal(self, _actor: Actor, _now: datetime, /) -> Notice | None:
-        """Return None: the model is always asked."""
-        return None
-
-    async def issue_warning(self, _actor: Actor, _now: datetime, /) -> tuple[Notice, Event] | None:
-        """Return None: there is nothing to warn of."""
-        return None
-
-    async def describe_usage(self, _actor: Actor, _now: datetime, /) -> Notice | None:
-        """Return None: there is no limit."""
-        return None
-
-
-UNLIMITED = UnlimitedBudget()
-
-
 @dataclass(kw_only=True)
 class Iteration:
     """The audit data of one iteration: one answer of the model and the calls it led to (S004-43 … S004-47)."""
@@ -89,6 +48,9 @@ class Iteration:
     tokens: dict[str, int] = field(default_factory=dict)
     model: str = ""
     model_seconds: float = 0.0
+    provider: str = ""
+    """The provider that answered; `failed_before` are those that were asked first and gave no answer."""
+    failed_before: Sequence[str] = ()
     raw: str = ""
 
 
@@ -97,7 +59,7 @@ class TurnServices:
     """The services that a turn uses beyond its session."""
 
     gate: Gate
-    model: Model
+    model: Models
     queries: Mapping[str, Query]
     show_partial: Partial
     model_budget: ModelBudget = UNLIMITED
@@ -193,7 +155,7 @@ class Context:
         """Show the person a draft: the part of the answer that has arrived so far."""
         await self._show_partial(text)
 
-    async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
+    async def ask_model(self, request: TurnModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
         """Return the model's answer for this iteration: the recorded one if there is one, otherwise a new one.
 
         A new answer is stored before anything external follows from it. Raises ModelClientError if the model fails. Raises OverBudget,
@@ -203,37 +165,56 @@ class Context:
         self.iterations.append(entry)
         known = self.recorded.answers.get(request.iteration)
         if known is not None:
-            entry.raw, entry.model = known.text, known.model
-            return ModelText(text=known.text, recorded=True, prose=known.prose)
-        if request.iteration > 1:
-            await self._session.flush()  # a crash must not make the previous iterations ask the model again
-        if (over := await self._model_budget.find_refusal(self.actor, self.now)) is not None:
-            self.iterations.pop()
-            raise OverBudget(over.code)
+            entry.raw, entry.model, entry.provider, entry.failed_before = known.text, known.model, known.provider, known.failed_before
+            return ModelText(text=known.text, recorded=True, prose=known.prose, calls=from_stored_calls(known.calls))
+        place = {"turn_id": self.turn.turn_id, "iteration": request.iteration}
+        asked = build_asked_event(request, self._model.find_model_name(request), self.actor, self.now, **place)
+        reserved = await self._model_budget.reserve(self.actor, self.now, asked)
+        if isinstance(reserved, Notice):
+            self.iterations.remove(entry)
+            raise OverBudget(reserved.code)
+        async with hold(reserved):
+            if request.iteration > 1:
+                await self._session.flush()  # a crash must not make the previous iterations ask the model again
+            # The call does not wait until this is stored: that is done while the model thinks (ADR 30).
+            await self.record(asked)
+            answer = await self._ask(request, entry, reserved.id, on_delta)
+            await self.record(self._build_answered(request, answer, entry, reserved.id))
+            reserved.settle(answer)
+        return ModelText(text=answer.text, prose=request.prose, calls=answer.calls)
+
+    async def _ask(
+        self, request: TurnModelRequest, entry: Iteration, reservation: str, on_delta: Callable[[str], Awaitable[None]] | None
+    ) -> ModelAnswer:
         started = time.monotonic()
         try:
-            answer = await self._model.stream_chat({"messages": list(request.messages)}, on_delta)
+            answer = await self._model.chat(request, on_delta)
         except ModelClientError as error:
-            await self.record(ModelFailed(turn_id=self.turn.turn_id, iteration=request.iteration, reason=error.reason))
+            failed = ModelFailed(turn_id=self.turn.turn_id, iteration=request.iteration, reason=error.reason, reservation=reservation)
+            await self.record(failed)
             raise
-        entry.raw, entry.model = answer.text, answer.model
+        entry.raw, entry.model, entry.provider, entry.failed_before = answer.text, answer.model, answer.provider, answer.failed_before
         entry.tokens = {"prompt": answer.prompt_tokens, "completion": answer.completion_tokens}
         entry.model_seconds = round(time.monotonic() - started, 3)
-        await self.record(
-            ModelAnswered(
-                turn_id=self.turn.turn_id,
-                iteration=request.iteration,
-                text=answer.text,
-                model=answer.model,
-                prompt_tokens=answer.prompt_tokens,
-                completion_tokens=answer.completion_tokens,
-                seconds=entry.model_seconds,
-                prose=request.prose,
-                user=self.actor.bitrix_user_id,
-                month=to_month(self.now, self.actor.time_zone),
-            )
+        return answer
+
+    def _build_answered(self, request: TurnModelRequest, answer: ModelAnswer, entry: Iteration, reservation: str) -> ModelAnswered:
+        return ModelAnswered(
+            turn_id=self.turn.turn_id,
+            iteration=request.iteration,
+            text=answer.text,
+            model=answer.model,
+            prompt_tokens=answer.prompt_tokens,
+            completion_tokens=answer.completion_tokens,
+            seconds=entry.model_seconds,
+            prose=request.prose,
+            user=self.actor.bitrix_user_id,
+            month=to_month(self.now, self.actor.time_zone),
+            provider=answer.provider,
+            failed_before=list(answer.failed_before),
+            calls=to_stored_calls(answer.calls),
+            reservation=reservation,
         )
-        return ModelText(text=answer.text, prose=request.prose)
 
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the chat now; said again after a crash, it replaces the first one."""

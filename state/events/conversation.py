@@ -33,6 +33,25 @@ class MessageReceived(Event):
     """The messenger's number of the message, or of the first of several."""
 
 
+class ModelAsked(Event):
+    """The model is asked. The tokens are an estimate: it counts until the answer or the failure is stored, and for ever if none is.
+
+    A turn asks in an iteration, a run at a node with an attempt.
+    """
+
+    turn_id: str = ""
+    iteration: int = 0
+    node: str = ""
+    attempt: int = 1
+    reservation: str
+    """The id under which the process that asks has reserved the tokens."""
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    user: int | None = None
+    month: int = 0
+
+
 class ModelAnswered(Event):
     """The model answered once, in one iteration of a turn (the processing of one input); `text` is the complete answer.
 
@@ -51,6 +70,13 @@ class ModelAnswered(Event):
     """The employee for whom the model was asked, from whichever account: budgets count people, not accounts."""
     month: int = 0
     """The month in that person's time zone, such as 202611: the budget that is charged."""
+    provider: str = ""
+    """The provider that answered; `failed_before` are those that were asked first and gave no answer."""
+    failed_before: list[str] = Field(default_factory=list)
+    calls: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    """The calls of tools in the answer, each as {id, name, arguments, problem}."""
+    reservation: str = ""
+    """The reservation of the `ModelAsked` to which this is the answer."""
 
 
 class ModelFailed(Event):
@@ -59,6 +85,7 @@ class ModelFailed(Event):
     turn_id: str
     iteration: int
     reason: Personal[str]
+    reservation: str = ""
 
 
 class PlanRecorded(Event):

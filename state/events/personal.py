@@ -32,6 +32,8 @@ CLEAR = frozenset(
         *("event", "target", "member_id", "gone", "told", "created"),
         # the session that something belongs to
         "home",
+        # names of providers of models in the settings, and the id of a reservation of tokens
+        *("provider", "failed_before", "reservation"),
         # runs: their engine and definition, their nodes, and what a node waits for
         *("engine", "definition", "digest", "parent", "parent_node", "node", "waits_for", "until", "takes", "origins", "run"),
     }

@@ -65,6 +65,11 @@ class NodeDone(Event):
     user: int | None = None
     """The employee whose budget pays for the tokens; `month` is the month of that budget, such as 202611."""
     month: int = 0
+    provider: str = ""
+    """The provider that answered; `failed_before` are those that were asked first and gave no answer."""
+    failed_before: list[str] = Field(default_factory=list)
+    reservation: str = ""
+    """The reservation of the `ModelAsked` to which this is the answer."""
 
 
 class NodeFailed(Event):
@@ -74,6 +79,8 @@ class NodeFailed(Event):
     attempt: int = 1
     code: str
     detail: Personal[str] = ""
+    reservation: str = ""
+    """The reservation of the `ModelAsked` that got no answer; "" for the failure of something else."""
 
 
 class RunWaits(Event):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.inputs import FeatureClick
+from orchestrator.domain.models import ModelAnswer
 from state.clock import generate_id
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
@@ -137,7 +138,7 @@ def _list_answered(sql: SqlStore) -> list[str]:
 def _answer_all(world: World, asked: Counter[str]) -> None:
     """Let the model answer every prompt, and count how often each was asked."""
 
-    async def answer(payload: Mapping[str, Any], _on_delta: object = None) -> Said:
+    async def answer(payload: Mapping[str, Any], _on_delta: object = None) -> ModelAnswer:
         prompt = payload["messages"][-1]["content"]
         asked[prompt] += 1
         return Said(f"ответ на {prompt}")

@@ -16,6 +16,7 @@ from bot.http_api.server.serving import bind_socket, serve
 from bot.monitoring.monitor import open_monitor
 from bot.process import _build_monitoring_routers
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.runs.feature import build_feature
 from orchestrator.runtime.feature import merge_features
@@ -93,7 +94,7 @@ class Talker:
     def __init__(self) -> None:
         self._asked = 0
 
-    async def stream_chat(self, payload: dict[str, Any], on_delta: Any = None) -> Said:
+    async def stream_chat(self, payload: dict[str, Any], on_delta: Any = None) -> ModelAnswer:
         del payload
         self._asked += 1
         text = reply(raise_sum(100_000 + self._asked)) if self._asked % 2 else reply(text="Понятно.")

@@ -23,6 +23,7 @@ from bot import bootstrap
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.portal_events.watcher import START, PortalWatcher
@@ -62,15 +63,9 @@ def watcher_of(orchestrator: Orchestrator) -> PortalWatcher:
     return orchestrator.tools.features.starts[START].__self__  # type: ignore[attr-defined,no-any-return]
 
 
-@dataclass(frozen=True)
-class Said:
-    """What the model client hands back."""
-
-    text: str
-    model: str = "scripted"
-    prompt_tokens: int = 10
-    completion_tokens: int = 5
-    seconds: float = 0.0
+def Said(text: str) -> ModelAnswer:  # noqa: N802 - reads as the value it gives
+    """Return what the model client hands back."""
+    return ModelAnswer(text=text, model="scripted", prompt_tokens=10, completion_tokens=5, finish_reason="stop", seconds=0.0)
 
 
 class ScriptedModel:
@@ -85,7 +80,7 @@ class ScriptedModel:
     def will(self, *answers: Answer) -> None:
         self.script.extend(answers)
 
-    async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> Said:
+    async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelAnswer:
         self.prompts.append(payload["messages"])
         if not self.script:
             self.overrun += 1

@@ -11,8 +11,9 @@ from typing import Final
 import httpx
 
 from bot.cli.doctor.findings import Area, Finding
+from bot.model_providers import OPENAI, ProviderSpec, build_client, load_plan
 from bot.settings import Settings
-from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.failures import build_wire_failure
 from orchestrator.model_client.settings import ModelSettings
@@ -31,6 +32,37 @@ async def check_model(settings: Settings, *, spend: bool, within: float) -> Asyn
 
     `within` is how many seconds one answer that costs nothing may take.
     """
+    try:
+        plan = load_plan(settings)
+    except SettingsError as error:
+        yield AREA.report_wrong("MODELS_FILE", f"{error.reason}.", "Correct the file, see docs/models.md.")
+        return
+    for name, spec in plan.providers.items():
+        if settings.models_file is not None or spec.kind == "gigachat":
+            yield await _probe_provider(name, spec, settings)
+    if settings.models_file is None and OPENAI in plan.providers:
+        async for finding in _check_openai(settings, spend=spend, within=within):
+            yield finding
+
+
+async def _probe_provider(name: str, spec: ProviderSpec, settings: Settings) -> Finding:
+    """Ask a provider for its models, which costs nothing, and report whether it answers and accepts the key."""
+    heard: list[Exception | None] = []
+    try:
+        client = build_client(name, spec, settings, heard=heard.append)
+    except SettingsError as error:
+        return AREA.report_wrong(name, f"{error.reason}.", "Correct the setting, see docs/models.md.")
+    try:
+        await client.probe()
+    finally:
+        await client.aclose()
+    failed = heard[-1] if heard else None
+    if isinstance(failed, ModelClientError):
+        return AREA.report_wrong(name, failed.reason, "Check its address, its key and, for GigaChat, GIGACHAT_CA_FILE (docs/models.md).")
+    return AREA.report_ok(name, "The provider answers and accepts the key.")
+
+
+async def _check_openai(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
     provider = ModelSettings(
         base_url=settings.openai_api_base,
         api_key=settings.openai_api_key,

@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.base import EndReason, ModelRequest, TurnContext, TurnEnd
+from orchestrator.engines.base import EndReason, TurnContext, TurnEnd, TurnModelRequest
 from orchestrator.engines.crm_agent import prompt, turn_work
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
@@ -137,7 +137,7 @@ class _Turn:
                 shown += fresh
                 await self._ctx.show_partial(shown)
 
-        request = ModelRequest(iteration=self._asked, messages=messages, prose=self._work.prose)
+        request = TurnModelRequest(iteration=self._asked, messages=messages, prose=self._work.prose)
         answer = await self._ctx.ask_model(request, on_delta)
         # After a restart the records are read again and may have changed, while the recorded answer still rests on the old text.
         self._work.prose = self._work.prose or answer.prose or (answer.recorded and self._asked > 1)

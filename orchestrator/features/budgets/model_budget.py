@@ -3,23 +3,55 @@
 A person whose budget is nearly used up gets a warning; above the budget, their requests are refused.
 """
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.budget import FULL, WARN_AT, Tokens, build_person_key, find_month_start, to_month
 from orchestrator.gate.call.gate_deps import PolicySource
+from orchestrator.runtime.model_calls import Reservation
 from state.clock import SystemClock, build_lower_id, parse_iso
 from state.events.budgets import BudgetWarned
-from state.events.conversation import ModelAnswered
+from state.events.conversation import ModelAnswered, ModelAsked
 from state.events.runs import NodeDone
 from state.journal.async_store import AsyncStore
 from state.journal.store import ClearEvent, Store
 
-TYPES: Final = ("ModelAnswered", "NodeDone", "BudgetWarned")
+TYPES: Final = ("ModelAsked", "ModelAnswered", "ModelFailed", "NodeDone", "NodeFailed", "BudgetWarned")
 PAGE: Final = 2000
+
+
+@dataclass(slots=True, kw_only=True)
+class Estimate:
+    """What one call of the model is taken to cost, and whose budget of which month pays for it."""
+
+    place: tuple[str, int]
+    model: str
+    tokens: Tokens
+    is_settled: bool = False
+    """Whether the tokens are what the call did cost, and only wait to be read from the journal."""
+    is_read: bool = False
+    """Whether the answer was read from the journal before the call was settled."""
+
+    @classmethod
+    def from_event(cls, asked: ModelAsked, actor: str) -> "Estimate":
+        """Return the estimate of a `ModelAsked` of this account."""
+        place = build_person_key(actor, asked.user), asked.month
+        return cls(place=place, model=asked.model, tokens=(asked.prompt_tokens, asked.completion_tokens))
+
+
+def add_tokens(one: Mapping[str, Tokens], other: Mapping[str, Tokens]) -> dict[str, Tokens]:
+    """Return the sums of both by model: model → (read, written)."""
+    total = dict(one)
+    for model, (read, written) in other.items():
+        mine = total.get(model, (0, 0))
+        total[model] = mine[0] + read, mine[1] + written
+    return total
 
 
 class UsageTotals:
@@ -32,12 +64,30 @@ class UsageTotals:
         """Start with no usage."""
         self._used: dict[tuple[str, int], dict[str, Tokens]] = {}
         self._warned: set[tuple[str, int]] = set()
+        self._open: dict[str, Estimate] = {}
+        """What calls without a stored answer are taken to cost, by reservation: they are under way, or a crash or a stop has ended them."""
+        self.closed: set[str] = set()
+        """The reservations whose answer or failure was added since somebody last emptied this set."""
 
     def add_event(self, event: ClearEvent) -> None:
-        """Add one event: the tokens of a `ModelAnswered` or of a run's `NodeDone`, or the warning that a `BudgetWarned` records."""
+        """Add one event.
+
+        It is the estimate of a `ModelAsked`, the tokens of a `ModelAnswered` or of a run's `NodeDone` in place of the estimate, a failure
+        (`ModelFailed`, `NodeFailed`) that takes the estimate back, or the warning that a `BudgetWarned` records.
+        """
         if event.type == "BudgetWarned":
             warned = BudgetWarned.from_data(event.data)
             self._warned.add((warned.person, warned.month))
+            return
+        if event.type == "ModelAsked":
+            asked = ModelAsked.from_data(event.data)
+            if asked.reservation not in self.closed:
+                self._open[asked.reservation] = Estimate.from_event(asked, event.actor)
+            return
+        if reservation := event.data.get("reservation"):
+            self.closed.add(reservation)
+            self._open.pop(reservation, None)
+        if event.type in {"ModelFailed", "NodeFailed"}:
             return
         answer = (ModelAnswered if event.type == ModelAnswered.__name__ else NodeDone).from_data(event.data)
         if isinstance(answer, NodeDone) and not answer.model:
@@ -48,16 +98,34 @@ class UsageTotals:
         used[answer.model] = read + answer.prompt_tokens, written + answer.completion_tokens
 
     def sum_by_model(self, person: str, month: int) -> dict[str, Tokens]:
-        """Return the tokens that the person used in that month: model → (read, written); {} if they used none."""
+        """Return the tokens that the person used in that month: model → (read, written); {} if they used none.
+
+        Calls without a stored answer are not in it, see `sum_estimates`.
+        """
         return dict(self._used.get((person, month), {}))
+
+    def sum_estimates(self, person: str, month: int, without: Collection[str] = ()) -> dict[str, Tokens]:
+        """Return what the person's calls without a stored answer are taken to cost: model → (read, written).
+
+        Calls whose reservations are in `without` are left out.
+        """
+        found: dict[str, Tokens] = {}
+        for reservation, one in self._open.items():
+            if one.place == (person, month) and reservation not in without:
+                found = add_tokens(found, {one.model: one.tokens})
+        return found
 
     def list_people(self, month: int) -> list[str]:
         """Return the keys of the people who used the model in that month, sorted."""
-        return sorted(person for person, at in self._used if at == month)
+        return sorted({person for person, at in self._list_places() if at == month})
 
     def list_months(self) -> list[int]:
         """Return the months in which anybody used the model, as numbers such as 202611, sorted."""
-        return sorted({at for _, at in self._used})
+        return sorted({at for _, at in self._list_places()})
+
+    def _list_places(self) -> Iterator[tuple[str, int]]:
+        yield from self._used
+        yield from (one.place for one in self._open.values())
 
     def has_warning(self, person: str, month: int) -> bool:
         """Whether the person was warned in that month that most of the budget is used."""
@@ -67,6 +135,7 @@ class UsageTotals:
         """Forget the tokens and warnings of the months before `before`, which is a number such as 202611."""
         self._used = {place: used for place, used in self._used.items() if place[1] >= before}
         self._warned = {place for place in self._warned if place[1] >= before}
+        self._open = {name: one for name, one in self._open.items() if one.place[1] >= before}
 
 
 class UsageReader:
@@ -153,11 +222,53 @@ class MonthlyModelBudget:
         self._usage = usage
         self._warned: set[tuple[str, int]] = set()
         """Warnings given by this process, which may not be in the journal yet."""
+        self._reserved: dict[str, Estimate] = {}
+        """The calls that this process has under way, and those whose answers are not in the totals yet, by reservation."""
+        self._changed = asyncio.Event()
+        """Set, and replaced, when a reservation ends."""
 
-    async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
-        """Return the message that the budget is used up, if the person has used all of it this month; otherwise None. Raises StoreError."""
-        percent = await self._calculate_percent(actor, now)
-        return Notice(code="budget-over") if percent is not None and percent >= FULL else None
+    async def reserve(self, actor: Actor, now: datetime, asked: ModelAsked) -> Reservation | Notice:
+        """Set aside the tokens of `asked` for one call, or return the message that the budget is used up. Raises StoreError.
+
+        A call alone may begin while any of the budget is left. Further calls of the person at the same time must fit into what the others
+        have left; one that does not fit waits until one of them ends. The message, too, comes only when none is under way, so that an
+        engine that gives up throws no paid answer away. Calls of other processes count as soon as their `ModelAsked` is stored.
+        """
+        budget = self._policies.now().budget
+        limits = budget.find_limits(actor)
+        if budget.calculate_percent({}, limits) is None:
+            return Reservation(asked.reservation)
+        wanted = Estimate.from_event(asked, actor.key)
+        while True:
+            changed = self._changed
+            used = await self._sum_usage(actor, now)
+            others = [one for one in self._reserved.values() if one.place == wanted.place and not one.is_settled]
+            if (budget.calculate_percent(used, limits) or 0) < FULL:
+                all_at_once = add_tokens(used, {wanted.model: wanted.tokens})
+                for one in others:
+                    all_at_once = add_tokens(all_at_once, {one.model: one.tokens})
+                if not others or (budget.calculate_percent(all_at_once, limits) or 0) < FULL:
+                    return self._add_reservation(asked.reservation, wanted)
+            elif not others:
+                return Notice(code="budget-over")
+            await changed.wait()
+
+    def _add_reservation(self, reservation: str, estimate: Estimate) -> "BudgetReservation":
+        made = BudgetReservation(reservation, self._end_reservation)
+        self._reserved[made.id] = estimate
+        return made
+
+    def _end_reservation(self, reservation: str, answer: ModelAnswer | None) -> None:
+        """End a reservation. What `answer` cost counts from here until it is read from the journal; None for a call without an answer."""
+        estimate = self._reserved.get(reservation)
+        if estimate is None:
+            return
+        if answer is None or estimate.is_read:
+            del self._reserved[reservation]
+        else:
+            estimate.model, estimate.tokens, estimate.is_settled = answer.model, (answer.prompt_tokens, answer.completion_tokens), True
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, BudgetWarned] | None:
         """Return the warning that most of the month's budget is used, and the event that records this warning.
@@ -186,18 +297,53 @@ class MonthlyModelBudget:
         limits = budget.find_limits(actor)
         if budget.calculate_percent({}, limits) is None:
             return None
-        return budget.calculate_percent(self._sum_usage(await self._usage.refresh(now), actor, now), limits)
+        return budget.calculate_percent(await self._sum_usage(actor, now), limits)
 
-    def _sum_usage(self, totals: UsageTotals, actor: Actor, now: datetime) -> dict[str, tuple[int, int]]:
+    async def _sum_usage(self, actor: Actor, now: datetime) -> dict[str, Tokens]:
         """Return the tokens that the person used this month on all their accounts: model → (read, written).
 
-        `totals` are the totals of everybody. Older versions stored events without the person's portal user id; `totals` has their tokens
-        under the key of the account, and they are added to the result.
+        With them count the estimates of calls without a stored answer, except those that this process has under way. Older versions stored
+        events without the person's portal user id; the totals have their tokens under the key of the account, and they are added too.
         """
+        totals = await self._usage.refresh(now)
+        self._forget_stored(totals)
         month = to_month(now, actor.time_zone)
-        used = totals.sum_by_model(build_person_key(actor.key, actor.bitrix_user_id), month)
-        if actor.bitrix_user_id is not None:
-            for model, (read, written) in totals.sum_by_model(actor.key, month).items():
-                mine = used.get(model, (0, 0))
-                used[model] = mine[0] + read, mine[1] + written
+        people = dict.fromkeys((build_person_key(actor.key, actor.bitrix_user_id), actor.key))
+        used: dict[str, Tokens] = {}
+        for person in people:
+            used = add_tokens(used, totals.sum_by_model(person, month))
+            used = add_tokens(used, totals.sum_estimates(person, month, self._reserved))
+            for one in self._reserved.values():
+                if one.is_settled and one.place == (person, month):
+                    used = add_tokens(used, {one.model: one.tokens})
         return used
+
+    def _forget_stored(self, totals: UsageTotals) -> None:
+        """Forget the settled calls whose answers the totals have."""
+        for reservation in totals.closed & self._reserved.keys():
+            if self._reserved[reservation].is_settled:
+                del self._reserved[reservation]
+            else:
+                self._reserved[reservation].is_read = True
+        totals.closed.clear()
+
+
+class BudgetReservation(Reservation):
+    """A reservation in the books of `MonthlyModelBudget`."""
+
+    def __init__(self, reservation_id: str, end: Callable[[str, ModelAnswer | None], None]) -> None:
+        """Create a reservation; `end` is called with the id and the answer, None without one, when it ends."""
+        super().__init__(reservation_id)
+        self._end = end
+
+    def settle(self, answer: ModelAnswer) -> None:
+        """Replace the estimate by what the answer cost."""
+        self._end(self.id, answer)
+
+    def release(self) -> None:
+        """Give the tokens back."""
+        self._end(self.id, None)
+
+    def abandon(self) -> None:
+        """Leave the estimate to the journal, which has a `ModelAsked` without an answer."""
+        self._end(self.id, None)

@@ -112,8 +112,17 @@ def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
     output = _load_output(said, store)
     if said.kind == "model":
         tokens = {"prompt": said.prompt_tokens, "completion": said.completion_tokens}
-        words = output if isinstance(output, str) else ""
-        return PlayedNode(node=said.node, what="model", model=said.model, tokens=tokens, seconds=said.seconds, text=words)
+        words = output if isinstance(output, str) else str(output.get("text", "")) if isinstance(output, Mapping) else ""
+        return PlayedNode(
+            node=said.node,
+            what="model",
+            model=said.model,
+            tokens=tokens,
+            seconds=said.seconds,
+            text=words,
+            provider=said.provider,
+            failed_before=said.failed_before,
+        )
     if said.kind == "effect" and isinstance(output, Mapping):
         outcome = Outcome.model_validate(output)
         effect = Effect(method=outcome.method, params=dict(outcome.call), slot=f"{trail.run}/{said.node}")

@@ -1,6 +1,6 @@
 """Collects the journal events of one turn or decision and builds audit records from them. Changes nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.domain.effect_record import EffectOutcome, EffectRecord, StoredCall
@@ -10,7 +10,7 @@ from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
-from orchestrator.runtime.audit import CONFIRMATION_KEYS
+from orchestrator.runtime.audit import CONFIRMATION_KEYS, describe_provider
 from state.card import NO_CARD
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, OutcomeReconciled
@@ -36,6 +36,8 @@ class Iteration:
     model: str = ""
     tokens: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    provider: str = ""
+    failed_before: Sequence[str] = ()
     plan: PlanRecorded | None = None
 
 
@@ -60,7 +62,15 @@ class Turn:
             case ModelAnswered(turn_id=self.turn_id):
                 tokens = {"prompt": said.prompt_tokens, "completion": said.completion_tokens}
                 self.iterations.append(
-                    Iteration(number=said.iteration, raw=said.text, model=said.model, tokens=tokens, seconds=said.seconds)
+                    Iteration(
+                        number=said.iteration,
+                        raw=said.text,
+                        model=said.model,
+                        tokens=tokens,
+                        seconds=said.seconds,
+                        provider=said.provider,
+                        failed_before=said.failed_before,
+                    )
                 )
             case ModelFailed(turn_id=self.turn_id):
                 self.iterations.append(Iteration(number=said.iteration))
@@ -113,6 +123,7 @@ def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str])
             "targets": sorted({str(call["method"]) for call in calls}),
             "tokens": entry.tokens,
             "model": entry.model,
+            **describe_provider(entry.provider, entry.failed_before),
             "seconds": entry.seconds,
         }
 

@@ -128,6 +128,13 @@ def describe_gap(event: StoredEvent) -> str:
     return UNREADABLE_TEXT if isinstance(event, UnreadableEvent) else ERASED if event.erased else ""
 
 
+def describe_fallback(provider: str, failed_before: Sequence[str]) -> str:
+    """Return which provider answered in place of which others, "" if the first that was asked has answered."""
+    if not failed_before:
+        return ""
+    return f" of {to_one_line(provider)} in place of {', '.join(map(to_one_line, failed_before))}"
+
+
 def to_one_line(value: object, *, limit: int = 200) -> str:
     """Return any value as one line of at most `limit` characters, with secrets hidden.
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from orchestrator.reports.reading.journal_reader import bind_reader, describe_gap, format_words, to_one_line
+from orchestrator.reports.reading.journal_reader import bind_reader, describe_fallback, describe_gap, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
 from state.events import runs
 from state.journal.store import StoredEvent
@@ -20,7 +20,8 @@ def _describe_start(voice: Narrator, said: runs.RunStarted, event: StoredEvent) 
 
 def _describe_done(_voice: Narrator, said: runs.NodeDone, event: StoredEvent) -> str:
     tokens = said.prompt_tokens + said.completion_tokens
-    asked = f", {to_one_line(said.model)} answered with {tokens} tokens in {said.seconds:.1f} s" if said.model else ""
+    who = to_one_line(said.model) + describe_fallback(said.provider, said.failed_before)
+    asked = f", {who} answered with {tokens} tokens in {said.seconds:.1f} s" if said.model else ""
     gave = "a large value" if said.output_blob else format_words(event, said.output, limit=_WORDS)
     again = f" (attempt {said.attempt})" if said.attempt > 1 else ""
     return f"node {to_one_line(said.node)} is done{again}{asked}" + (f": {gave}" if gave else "")

@@ -11,7 +11,7 @@ from orchestrator.domain.outcome import CommandReport
 from orchestrator.engines.base import PlanStep
 from orchestrator.reports.reading import feature_sentences, run_sentences
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
-from orchestrator.reports.reading.journal_reader import bind_reader, describe_gap, format_words, to_one_line
+from orchestrator.reports.reading.journal_reader import bind_reader, describe_fallback, describe_gap, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
 from state.events import calls, confirmations, conversation, people, portal, talking, transfer
 from state.journal.store import StoredEvent
@@ -121,9 +121,14 @@ def _describe_message(voice: Narrator, said: conversation.MessageReceived, event
 
 
 def _describe_answer(_voice: Narrator, said: conversation.ModelAnswered, _event: StoredEvent) -> str:
-    model = to_one_line(said.model, limit=60) or "the model"
+    model = (to_one_line(said.model, limit=60) or "the model") + describe_fallback(said.provider, said.failed_before)
     tokens = f"{said.prompt_tokens}+{said.completion_tokens} tokens"
     return f"the model answered ({model}, iteration {said.iteration}, {tokens}, {said.seconds:.1f} s)"
+
+
+def _describe_question_to_model(_voice: Narrator, said: conversation.ModelAsked, _event: StoredEvent) -> str:
+    where = f"at node {to_one_line(said.node)}" if said.node else f"iteration {said.iteration}"
+    return f"the model is asked ({where}, about {said.prompt_tokens + said.completion_tokens} tokens reserved)"
 
 
 def _describe_model_failure(_voice: Narrator, said: conversation.ModelFailed, event: StoredEvent) -> str:
@@ -294,6 +299,7 @@ def _describe_given_answer(_voice: Narrator, said: talking.AnswerGiven, _event: 
 _DESCRIPTIONS: Final = {
     **bind_reader(talking.AnswerGiven, _describe_given_answer),
     **bind_reader(conversation.MessageReceived, _describe_message),
+    **bind_reader(conversation.ModelAsked, _describe_question_to_model),
     **bind_reader(conversation.ModelAnswered, _describe_answer),
     **bind_reader(conversation.ModelFailed, _describe_model_failure),
     **bind_reader(conversation.PlanRecorded, _describe_plan),

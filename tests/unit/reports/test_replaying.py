@@ -31,8 +31,8 @@ def test_every_moment_is_the_fold_of_what_had_happened(store: Store) -> None:
 def test_replay_shows_what_stood_then(run: Run, told: Told) -> None:
     """While the first card waited: goals, the open card with who asked and until when; a time leads to the same place as a number."""
     card = told.cards["approved"]["confirmation_id"]
-    by_number = run("replay", CHAT, "--until", 5).output.replace("\xa0", " ")
-    assert f"{CHAT} after record #5, 2026-11-21 12:01:03Z" in by_number
+    by_number = run("replay", CHAT, "--until", 6).output.replace("\xa0", " ")
+    assert f"{CHAT} after record #6, 2026-11-21 12:01:03Z" in by_number
     assert (
         f"open cards       crm.deal.update: «Ромашка» Сумма: 1 000 000 ₽ → 1 200 000 ₽ — asked by Анна (tg:1007), until 2026-11-22 12:01:03Z [{card}]"
         in by_number
@@ -42,32 +42,34 @@ def test_replay_shows_what_stood_then(run: Run, told: Told) -> None:
     after = run("replay", CHAT, "--until", "2026-11-21T12:01:43Z").output
     assert "open cards       —" in after
     assert "crm.deal.update deal 481" in after
-    state = json.loads(run("replay", CHAT, "--until", 33, "--json").output)["state"]
+    state = json.loads(run("replay", CHAT, "--until", 37, "--json").output)["state"]
     assert [entry["method"] for entry in state["unknown"].values()] == ["crm.deal.update"]
 
 
 def test_each_step_says_what_it_changed(run: Run, store: Store) -> None:
     """The changes of all steps together are the way from nothing to the state."""
-    found = [json.loads(line) for line in rows_of(run("replay", CHAT, "--until", 8, "--step", "--json").output)]
-    assert [step["seq"] for step in found] == list(range(1, 9))
+    found = [json.loads(line) for line in rows_of(run("replay", CHAT, "--until", 9, "--step", "--json").output)]
+    assert [step["seq"] for step in found] == list(range(1, 10))
     started = next(step for step in found if step["type"] == "CallStarted")
     assert ["+", "agent.in_progress[0]"] in [[change["sign"], change["path"]] for change in started["changes"]]
-    text = run("replay", CHAT, "--until", 6, "--step").output
-    assert "#6 2026-11-21 12:01:43Z card" in text
+    text = run("replay", CHAT, "--until", 7, "--step").output
+    assert "#7 2026-11-21 12:01:43Z card" in text
     assert ".status: requested → approved" in text
-    assert all(step.changes or step.event.type in {"ModelAnswered", "PlanRecorded"} for step in replay_steps(store, STREAM, 8))
+    assert all(
+        step.changes or step.event.type in {"ModelAsked", "ModelAnswered", "PlanRecorded"} for step in replay_steps(store, STREAM, 9)
+    )
 
 
 def test_diff_says_what_came_went_and_changed(run: Run, told: Told) -> None:
     """Between the card and the call: its status, the current deal, the deed; the same two moments say that nothing changed."""
     card = told.cards["approved"]["confirmation_id"]
-    lines = rows_of(run("diff", CHAT, 5, 8).output)
-    assert lines[0] == "#5 (2026-11-21 12:01:03Z) → #8 (2026-11-21 12:01:43Z)"
+    lines = rows_of(run("diff", CHAT, 6, 9).output)
+    assert lines[0] == "#6 (2026-11-21 12:01:03Z) → #9 (2026-11-21 12:01:43Z)"
     assert f"~ agent.confirmations.{card}.status: requested → executed" in lines
     assert "~ agent.objects.current_deal_id: nothing → 481" in lines
     assert any(line.startswith("+ agent.done[0]: ") for line in lines)
-    assert any(line.startswith("- ") for line in rows_of(run("diff", CHAT, 8, 5).output))
-    assert "nothing changed" in run("diff", CHAT, 5, 5).output
+    assert any(line.startswith("- ") for line in rows_of(run("diff", CHAT, 9, 6).output))
+    assert "nothing changed" in run("diff", CHAT, 6, 6).output
 
 
 @pytest.mark.parametrize(

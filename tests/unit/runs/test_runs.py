@@ -27,7 +27,7 @@ async def test_a_run_says_asks_the_model_and_ends(tmp_path: Path) -> None:
         world.model.will("привет")
         await world.work(start("plan"))
         assert texts(world) == ["Начинаю", "Модель: привет", "Готово."]
-        assert [one.type for one in events(world)] == ["RunStarted", "NodeDone", "NodeDone", "NodeDone", "RunFinished"]
+        assert [one.type for one in events(world)] == ["RunStarted", "NodeDone", "ModelAsked", "NodeDone", "NodeDone", "RunFinished"]
         assert index(world).status == "done"
 
 

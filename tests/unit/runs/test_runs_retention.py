@@ -75,7 +75,7 @@ async def test_a_run_that_ended_long_ago_is_forgotten_and_a_later_one_is_not(tmp
         world.clock.advance(timedelta(days=89))
         assert [row.session for row in await look(world)] == [RUN]
         assert keys(world) == {OTHER}
-        assert [one.type for one in events(world)] == ["RunStarted", "NodeDone", "RunFinished", "RunForgotten"]
+        assert [one.type for one in events(world)] == ["RunStarted", "ModelAsked", "NodeDone", "RunFinished", "RunForgotten"]
         assert (blob_of(world), world.sql.load_snapshot(RUN)) == (None, None)
         assert blob_of(world, OTHER) is not None
         assert findings(url) == []

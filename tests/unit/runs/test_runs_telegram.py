@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,7 +15,10 @@ from bot.telegram.door import TelegramDoor
 from bot.telegram.view.keyboards import build_card_keyboard
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.inputs import DenialReason
+from orchestrator.domain.models import ModelAnswer
 from orchestrator.features.leads import denial_reasons
+from orchestrator.model_client.providers import WireClient
+from orchestrator.model_client.router import ModelRouter
 from orchestrator.runtime import worker
 from orchestrator.runtime.feature import Feature, merge_features
 from state.journal.journal import load_state
@@ -179,14 +182,16 @@ async def test_a_runs_model_answer_is_a_draft_until_it_has_come(tmp_path: Path) 
         world.orchestrator.tools = replace(world.tools, show_partial=door.delivery.report_partial)
         arrived, gate = asyncio.Event(), asyncio.Event()
 
-        async def stream_chat(payload: Any, on_delta: Any) -> Said:
+        async def stream_chat(payload: Any, on_delta: Any) -> ModelAnswer:
             await on_delta("Скидка ")
             await on_delta("5 %")
             arrived.set()
             await gate.wait()
             return Said("Скидка 5 %")
 
-        world.orchestrator.tools = replace(world.tools, model=SimpleNamespace(stream_chat=stream_chat))
+        world.orchestrator.tools = replace(
+            world.tools, model=ModelRouter.from_client(cast("WireClient", SimpleNamespace(stream_chat=stream_chat)))
+        )
         await world.orchestrator.receive([start("plan")])
         await asyncio.wait_for(arrived.wait(), 30)
         await until(lambda: [one["text"] for one in wire.calls("sendMessageDraft")][-1:] == ["Скидка 5 %"])

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outcome import CommandReport, Outcome, Pending
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.base import ModelRequest, TurnInput
+from orchestrator.engines.base import TurnInput, TurnModelRequest
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, build_call_record
 from state.events.conversation import ModelAnswered
@@ -29,8 +29,8 @@ def context(world: World, session: Session, **more: Any) -> Context:
     return Context(session, turn, actor=ANNA, mode="full", reach=reach, **{"recorded": RecordedTurn(), **more})
 
 
-def ask(number: int = 1) -> ModelRequest:
-    return ModelRequest(iteration=number, messages=[{"role": "user", "content": "?"}])
+def ask(number: int = 1) -> TurnModelRequest:
+    return TurnModelRequest(iteration=number, messages=[{"role": "user", "content": "?"}])
 
 
 @pytest.mark.req("S004-1", "S004-7")
@@ -40,10 +40,10 @@ async def test_an_answer_is_recorded_before_it_is_used(world: World) -> None:
     made = context(world, session)
     world.model.will(reply(), reply())
     answer = await made.ask_model(ask())
-    assert (world.types(), session.seq) == ([], 1)
+    assert (world.types(), session.seq) == ([], 2)
     await made.ask_model(replace(ask(), iteration=2))
-    assert world.types() == ["ModelAnswered"]
-    data = world.events()[0].data
+    assert world.types() == ["ModelAsked", "ModelAnswered"]
+    data = world.events()[1].data
     assert (data["text"], data["iteration"], data["prompt_tokens"], data["model"]) == (answer.text, 1, 10, "scripted")
     assert not answer.recorded
     assert made.iterations[0].tokens == {"prompt": 10, "completion": 5}
@@ -67,7 +67,7 @@ async def test_a_failure_of_the_model_is_recorded_and_raised(world: World) -> No
     with pytest.raises(ModelClientError):
         await context(world, session).ask_model(ask())
     await session.flush()
-    assert [(event.type, event.data["reason"]) for event in world.events()] == [("ModelFailed", "no key")]
+    assert [(event.type, event.data.get("reason")) for event in world.events()] == [("ModelAsked", None), ("ModelFailed", "no key")]
 
 
 async def test_a_call_on_its_way_is_heard_to_its_end(world: World) -> None:

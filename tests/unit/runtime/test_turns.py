@@ -57,10 +57,12 @@ async def test_one_turn_from_message_to_answer(world: World) -> None:
     await world.turn(session, message("создай задачу"))
     assert world.types() == [
         "MessageReceived",
+        "ModelAsked",
         "ModelAnswered",
         "PlanRecorded",
         "CallStarted",
         "CallSucceeded",
+        "ModelAsked",
         "ModelAnswered",
         "TurnFinished",
     ]
@@ -295,7 +297,7 @@ async def test_two_people_are_two_conversations(world: World) -> None:
     await world.work(message("привет, это Анна"))
     await world.work(message("а это Борис", actor=BORIS, key="tg:1008"))
     assert "Анна" not in str(world.model.prompts[1][1:])
-    assert len(world.events(key=CHAT)) == len(world.events(key="tg:1008")) == 3
+    assert len(world.events(key=CHAT)) == len(world.events(key="tg:1008")) == 4
     assert VERA.key != BORIS.key
 
 

@@ -12,7 +12,7 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Row, Table
-from orchestrator.engines.base import ModelRequest, ModelText, TurnContext, TurnEnd, TurnInput
+from orchestrator.engines.base import ModelText, TurnContext, TurnEnd, TurnInput, TurnModelRequest
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
@@ -55,7 +55,7 @@ class Fake:
         self.halt_on_block = False
         self.answers, self.results = deque(answers), deque(results)
         self.plans: dict[int, Any] = {}
-        self.requests: list[ModelRequest] = []
+        self.requests: list[TurnModelRequest] = []
         self.effects: list[Effect] = []
         self.events: list[Event] = []
         self.partials: list[str] = []
@@ -70,7 +70,7 @@ class Fake:
     async def show_partial(self, text: str) -> None:
         self.partials.append(text)
 
-    async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
+    async def ask_model(self, request: TurnModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
         self.requests.append(request)
         answer = self.answers.popleft()
         if isinstance(answer, ModelClientError):

@@ -24,6 +24,7 @@ WITHOUT_MEANING = {
     "DecisionRefused",
     "MessageEdited",
     "RequestDropped",
+    "ModelAsked",
     "ModelAnswered",
     "ModelFailed",
     "PersonErased",

@@ -1,0 +1,242 @@
+"""The providers of language models that the settings or MODELS_FILE name, and the router built from them.
+
+Without a file the OPENAI_* settings make one provider and the GIGACHAT_* settings another; docs/models.md shows both ways.
+"""
+
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial as partial_of
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+import httpx
+import yaml
+from pydantic import Field, SecretStr, ValidationError
+
+from bot.http_transport import build_transport
+from bot.settings import Settings, read_variable
+from orchestrator.domain.errors import ModelClientError, SettingsError
+from orchestrator.domain.frozen import Frozen
+from orchestrator.domain.models import Role
+from orchestrator.model_client.breaker import COOL_DOWN, FAILURES, CircuitBreaker
+from orchestrator.model_client.client import KEEPALIVE_SECONDS, ModelClient
+from orchestrator.model_client.gigachat_token import GigaChatToken
+from orchestrator.model_client.providers import GigaChatProvider, OpenAiProvider
+from orchestrator.model_client.router import PARALLEL, ModelRouter, Observe, Route
+from orchestrator.model_client.settings import ModelSettings
+from orchestrator.model_client.wide_schemas import Fit
+
+GIGACHAT_MODEL: Final = "GigaChat-2-Max"
+GIGACHAT_EMBEDDINGS: Final = "Embeddings"
+OPENAI: Final = "openai"
+GIGACHAT: Final = "gigachat"
+LARGEST_FILE: Final = 100_000
+_Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+_Chain = Annotated[list[_Name], Field(min_length=1, max_length=5)]
+
+
+class ProviderSpec(Frozen):
+    """One provider as MODELS_FILE describes it. Its key is never in the file: `key` names the setting or variable that holds it."""
+
+    kind: Literal["openai", "gigachat"]
+    base: str = ""
+    key: str = ""
+    model: str = ""
+    embedding_model: str = ""
+    parallel: int = Field(PARALLEL, ge=1, le=1000)
+    deadline: float = Field(120.0, gt=0, le=3600)
+    failures: int = Field(FAILURES, ge=1, le=1000)
+    cool_down: float = Field(COOL_DOWN, ge=0, le=3600)
+    scope: str = ""
+    auth_url: str = ""
+    ca_file: Path | None = None
+    wide_schemas: Fit = "split"
+
+
+class ModelsPlan(Frozen):
+    """The providers, and which of them serve the roles and the services of definitions, the first one first."""
+
+    providers: dict[_Name, ProviderSpec] = Field(min_length=1)
+    roles: dict[Role, _Chain] = Field(default_factory=dict)
+    services: dict[str, _Chain] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltModels:
+    """The router to all providers, and their clients by name, which the caller must close."""
+
+    router: ModelRouter
+    clients: Mapping[str, ModelClient]
+
+
+def load_plan(settings: Settings) -> ModelsPlan:
+    """Return the plan of MODELS_FILE or, without one, of the settings. Raises SettingsError that says what is wrong and where."""
+    if settings.models_file is None:
+        return _build_default_plan(settings)
+    path = settings.models_file
+    try:
+        text = path.read_text(encoding="utf-8")
+        if len(text) > LARGEST_FILE:
+            raise SettingsError(f"MODELS_FILE: {path.name} is longer than {LARGEST_FILE} characters")
+        plan = ModelsPlan.model_validate(yaml.safe_load(text))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"MODELS_FILE: {path} cannot be read ({type(error).__name__})") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        raise SettingsError(f"MODELS_FILE: {path.name}{f': line {mark.line + 1}' if mark else ''}: it is not YAML") from None
+    except ValidationError as error:
+        faults = [f"{'.'.join(str(part) for part in one['loc']) or 'the file'}: {one['msg']}" for one in error.errors(include_input=False)]
+        raise SettingsError(f"MODELS_FILE: {path.name}: " + "; ".join(faults)) from None
+    chains: list[tuple[str, list[str]]] = [*plan.roles.items(), *plan.services.items()]
+    for place, chain in chains:
+        if unknown := [name for name in chain if name not in plan.providers]:
+            known = ", ".join(plan.providers)
+            raise SettingsError(f"MODELS_FILE: {path.name}: {place} names the provider {unknown[0]}, which is not among {known}")
+    return plan
+
+
+def _build_default_plan(settings: Settings) -> ModelsPlan:
+    """Return the plan of the settings alone: OPENAI_* serves everything, or talks to people beside GigaChat, which serves engines."""
+    providers: dict[str, ProviderSpec] = {}
+    local = ModelSettings(base_url=settings.openai_api_base).is_loopback
+    if settings.openai_api_key is not None or local or settings.gigachat_credentials is None:
+        embedding = "" if settings.gigachat_credentials is not None else settings.default_embedding_model or ""
+        providers[OPENAI] = ProviderSpec(kind="openai", embedding_model=embedding)
+    if settings.gigachat_credentials is not None:
+        providers[GIGACHAT] = ProviderSpec(kind="gigachat")
+    last = list(providers)[-1]
+    return ModelsPlan(providers=providers, roles={"agent": [next(iter(providers))], "tool": [last], "embedding": [last]})
+
+
+def list_model_secrets(settings: Settings) -> tuple[str, ...]:
+    """Return the keys of all providers, to mask them. A key that is not set is left out."""
+    found = [_find_key(spec, settings) for spec in load_plan(settings).providers.values()]
+    return tuple(key.get_secret_value() for key in found if key is not None)
+
+
+def build_models(
+    settings: Settings,
+    *,
+    heard: Callable[[Exception | None], None] = lambda _: None,
+    observe: Observe = lambda *_: None,
+    transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,
+) -> BuiltModels:
+    """Build the router and its clients. Raises SettingsError.
+
+    `heard` is called after each request to the only provider of the role "agent"; with several it gets what became of the whole chain, and
+    `observe` gets each call. Tests give `transports` by the name of the provider.
+    """
+    plan = load_plan(settings)
+    agents = plan.roles.get("agent") or list(plan.providers)
+    clients: dict[str, ModelClient] = {}
+    routes: list[Route] = []
+    for name, spec in plan.providers.items():
+        told = heard if agents == [name] else lambda _: None
+        client = build_client(name, spec, settings, heard=told, transport=(transports or {}).get(name))
+        clients[name] = client
+        breaker = CircuitBreaker(failures=spec.failures, cool_down=spec.cool_down)
+        routes.append(Route(name=name, provider=build_provider(spec, client, settings), parallel=spec.parallel, breaker=breaker))
+    router = ModelRouter(routes, plan.roles, plan.services, observe=observe)
+    if len(agents) > 1:
+        router.observe = partial_of(_tell_chain, router, agents, heard, observe)
+    return BuiltModels(router=router, clients=clients)
+
+
+def _tell_chain(
+    router: ModelRouter, agents: Sequence[str], heard: Callable[[Exception | None], None], observe: Observe, *told: Any
+) -> None:
+    """Pass a call on to `observe`, and tell `heard` whether any provider of the agent's chain can still be used."""
+    name, how, _ = told
+    observe(*told)
+    if name in agents:
+        closed = how == "answered" or any(router.routes[one].breaker.state == "closed" for one in agents if one != name)
+        heard(None if closed else ModelClientError("No provider answers."))
+
+
+def build_provider(spec: ProviderSpec, client: ModelClient, settings: Settings) -> OpenAiProvider:
+    """Return the provider of this kind over its client."""
+    model, embeddings = find_model_names(spec, settings)
+    if spec.kind == "gigachat":
+        return GigaChatProvider(client, model=model, embedding_model=embeddings, wide_schemas=spec.wide_schemas)
+    return OpenAiProvider(client, model=model, embedding_model=embeddings)
+
+
+def find_model_names(spec: ProviderSpec, settings: Settings) -> tuple[str, str]:
+    """Return the names of the provider's models for (chat, embeddings), from the file or the settings."""
+    if spec.kind == "gigachat":
+        return spec.model or settings.default_model or GIGACHAT_MODEL, (
+            spec.embedding_model or settings.default_embedding_model or GIGACHAT_EMBEDDINGS
+        )
+    return spec.model or settings.openai_model, spec.embedding_model
+
+
+def build_model_settings(spec: ProviderSpec, settings: Settings) -> ModelSettings:
+    """Return the address, key and limits of a provider. Raises SettingsError for an invalid address."""
+    is_gigachat = spec.kind == "gigachat"
+    return ModelSettings(
+        base_url=spec.base or (settings.gigachat_api_base if is_gigachat else settings.openai_api_base),
+        api_key=_find_key(spec, settings),
+        default_model=find_model_names(spec, settings)[0],
+        total_deadline=spec.deadline,
+        key_name=_name_key(spec),
+        reports_usage=not is_gigachat,
+    )
+
+
+def build_client(
+    name: str,
+    spec: ProviderSpec,
+    settings: Settings,
+    *,
+    heard: Callable[[Exception | None], None] = lambda _: None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> ModelClient:
+    """Return the client of a provider. Raises SettingsError that names the provider and what is wrong with it."""
+    try:
+        told = build_model_settings(spec, settings)
+        if spec.kind == "openai":
+            return ModelClient(told, transport=transport or build_transport(told.base_url, kept=KEEPALIVE_SECONDS), heard=heard)
+        return _build_gigachat_client(spec, told, settings, heard, transport)
+    except SettingsError as error:
+        raise SettingsError(f"{error.reason} (provider {name})") from None
+
+
+def _build_gigachat_client(
+    spec: ProviderSpec,
+    told: ModelSettings,
+    settings: Settings,
+    heard: Callable[[Exception | None], None],
+    transport: httpx.AsyncBaseTransport | None,
+) -> ModelClient:
+    if told.api_key is None:
+        raise SettingsError(f"there are no credentials: set {told.key_name}")
+    auth_url = spec.auth_url or settings.gigachat_auth_url
+    if urlsplit(auth_url).scheme not in {"http", "https"} or not urlsplit(auth_url).hostname:
+        raise SettingsError("GIGACHAT_AUTH_URL must be an http or https address")
+    context = _load_authority(spec.ca_file or settings.gigachat_ca_file)
+    token = GigaChatToken(auth_url, told.api_key, spec.scope or settings.gigachat_scope, transport=transport, verify=context)
+    return ModelClient(told, transport=transport or httpx.AsyncHTTPTransport(verify=context), heard=heard, auth=token)
+
+
+def _load_authority(path: Path | None) -> ssl.SSLContext:
+    """Return the TLS context that trusts the certificate authority of this file beside the usual ones."""
+    context = httpx.create_ssl_context()
+    if path is None:
+        return context
+    try:
+        context.load_verify_locations(cafile=path)
+    except (OSError, ssl.SSLError):
+        raise SettingsError(f"GIGACHAT_CA_FILE: {path} holds no certificate that can be read (PEM)") from None
+    return context
+
+
+def _name_key(spec: ProviderSpec) -> str:
+    return spec.key or ("GIGACHAT_CREDENTIALS" if spec.kind == "gigachat" else "OPENAI_API_KEY")
+
+
+def _find_key(spec: ProviderSpec, settings: Settings) -> SecretStr | None:
+    name = _name_key(spec)
+    known = getattr(settings, name.lower(), None)
+    return known if isinstance(known, SecretStr) else read_variable(name)

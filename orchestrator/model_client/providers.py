@@ -1,0 +1,162 @@
+"""Translates between the port to models and the requests of one provider: OpenAI-compatible services and GigaChat.
+
+The rest of the client is shared: both speak of chat completions, streams and embeddings in the same way.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, ModelTool, OnDelta, UnusableAnswer
+from orchestrator.model_client.wide_schemas import Fit, fit_tool, join_arguments
+from state.stored import JsonObject
+
+_ONLY_JSON: Final = "Answer with one JSON object and nothing else."
+
+
+class WireClient(Protocol):
+    """The requests of a client of one service; `ModelClient` implements them."""
+
+    async def stream_chat(self, payload: JsonObject, on_delta: OnDelta | None = None) -> ModelAnswer:
+        """Return the answer to a streamed request."""
+
+    async def post_chat_completions(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
+        """Return the body of an answer that is not streamed."""
+
+    async def post_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
+        """Return the body of an answer with vectors."""
+
+
+class OpenAiProvider:
+    """An OpenAI-compatible service behind the port."""
+
+    def __init__(self, client: WireClient, *, model: str = "", embedding_model: str = "") -> None:
+        """Use this client; `model` and `embedding_model` are the names for requests that name none."""
+        self.client, self.model, self.embedding_model = client, model, embedding_model
+
+    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
+        """Return the answer. Raises UnusableAnswer for a tool call although no tool was offered."""
+        answer = await self.client.stream_chat(self._build_payload(request), on_delta)
+        if answer.calls and not request.tools:
+            raise UnusableAnswer("The model calls a tool, although none was offered.")
+        return answer
+
+    async def embed(self, request: EmbedRequest) -> EmbedAnswer:
+        """Return the vectors in the order of the texts."""
+        model = request.model or self.embedding_model
+        if not model:
+            raise ModelClientError("There is no embedding model: set DEFAULT_EMBEDDING_MODEL.")
+        body = await self.client.post_embeddings({"model": model, "input": list(request.texts)})
+        return _read_vectors(body, len(request.texts), model)
+
+    def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
+        payload: dict[str, Any] = {"messages": list(request.messages), **_build_options(request)}
+        if request.options.stop:
+            payload["stop"] = list(request.options.stop)
+        if request.options.seed is not None:
+            payload["seed"] = request.options.seed
+        if request.options.json:
+            payload["response_format"] = {"type": "json_object"}
+        if request.tools:
+            payload["tools"] = [{"type": "function", "function": _describe_tool(one)} for one in request.tools]
+        return payload
+
+
+class GigaChatProvider(OpenAiProvider):
+    """GigaChat behind the port: `functions` in place of `tools`, and arguments that are objects. It knows no `stop` and no `seed`."""
+
+    def __init__(self, client: WireClient, *, model: str = "", embedding_model: str = "", wide_schemas: Fit = "split") -> None:
+        """Use this client; `wide_schemas` says what is done with tools of more than eight parameters."""
+        super().__init__(client, model=model, embedding_model=embedding_model)
+        self._fit = wide_schemas
+
+    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
+        """Return the answer, with the arguments of tool calls as the tools declare them."""
+        answer = await super().chat(request, on_delta)
+        if not answer.calls:
+            return answer
+        return replace(answer, calls=tuple(join_arguments(one, request.tools, self._fit) for one in answer.calls))
+
+    def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
+        messages = [_to_gigachat_message(one, request.messages) for one in request.messages]
+        if request.options.json:
+            messages = _add_instruction(messages, _ONLY_JSON)
+        payload: dict[str, Any] = {"messages": messages, **_build_options(request)}
+        if request.tools:
+            payload["functions"] = [_describe_tool(fit_tool(one, self._fit)) for one in request.tools]
+            payload["function_call"] = "auto"
+        return payload
+
+
+def _build_options(request: ModelRequest) -> JsonObject:
+    """Return the options that all providers take."""
+    options = request.options
+    told = {"model": options.model, "temperature": options.temperature, "max_tokens": options.max_tokens, "top_p": options.top_p}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _describe_tool(tool: ModelTool) -> JsonObject:
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+
+
+def _to_gigachat_message(message: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a message of the conversation in the form of GigaChat: a tool's result has the role "function" and JSON content."""
+    if message.get("role") == "tool":
+        name = _find_called_name(str(message.get("tool_call_id", "")), messages)
+        return {"role": "function", "name": name, "content": _to_json_text(message.get("content"))}
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list) or not calls:
+        return dict(message)
+    function = calls[0].get("function", {})
+    arguments = function.get("arguments")
+    try:
+        loaded = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        loaded = {}
+    called = {"name": function.get("name", ""), "arguments": loaded}
+    return {"role": "assistant", "content": message.get("content") or "", "function_call": called}
+
+
+def _find_called_name(call_id: str, messages: Sequence[Mapping[str, Any]]) -> str:
+    calls = [call for one in messages for call in (one.get("tool_calls") or ())]
+    return next((str(call.get("function", {}).get("name", "")) for call in calls if call.get("id") == call_id), "")
+
+
+def _to_json_text(content: object) -> str:
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    try:
+        json.loads(text)
+    except ValueError:
+        return json.dumps({"result": text}, ensure_ascii=False)
+    return text
+
+
+def _add_instruction(messages: Sequence[Mapping[str, Any]], instruction: str) -> list[dict[str, Any]]:
+    """Return the messages with the instruction at the end of the first one, which for GigaChat is the only place of a system message."""
+    first = dict(messages[0]) if messages else {}
+    if first.get("role") == "system":
+        return [{**first, "content": f"{first.get('content', '')}\n\n{instruction}"}, *map(dict, messages[1:])]
+    return [{"role": "system", "content": instruction}, *map(dict, messages)]
+
+
+def _read_vectors(body: Mapping[str, Any], count: int, model: str) -> EmbedAnswer:
+    rows = body.get("data")
+    if not isinstance(rows, list) or len(rows) != count or not all(isinstance(row, Mapping) for row in rows):
+        raise ModelClientError(f"The model service sent other than {count} vectors.")
+    ordered = sorted(rows, key=lambda row: row["index"] if type(row.get("index")) is int else 0)
+    vectors = [row.get("embedding") for row in ordered]
+    if not all(isinstance(one, list) and one and all(type(part) in {int, float} for part in one) for one in vectors):
+        raise ModelClientError("The model service sent vectors that are no numbers.")
+    usage = body.get("usage")
+    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    tokens = tokens if type(tokens) is int and tokens > 0 else sum(_count_row_tokens(row) for row in rows)
+    return EmbedAnswer(vectors=vectors, tokens=tokens, model=model)
+
+
+def _count_row_tokens(row: Mapping[str, Any]) -> int:
+    """Return how many tokens one vector cost: GigaChat counts them for each text."""
+    usage = row.get("usage")
+    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    return tokens if type(tokens) is int and tokens > 0 else 0

@@ -1,0 +1,195 @@
+"""Chooses the provider for each request: by role or service, with a bound on calls at once, a circuit breaker and a chain of fallbacks."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeVar
+
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.models import (
+    EmbedAnswer,
+    EmbedRequest,
+    ModelAnswer,
+    ModelRequest,
+    OnDelta,
+    ProviderUnavailable,
+    Role,
+    UnusableAnswer,
+)
+from orchestrator.model_client.breaker import CircuitBreaker
+from orchestrator.model_client.failures import RejectedRequest
+from orchestrator.model_client.providers import OpenAiProvider, WireClient
+from state.stored import JsonObject
+
+T = TypeVar("T")
+PARALLEL: Final = 32
+"""How many calls of one provider are made at once, if the settings do not say."""
+WAIT_FOR_PLACE: Final = 60.0
+"""Seconds that a call waits until the provider has a place for it."""
+Observed = Literal["answered", "failed", "skipped"]
+Observe = Callable[[str, Observed, float], None]
+"""Called after each call of a provider with its name, how it ended and how many seconds it took."""
+
+log = logging.getLogger(__name__)
+
+
+class NoPlace(ModelClientError):
+    """Too many calls wait for a provider."""
+
+
+@dataclass(kw_only=True)
+class Route:
+    """One provider as the router uses it."""
+
+    name: str
+    provider: OpenAiProvider
+    parallel: int = PARALLEL
+    breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
+    places: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Create the places for calls at once."""
+        self.places = asyncio.Semaphore(self.parallel)
+
+
+class ModelRouter:
+    """Implements the port `Models` over the providers of this installation."""
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        roles: Mapping[Role, Sequence[str]],
+        services: Mapping[str, Sequence[str]] | None = None,
+        *,
+        observe: Observe = lambda *_: None,
+    ) -> None:
+        """Use these providers. `roles` and `services` name the chain of providers of each; a role without one uses all in order."""
+        self.routes = {one.name: one for one in routes}
+        self._roles, self._services, self.observe = dict(roles), dict(services or {}), observe
+
+    @classmethod
+    def from_client(cls, client: WireClient, *, name: str = "openai", model: str = "", embedding_model: str = "") -> "ModelRouter":
+        """Return a router with a single OpenAI-compatible provider that serves all roles."""
+        return cls([Route(name=name, provider=OpenAiProvider(client, model=model, embedding_model=embedding_model))], {})
+
+    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
+        """Return the answer of the first provider of the chain that gives one.
+
+        Once text was passed to `on_delta` no other provider is asked, because that text cannot be taken back.
+        """
+        handed_out = False
+
+        async def watch(piece: str) -> None:
+            nonlocal handed_out
+            handed_out = True
+            if on_delta is not None:
+                await on_delta(piece)
+
+        answer, route, failed = await self._ask_chain(
+            self.find_chain(request.role, request.service),
+            lambda one: one.provider.chat(request, watch if on_delta is not None else None),
+            lambda: handed_out,
+        )
+        return replace(answer, provider=route.name, failed_before=tuple(failed))
+
+    async def embed(self, request: EmbedRequest) -> EmbedAnswer:
+        """Return the vectors of the first provider of the chain that gives them."""
+        if not request.texts:
+            return EmbedAnswer(vectors=())
+        answer, route, failed = await self._ask_chain(
+            self.find_chain(request.role, request.service), lambda one: one.provider.embed(request)
+        )
+        return replace(answer, provider=route.name, failed_before=tuple(failed))
+
+    async def complete(self, payload: JsonObject, *, role: Role = "tool", verbose: bool = False) -> dict[str, object]:
+        """Return the body of a completion for a payload in the provider's own form, which is passed on as it is."""
+
+        async def ask(route: Route) -> dict[str, object]:
+            model = payload.get("model") or route.provider.model
+            return await route.provider.client.post_chat_completions({**payload, **({"model": model} if model else {})}, verbose=verbose)
+
+        return (await self._ask_chain(self.find_chain(role), ask))[0]
+
+    async def complete_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
+        """Return the body of an answer with vectors for a payload in the provider's own form."""
+
+        async def ask(route: Route) -> dict[str, object]:
+            model = payload.get("model") or route.provider.embedding_model
+            return await route.provider.client.post_embeddings({**payload, "model": model}, verbose=verbose)
+
+        return (await self._ask_chain(self.find_chain("embedding"), ask))[0]
+
+    def find_model_name(self, request: ModelRequest) -> str:
+        """Return the name of the model that is asked first for this request, "" if it is not known."""
+        return request.options.model or self.find_chain(request.role, request.service)[0].provider.model
+
+    def find_chain(self, role: Role, service: str = "") -> list[Route]:
+        """Return the providers for a service or, if the settings do not name it, for the role; the first is asked first."""
+        names = self._services.get(service) or self._roles.get(role) or tuple(self.routes)
+        return [self.routes[name] for name in names]
+
+    async def _ask_chain(
+        self, chain: Sequence[Route], ask: Callable[[Route], Awaitable[T]], is_final: Callable[[], bool] = lambda: False
+    ) -> tuple[T, Route, list[str]]:
+        """Return (answer, the provider that gave it, the names of those that failed before it)."""
+        failures: dict[str, ModelClientError] = {}
+        for route in chain:
+            try:
+                return await self._ask_route(route, ask), route, list(failures)
+            except UnusableAnswer:
+                raise
+            except ModelClientError as error:
+                failures[route.name] = error
+                if is_final():
+                    raise
+                if route is not chain[-1]:
+                    log.warning("%s did not answer: %s", route.name, error.reason, extra={"action": "model_fallback"})
+        if len(failures) == 1:
+            raise next(iter(failures.values()))
+        raise ProviderUnavailable("No provider answered. " + " ".join(f"{name}: {one.reason}" for name, one in failures.items()))
+
+    async def _ask_route(self, route: Route, ask: Callable[[Route], Awaitable[T]]) -> T:
+        if not route.breaker.admit():
+            self._tell(route, "skipped", 0.0)
+            raise ProviderUnavailable("The model service failed several times in a row and is left alone for a while.")
+        started = time.monotonic()
+        settled = False
+        try:
+            await _take_place(route)
+            try:
+                answer = await ask(route)
+            finally:
+                route.places.release()
+            settled = True
+            route.breaker.record(works=True)
+            self._tell(route, "answered", time.monotonic() - started)
+        except NoPlace:
+            raise
+        except ModelClientError as error:
+            settled = True
+            works = isinstance(error, UnusableAnswer | RejectedRequest)
+            route.breaker.record(works=works)
+            self._tell(route, "answered" if works else "failed", time.monotonic() - started)
+            raise
+        finally:
+            if not settled:
+                route.breaker.release()
+        return answer
+
+    def _tell(self, route: Route, how: Observed, seconds: float) -> None:
+        with suppress(Exception):  # whoever counts must not disturb the call
+            self.observe(route.name, how, seconds)
+
+
+async def _take_place(route: Route) -> None:
+    if not route.places.locked():
+        await route.places.acquire()
+        return
+    try:
+        async with asyncio.timeout(WAIT_FOR_PLACE):
+            await route.places.acquire()
+    except TimeoutError:
+        raise NoPlace("Too many calls wait for the model service.") from None
