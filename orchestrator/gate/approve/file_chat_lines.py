@@ -26,7 +26,7 @@ _MOST_COMPARED: Final = 400
 """How many lines that differ are compared one by one; of longer changes the whole new text is shown."""
 
 
-def name_file(call: Call, _reader: Reader) -> str:
+def name_file(call: Call, _facts: Facts, _reader: Reader) -> str:
     """Return what the heading names: the path of the file."""
     return str(call.params.get("path", ""))
 
