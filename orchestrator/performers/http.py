@@ -10,7 +10,6 @@ import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import httpx
 from pydantic import SecretStr
@@ -18,7 +17,7 @@ from pydantic import SecretStr
 from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.kinds.http_address import Address, IpAddress, Site, is_public, parse_address, parse_listed_site
-from orchestrator.gate.call.kinds.http_params import MARK
+from orchestrator.gate.call.kinds.http_params import MARK, format_query
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from state.canonical import NotCanonical, check, to_storable_text
 
@@ -96,9 +95,9 @@ class HttpPerformer:
         try:
             headers = {**self._find_secret(call, address.site), **_build_headers(call)}
             target = await self._choose_address(address.site)
-        except AddressRefused as error:
+            request = self._build_request(call, address, target, headers)
+        except (AddressRefused, httpx.InvalidURL) as error:
             return Rejected(code="http-not-sent", detail=str(error), sent=False)
-        request = self._build_request(call, address, target, headers)
         is_read = call.method == _READ
         try:
             async with asyncio.timeout(self._total):
@@ -142,7 +141,7 @@ class HttpPerformer:
         """Return the request to the chosen address itself, so that the name is not resolved again; the server is still told the host."""
         site = address.site
         shown = f"[{target}]" if target.version == 6 else str(target)  # noqa: PLR2004 - IPv6
-        query = "&".join(part for part in (address.query, _format_query(call.params.get("query") or {})) if part)
+        query = "&".join(part for part in (address.query, format_query(call.params.get("query") or {})) if part)
         url = f"{site.scheme}://{shown}:{site.port}{address.path}" + (f"?{query}" if query else "")
         body = _build_body(call.params)
         return self._http.build_request(
@@ -196,15 +195,6 @@ def _build_body(params: Mapping[str, Any]) -> bytes | None:
     if params.get("json") is not None:
         return json.dumps(params["json"], ensure_ascii=False).encode()
     return params["text"].encode() if params.get("text") else None
-
-
-def _format_query(query: Mapping[str, Any]) -> str:
-    def write(value: object) -> str:
-        return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-    return urlencode(
-        {name: list(map(write, value)) if isinstance(value, list) else write(value) for name, value in query.items()}, doseq=True
-    )
 
 
 async def _read_body(response: httpx.Response) -> Any:

@@ -204,3 +204,11 @@ def test_what_is_not_the_public_internet_is_not_public(address: str) -> None:
 def test_public_addresses_are_public(address: str) -> None:
     """Hosts on the internet."""
     assert is_public(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "address", ["168.63.129.16", "192.88.99.1", "192.0.0.9", "192.0.0.10", "192.31.196.1", "2620:4f:8000::1", "3fff::1"]
+)
+def test_networks_that_only_seem_public_are_not(address: str) -> None:
+    """A service inside a cloud, relays, sinks and examples."""
+    assert not is_public(ipaddress.ip_address(address))

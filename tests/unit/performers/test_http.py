@@ -284,3 +284,13 @@ async def test_whether_a_lost_request_arrived_stays_unclear() -> None:
     await performer.aclose()
 
     assert found.verdict == "unclear"
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+async def test_a_request_that_cannot_be_built_was_not_sent(method: str) -> None:
+    """A write that never left has a known outcome."""
+    result, received = await do(reply(), method, query={"q": "x" * 70_000})
+
+    assert isinstance(result, Rejected)
+    assert not result.sent
+    assert not received

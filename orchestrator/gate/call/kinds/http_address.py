@@ -175,14 +175,31 @@ def is_listed(site: Site, listed: Iterable[str]) -> bool:
     return any(site == parse_listed_site(entry) for entry in listed)
 
 
-_CARRIER: Final = ipaddress.ip_network("100.64.0.0/10")
+_CLOSED: Final = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "100.64.0.0/10",  # networks of providers
+            "192.0.0.0/24",  # protocols of the network itself
+            "192.88.99.0/24",  # relays between IPv4 and IPv6
+            "168.63.129.16/32",  # a service for virtual machines inside a cloud
+            "2620:4f:8000::/48",  # a sink for questions about private networks, as 192.31.196.0/24 and 192.175.48.0/24
+            "192.31.196.0/24",
+            "192.175.48.0/24",
+            "3fff::/20",  # examples in documents
+        ),
+    )
+)
+"""Networks that Python's list counts as global, and in which no host lies that a definition has reason to call."""
 _UNICAST: Final = ipaddress.ip_network("2000::/3")
 """The only part of IPv6 in which hosts of the internet lie; most networks that carry IPv4 addresses inside lie outside of it."""
 
 
 def is_public(address: IpAddress) -> bool:
     """Return whether an address lies in the public internet. IPv6 addresses that carry an IPv4 address inside do not count."""
+    if any(address in network for network in _CLOSED):
+        return False
     if isinstance(address, ipaddress.IPv4Address):
-        return address.is_global and not address.is_multicast and address not in _CARRIER
+        return address.is_global and not address.is_multicast
     carries_another = address.sixtofour or address.teredo  # a public host has an IPv4 address of its own
     return address in _UNICAST and address.is_global and not carries_another

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
+from urllib.parse import urlencode
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
@@ -12,6 +13,8 @@ from state.canonical import NotCanonical, dumps
 MAX_BODY: Final = 100_000
 """Maximum size of what is sent, in characters."""
 MAX_NAMES: Final = 50
+MAX_QUERY: Final = 8_000
+"""Maximum size of the query as it is sent; most servers refuse longer ones, and beyond 64 KB no request can be made."""
 _HEADERS: Final = frozenset({"accept", "accept-language", "if-match", "if-none-match", "prefer"})
 """The headers that a definition may set. Those that say who calls come from the settings, under a name (`credential`)."""
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
@@ -36,6 +39,9 @@ def _check_headers(headers: Mapping[str, str]) -> dict[str, str]:
         if not value.isascii() or not value.isprintable() or len(value) > _LONGEST_VALUE:
             msg = f"the value of {name} is one line of ASCII signs, up to {_LONGEST_VALUE}"
             raise ValueError(msg)
+        if name.lower() in made:
+            msg = f"the header {name} is given twice"
+            raise ValueError(msg)
         made[name.lower()] = value
     return made
 
@@ -59,8 +65,27 @@ def _check_json(value: Any) -> Any:
     return value
 
 
+def format_query(query: Mapping[str, Any]) -> str:
+    """Return the names and values as they stand in the address that is sent."""
+
+    def write(value: object) -> str:
+        return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+    return urlencode(
+        {name: list(map(write, value)) if isinstance(value, list) else write(value) for name, value in query.items()}, doseq=True
+    )
+
+
+def _check_query(query: dict[str, Any]) -> dict[str, Any]:
+    _check_json(query)
+    if len(format_query(query)) > MAX_QUERY:
+        msg = f"it has more than {MAX_QUERY} characters as it is sent; send long data as json"
+        raise ValueError(msg)
+    return query
+
+
 QueryValue = StrictStr | StrictBool | StrictInt | StrictFloat
-Query = Annotated[dict[StrictStr, QueryValue | list[QueryValue]], Field(max_length=MAX_NAMES), AfterValidator(_check_json)]
+Query = Annotated[dict[StrictStr, QueryValue | list[QueryValue]], Field(max_length=MAX_NAMES), AfterValidator(_check_query)]
 Headers = Annotated[dict[StrictStr, StrictStr], AfterValidator(_check_headers)]
 
 
