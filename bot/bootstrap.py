@@ -21,6 +21,7 @@ from bitrix.limits.shared_level import SharedLevel
 from bitrix.masking import SecretMask, mask
 from bot.access.portal_auth import build_portal_auth
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
+from bot.http_credentials import list_http_secrets, load_http_credentials
 from bot.http_transport import build_transport
 from bot.model_providers import build_models, list_model_secrets
 from bot.monitoring.reachability import ReachabilityTracker
@@ -45,6 +46,7 @@ from orchestrator.features.portal_events.news import Audience, Nobody
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.gate_deps import PolicySource
+from orchestrator.gate.call.kinds.http_address import is_listed, parse_listed_site
 from orchestrator.gate.call.modes import format_methods
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.gate.call.ports import Performer
@@ -59,6 +61,7 @@ from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.files.folder import Folder
 from orchestrator.performers.files.performer import FilePerformer
+from orchestrator.performers.http import HttpCredential, HttpPerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
@@ -169,6 +172,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     of their own.
     """
     policy, catalogue = load_rules(settings)
+    credentials = load_http_credentials(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
     watch, switch = PolicyWatcher(), LiveSwitch(store)
@@ -186,6 +190,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         performers={
             "bitrix": BitrixPerformer(client, reads),
             "schedule": SchedulePerformer(store, clock),
+            "http": _build_http(credentials, live),
             **_build_mongo(settings),
             **_build_files(settings, live, members, messenger),
         },
@@ -194,7 +199,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         ttl=settings.confirmation_ttl,
         present=present,
     )
-    secrets = (*list_secrets(settings), *list_model_secrets(settings))
+    secrets = (*list_secrets(settings), *list_model_secrets(settings), *list_http_secrets(credentials))
     tools = Tools(
         store=store,
         gate=gate,
@@ -205,7 +210,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         mode=settings.agent_mode,
         show_partial=partial,
         guard=TextGuard(
-            hosts=frozenset({client.portal}) | policy.http_hosts,
+            hosts=frozenset({client.portal}) | {parse_listed_site(entry).host for entry in policy.http_hosts},
             secrets=SecretMask(secrets),
         ),
         refresh_actor=present,
@@ -213,6 +218,11 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         features=merge_features(build_features(ports, DATA), watched),
     )
     return Orchestrator(tools, clock, trouble=trouble)
+
+
+def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> Performer:
+    """Return the performer of http effects; it opens connections only to hosts that the policy lists when the call is made."""
+    return HttpPerformer(credentials=credentials, may_be_private=lambda site: is_listed(site, policies.now().http_private_hosts))
 
 
 def _build_mongo(settings: Settings) -> dict[str, Performer]:

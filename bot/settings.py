@@ -114,6 +114,9 @@ class Settings(BaseSettings):
     mongo_url: SecretStr | None = Field(
         None, description="Mongo database of the company for mongo effects, mongodb://user:password@host/name; see docs/mongo.md."
     )
+    http_credentials_file: Path | None = Field(
+        None, description="Secrets that http effects may send, each to one host (YAML); see docs/effects.md."
+    )
     files_dir: Path | None = Field(
         None, description="The one folder whose files actions may read and write; without it there are no such actions."
     )

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call.effect import BeforeImage, Call
-from orchestrator.gate.call.kinds.http_address import Address, IpAddress, Site, is_public, parse_address, parse_listed_site
+from orchestrator.gate.call.kinds.http_address import Address, IpAddress, Site, is_public, may_be_opened, parse_address, parse_listed_site
 from orchestrator.gate.call.kinds.http_params import MARK, format_query
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from state.canonical import NotCanonical, check, to_storable_text
@@ -77,17 +77,26 @@ class HttpPerformer:
         self._may_be_private = may_be_private
         self._resolve = resolve
         self._total = total_seconds
-        self._http = httpx.AsyncClient(
-            transport=transport,
-            timeout=httpx.Timeout(total_seconds, connect=min(CONNECT_SECONDS, total_seconds)),
-            trust_env=False,
-            follow_redirects=False,
-            limits=httpx.Limits(max_keepalive_connections=0),
-        )
+        self._transport = transport
+        self._opened: httpx.AsyncClient | None = None
+
+    @property
+    def _http(self) -> httpx.AsyncClient:
+        """The client, made with the first call: loading the certificates takes longer than the start of the program should."""
+        if self._opened is None:
+            self._opened = httpx.AsyncClient(
+                transport=self._transport,
+                timeout=httpx.Timeout(self._total, connect=min(CONNECT_SECONDS, self._total)),
+                trust_env=False,
+                follow_redirects=False,
+                limits=httpx.Limits(max_keepalive_connections=0),
+            )
+        return self._opened
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        if self._opened is not None:
+            await self._opened.aclose()
 
     async def execute(self, call: Call) -> CallResult:
         """Make the request once and return its result."""
@@ -133,8 +142,11 @@ class HttpPerformer:
             raise AddressRefused(f"the host {site.host} is not found") from None
         if not found:
             raise AddressRefused(f"the host {site.host} is not found")
-        if not all(map(is_public, found)) and not self._may_be_private(site):
+        inside = [one for one in found if not is_public(one)]
+        if inside and not self._may_be_private(site):
             raise AddressRefused(f"the host {site.host} lies in a private network, which the policy does not open")
+        if not all(map(may_be_opened, inside)):
+            raise AddressRefused(f"the host {site.host} lies where no policy can open it")
         return found[0]
 
     def _build_request(self, call: Call, address: Address, target: IpAddress, headers: Mapping[str, str]) -> httpx.Request:

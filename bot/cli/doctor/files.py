@@ -7,6 +7,7 @@ from pathlib import Path
 from bitrix.catalogue.catalogue import load_catalogue
 from bot.access.access_file import Person, read_people
 from bot.cli.doctor.findings import Area, Finding
+from bot.http_credentials import load_http_credentials
 from bot.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.budget import Budget
@@ -24,6 +25,7 @@ def check_files(settings: Settings, today: date) -> Iterable[Finding]:
     """
     yield from _check_policy(settings)
     yield from _check_access(settings.access_file)
+    yield from _check_credentials(settings)
     yield from _check_holidays(today)
 
 
@@ -98,6 +100,18 @@ def _check_people(path: Path, people: Sequence[Person]) -> Iterable[Finding]:
         yield AREA.report_warning("ACCESS_FILE", says, "Add bitrix_user_id: the number in the address of the employee's page.")
     if admins and not nobodies:
         yield AREA.report_ok("ACCESS_FILE", f"{len(people)} people, of whom {len(admins)} administer.")
+
+
+def _check_credentials(settings: Settings) -> Iterable[Finding]:
+    """Yield a finding about the secrets of http effects, if there are any."""
+    if settings.http_credentials_file is None:
+        return
+    try:
+        found = load_http_credentials(settings)
+    except SettingsError as error:
+        yield AREA.report_wrong("HTTP_CREDENTIALS_FILE", f"{error.reason}.", "Correct the file, see docs/effects.md.")
+    else:
+        yield AREA.report_ok("HTTP_CREDENTIALS_FILE", f"{len(found)} secrets, each for one host.")
 
 
 def _check_holidays(today: date) -> Iterable[Finding]:

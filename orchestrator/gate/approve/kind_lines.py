@@ -66,7 +66,6 @@ def _escape(text: str, reader: Reader) -> str:
     return escape_text(text, locale=reader.locale)
 
 
-_PLAIN: Final = KindView(find_title=_name_nothing, build_lines=build_param_lines)
 _VIEWS: Final[Mapping[str, KindView]] = {
     "file": KindView(find_title=name_file, build_lines=build_file_lines),
     "http": KindView(find_title=_name_host, build_lines=build_param_lines),
@@ -75,11 +74,16 @@ _VIEWS: Final[Mapping[str, KindView]] = {
 }
 
 
+def has_view(kind: str) -> bool:
+    """Return whether the cards of a kind are built here, and not from the catalogue's words as those of the portal and of reminders."""
+    return kind in _VIEWS
+
+
 def find_kind_title(call: Call, facts: Facts, reader: Reader) -> str:
     """Return what the heading names beside what is done, such as the host; "" for nothing."""
-    return escape_text(_VIEWS.get(call.kind, _PLAIN).find_title(call, facts, reader), locale=reader.locale, limit=_TITLE)
+    return escape_text(_VIEWS[call.kind].find_title(call, facts, reader), locale=reader.locale, limit=_TITLE)
 
 
 def build_kind_view_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
     """Return the lines of the card of an effect that is no portal call."""
-    return _VIEWS.get(call.kind, _PLAIN).build_lines(call, facts, reader)
+    return _VIEWS[call.kind].build_lines(call, facts, reader)

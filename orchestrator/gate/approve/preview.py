@@ -31,7 +31,7 @@ from orchestrator.gate.approve.format_values import (
     format_value,
     join_lines,
 )
-from orchestrator.gate.approve.kind_lines import build_kind_view_lines, find_kind_title
+from orchestrator.gate.approve.kind_lines import build_kind_view_lines, find_kind_title, has_view
 from orchestrator.gate.approve.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.approve.notified_lines import build_notified_lines
 from orchestrator.gate.approve.part_lines import put_old_text
@@ -104,7 +104,7 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         entity=_find_kind_shown(call),
         id=target[1] if target else None,
         record=f"{target[0]}:{target[1]}" if target else "",
-        title=await find_title(call, facts, reader) if call.kind == "bitrix" else find_kind_title(call, facts, reader),
+        title=find_kind_title(call, facts, reader) if has_view(call.kind) else await find_title(call, facts, reader),
         url=reader.names.build_card_url(*target, user=reader.user) if target and not is_about_calendar(call) else "",
         lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader), *await build_notified_lines(call, reader)],
     )
@@ -163,7 +163,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
     Fields that keep their value are left out, unless no field changes.
     """
-    if call.kind != "bitrix":
+    if has_view(call.kind):
         return build_kind_view_lines(call, facts, reader)
     if call.reads_only:
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import to_field_key
@@ -19,6 +19,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.budget import Budget
+from orchestrator.gate.call.kinds.http_address import parse_listed_site
 from orchestrator.gate.call.kinds.mongo_collections import MongoCollections
 from orchestrator.gate.call.limits import Caps, Money
 from orchestrator.gate.call.policy_format import (
@@ -41,6 +42,15 @@ _OWN_FIELDS: Final = ("uf", "parentid", "property")
 """Prefixes of the names of fields that differ between portals, so that the catalogue cannot list them."""
 
 Span = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(0))]
+
+
+def _check_hosts(hosts: frozenset[str]) -> frozenset[str]:
+    for entry in hosts:
+        parse_listed_site(entry)  # OddSite is a ValueError, which says what is wrong with the entry
+    return hosts
+
+
+HttpHosts = Annotated[frozenset[str], AfterValidator(_check_hosts)]
 
 
 def _drop_former_kinds(given: object) -> object:
@@ -94,9 +104,9 @@ class Policy(Frozen):
     """Kinds of effects other than portal calls that may be requested or run."""
     telegram_chats: frozenset[int] = frozenset()
     """Telegram chats to which an effect may write, besides those of people with access."""
-    http_hosts: frozenset[str] = frozenset()
+    http_hosts: HttpHosts = frozenset()
     """Hosts that an http effect may call: `api.example.com` for https at its usual port, otherwise with scheme and port."""
-    http_private_hosts: frozenset[str] = frozenset()
+    http_private_hosts: HttpHosts = frozenset()
     """Those of `http_hosts` that may lie in a private network or on this machine."""
     mongo_collections: MongoCollections = Field(default_factory=dict)
     """Collections of the company's Mongo database that a mongo effect may read and change, with what cards call them."""

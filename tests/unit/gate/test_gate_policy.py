@@ -76,6 +76,16 @@ def test_a_file_that_is_no_policy_is_one_clear_sentence(tmp_path: Path, text: st
     assert str(tmp_path) not in caught.value.reason
 
 
+def test_hosts_are_checked_and_a_kind_that_is_gone_does_no_harm(tmp_path: Path) -> None:
+    """A host with a path or a pattern would open nothing, or more than was meant; `run` was a kind of effects once."""
+    with pytest.raises(SettingsError) as error:
+        load_policy(_written(tmp_path, "http_hosts: [api.example.com, '*.example.com']\nhttp_private_hosts: [erp.local/api]\n"))
+    policy = load_policy(_written(tmp_path, "http_hosts: ['http://127.0.0.1:8080']\nopen_kinds: [http, run]\n"))
+
+    assert ["*.example.com" in error.value.reason, "erp.local/api" in error.value.reason] == [True, True]
+    assert policy.open_kinds == {"http"}
+
+
 def test_a_missing_or_unreadable_file_is_told(tmp_path: Path) -> None:
     """The name of the setting and of the file stand in the sentence."""
     with pytest.raises(SettingsError, match=r"POLICY_FILE gone\.yaml: cannot be read"):

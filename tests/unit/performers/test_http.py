@@ -144,6 +144,16 @@ async def test_a_host_in_a_private_network_is_not_connected_to(addresses: tuple[
     assert (result.code, result.sent, received) == ("http-not-sent", False, [])
 
 
+@pytest.mark.parametrize("address", ["169.254.169.254", "fd00:ec2::254", "0.0.0.0", "224.0.0.1", "::ffff:10.0.0.1"])  # noqa: S104 - refused
+async def test_the_keys_of_clouds_and_the_like_are_opened_by_no_policy(address: str) -> None:
+    """A private network may be opened, not whatever else is no public address."""
+    result, received = await do(reply(), "get", performer=a_performer(address))
+
+    assert isinstance(result, Rejected)
+    assert "no policy" in result.detail
+    assert received == []
+
+
 async def test_a_literal_private_address_is_not_connected_to() -> None:
     """The policy's list alone does not open a private network."""
     async with a_server(reply()) as server:

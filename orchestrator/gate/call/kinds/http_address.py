@@ -203,3 +203,18 @@ def is_public(address: IpAddress) -> bool:
         return address.is_global and not address.is_multicast
     carries_another = address.sixtofour or address.teredo  # a public host has an IPv4 address of its own
     return address in _UNICAST and address.is_global and not carries_another
+
+
+_OPENABLE: Final = tuple(
+    map(
+        ipaddress.ip_network,
+        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "::1/128", "fc00::/7"),
+    )
+)
+_METADATA: Final = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254")))
+"""Addresses at which clouds give the keys of their machines to whoever asks."""
+
+
+def may_be_opened(address: IpAddress) -> bool:
+    """Return whether the policy may open an address that is not public: those of private networks and of this machine, nothing else."""
+    return address not in _METADATA and any(address in network for network in _OPENABLE)
