@@ -35,6 +35,7 @@ from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.chat_messages import ChatMessenger
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
@@ -61,7 +62,7 @@ from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.files.folder import Folder
 from orchestrator.performers.files.performer import FilePerformer
-from orchestrator.performers.http import HttpCredential, HttpPerformer
+from orchestrator.performers.http import HttpPerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard

@@ -40,6 +40,10 @@ class _Usage(NamedTuple):
     unpriced: Sequence[str]
     """Models without a price in the policy; `money` does not include them."""
 
+    def to_json(self) -> dict[str, object]:
+        """Return the usage as JSON data; `estimated` stands there only if there are estimates."""
+        return {name: value for name, value in self._asdict().items() if name != "estimated" or value}
+
 
 app = typer.Typer(add_completion=False, help="How much of the model everybody has used this month.")
 
@@ -71,7 +75,7 @@ def budget(
             raise SettingsError(f"the journal cannot be read: {error}") from None
     rows = list(_build_rows(totals, rules, _load_people(settings), wanted, now))
     if as_json:
-        write_json_lines([row._asdict() for row in rows])
+        write_json_lines([row.to_json() for row in rows])
     else:
         _show(rows, rules)
     if (hint := rules.describe_unpriced(settings.openai_model)) and not as_json:

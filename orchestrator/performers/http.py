@@ -12,9 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import httpx
-from pydantic import SecretStr
 
-from orchestrator.domain.frozen import Frozen
+from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.kinds.http_address import Address, IpAddress, Site, is_public, may_be_opened, parse_address, parse_listed_site
 from orchestrator.gate.call.kinds.http_params import MARK, format_query
@@ -32,15 +31,6 @@ _MOVED: Final = frozenset({307, 308})
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
 Resolve = Callable[[str, int], Awaitable[Sequence[IpAddress]]]
-
-
-class HttpCredential(Frozen):
-    """A secret that may be sent to one host: the header that carries it, and its value."""
-
-    host: str
-    """The host as in the policy's list: `api.example.com`."""
-    header: str = "Authorization"
-    value: SecretStr
 
 
 class AddressRefused(Exception):

@@ -32,6 +32,15 @@ class Event(BaseModel):
     V: ClassVar[int] = 1
     blanks: ClassVar[Mapping[str, Any]] = {}
     """The values that its personal fields get when they are missing in the stored data."""
+    later: ClassVar[frozenset[str]] = frozenset()
+    """Names of fields that the class got after records of it had been stored.
+
+    At their default value they are not stored, so that a record of an earlier program reads as it was written.
+    """
+    unstored: ClassVar[Mapping[str, Any]] = {}
+    """The default values of the fields in `later`."""
+    filled: ClassVar[Mapping[str, Any]] = {}
+    """The part of `blanks` that reading fills in: that of fields which every record has."""
     models: ClassVar[tuple[str, ...]] = ()
     """Names of its fields that are pydantic models."""
 
@@ -42,6 +51,8 @@ class Event(BaseModel):
         for name in personal.list_undecided(cls.model_fields):
             raise TypeError(f"{cls.__name__}.{name}: mark it Personal, or list it as CLEAR if nobody's words can ever be in it")
         cls.blanks = personal.build_blanks(cls.model_fields)
+        cls.unstored = {name: cls.model_fields[name].get_default(call_default_factory=True) for name in cls.later}
+        cls.filled = {name: blank for name, blank in cls.blanks.items() if name not in cls.later}
         cls.models = tuple(
             name
             for name, field in cls.model_fields.items()

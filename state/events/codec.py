@@ -69,6 +69,9 @@ def encode(event: Event) -> EncodedEvent:
 
 def _encode(event: Event, data: dict[str, Any]) -> EncodedEvent:
     blanks = event.blanks
+    for name, default in event.unstored.items():
+        if name not in blanks and data[name] == default:
+            del data[name]
     personal_data = {name: value for name, blank in blanks.items() if (value := data.pop(name)) != blank}
     told = canonical.dumps(personal_data) if personal_data else ""
     clear = canonical.dumps({**data, SEALED: ""} if told else data)
@@ -76,7 +79,7 @@ def _encode(event: Event, data: dict[str, Any]) -> EncodedEvent:
     if told:
         del shown[SEALED]
         shown.update(canonical.loads(told))
-    _fill(shown, blanks)
+    _fill(shown, event.filled)
     return EncodedEvent(type(event).__name__, event.V, clear, told, shown)
 
 
@@ -100,7 +103,7 @@ def join_parts(type_name: str, version: int, clear: dict[str, Any], told: dict[s
     The data is converted to the newest version, and missing personal fields get blank values. For an erased person `told` is empty.
     """
     data = upcast(type_name, version, {**clear, **told})
-    _fill(data, type_names[type_name].blanks)
+    _fill(data, type_names[type_name].filled)
     return data
 
 

@@ -3,7 +3,7 @@
 A turn is the processing of one input of a person. The model answers once in each iteration of a turn. A fold applies an event to the state.
 """
 
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -70,6 +70,7 @@ class ModelAnswered(Event):
     """The employee for whom the model was asked, from whichever account: budgets count people, not accounts."""
     month: int = 0
     """The month in that person's time zone, such as 202611: the budget that is charged."""
+    later: ClassVar[frozenset[str]] = frozenset({"provider", "failed_before", "calls", "reservation"})
     provider: str = ""
     """The provider that answered; `failed_before` are those that were asked first and gave no answer."""
     failed_before: list[str] = Field(default_factory=list)
@@ -85,6 +86,7 @@ class ModelFailed(Event):
     turn_id: str
     iteration: int
     reason: Personal[str]
+    later: ClassVar[frozenset[str]] = frozenset({"reservation"})
     reservation: str = ""
 
 

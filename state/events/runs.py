@@ -6,7 +6,7 @@ node gave, so that nothing finished is done a second time.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -65,6 +65,7 @@ class NodeDone(Event):
     user: int | None = None
     """The employee whose budget pays for the tokens; `month` is the month of that budget, such as 202611."""
     month: int = 0
+    later: ClassVar[frozenset[str]] = frozenset({"provider", "failed_before", "reservation"})
     provider: str = ""
     """The provider that answered; `failed_before` are those that were asked first and gave no answer."""
     failed_before: list[str] = Field(default_factory=list)
@@ -79,6 +80,7 @@ class NodeFailed(Event):
     attempt: int = 1
     code: str
     detail: Personal[str] = ""
+    later: ClassVar[frozenset[str]] = frozenset({"reservation"})
     reservation: str = ""
     """The reservation of the `ModelAsked` that got no answer; "" for the failure of something else."""
 

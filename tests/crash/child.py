@@ -62,6 +62,10 @@ TEMPLATE = Path(tempfile.mkdtemp(prefix=f"crash-lab-{os.getpid()}-")) / "sdelka.
 """A database of today's schema that children begin with, unless they are to make their own."""
 
 
+ALL = 100_000
+"""More events than any stream of the lab has."""
+
+
 @cache
 def _settings() -> Settings:
     """The settings of all children but for their folders; reading the environment for each would cost 10 ms."""
@@ -70,7 +74,7 @@ def _settings() -> Settings:
 
 def known_answers(store: Store) -> list[list[Any]]:
     """[what was asked, iteration] of every recorded answer of the model."""
-    events = [event for stream in store.list_streams() for event in store.read_events(stream)]
+    events = [event for stream in store.list_streams() for event in store.read_events(stream, limit=ALL)]
     asked = {event.data["turn_id"]: event.data["text"] for event in events if event.type == "MessageReceived"}
     answered = [(event.data["turn_id"], event.data["iteration"]) for event in events if event.type == "ModelAnswered"]
     return [[asked[turn], iteration] for turn, iteration in answered if turn in asked]
@@ -80,12 +84,14 @@ def inspected(store: Store) -> dict[str, Any]:
     """What the journal and the tables say at the end."""
     streams = {}
     for stream in store.list_streams():
-        folded = fold.fold_events(fold.create_state(), ((item.type, dict(item.data), item.ts) for item in store.read_events(stream)))
+        folded = fold.fold_events(
+            fold.create_state(), ((item.type, dict(item.data), item.ts) for item in store.read_events(stream, limit=ALL))
+        )
         streams[stream] = {"verified": type(journal.verify_stream(store, stream)).__name__, "state": folded.to_stored()}
         streams[stream]["loaded"] = journal.load_state(store, stream)[0].to_stored()
     effects = [row for stream in store.list_streams() for status in get_args(EffectStatus) for row in store.list_effects(stream, status)]
     shown = [{"effect_id": row.effect_id, "status": row.status, "call": dict(row.call)} for row in effects]
-    events = [event for stream in store.list_streams() for event in store.read_events(stream)]
+    events = [event for stream in store.list_streams() for event in store.read_events(stream, limit=ALL)]
     doubted = [event.data["effect_id"] for event in events if event.type == "CallOutcomeUnknown"]
     heads = [{"stream": event.stream, "id": event.id, "ts": event.ts, "type": event.type, "data": dict(event.data)} for event in events]
     return {"streams": streams, "effects": shown, "doubted": doubted, "events": [event.type for event in events], "journal": heads}

@@ -194,7 +194,7 @@ def snapshot_ahead() -> None:
 
     def ahead(self: Any) -> Any:
         due = self._seq - self._snapshot_seq >= 5
-        return journal.build_snapshot(self.stream, self._seq + 3, self._state) if due else None
+        return journal.build_snapshot(self.stream, self._seq + 2, self._state) if due else None
 
     Session._build_due_snapshot = ahead  # type: ignore[method-assign]
 

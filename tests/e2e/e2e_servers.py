@@ -21,6 +21,7 @@ class Servers:
     webhook: str
     telegram: str
     model: str
+    gigachat: str
 
     @property
     def model_root(self) -> str:
