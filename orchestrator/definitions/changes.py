@@ -1,0 +1,39 @@
+"""Compares two versions of a definition as data, by path, so that moved lines and other spacing count as nothing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from orchestrator.domain.finding import WHOLE, Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """One difference: what was at a path and what is there now; None for what is not there."""
+
+    kind: Literal["added", "removed", "changed"]
+    path: Path
+    before: Any = None
+    after: Any = None
+
+
+def list_changes(before: Any, after: Any, path: Path = WHOLE) -> Iterator[Change]:
+    """Yield how JSON data changed, in the order of the old document; items of lists are compared by their positions."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        keys: list[str] | range = list(dict.fromkeys([*before, *after]))
+        old, new = before, after
+    elif isinstance(before, list) and isinstance(after, list):
+        keys = range(max(len(before), len(after)))
+        old, new = dict(enumerate(before)), dict(enumerate(after))
+    else:
+        if type(before) is not type(after) or before != after:  # True == 1 in Python, but not in JSON
+            yield Change(kind="changed", path=path, before=before, after=after)
+        return
+    for key in keys:
+        place = (*path, key)
+        if key not in old:
+            yield Change(kind="added", path=place, after=new[key])
+        elif key not in new:
+            yield Change(kind="removed", path=place, before=old[key])
+        else:
+            yield from list_changes(old[key], new[key], place)

@@ -1,0 +1,1 @@
+"""Tests of the definitions that people write."""
