@@ -60,17 +60,18 @@ clean: ## remove what the other words made
 	@$(PYTHON) -m venv .venv
 	@touch $@
 
+# The locks name everything, so pip need not resolve (--no-deps); its resolver refuses a lock when a newer release of an extra's package appears.
 .venv/.run: requirements.lock .venv/.made
 	@echo "setting up .venv (once, about a minute) ..."
-	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --require-hashes --no-deps -r requirements.lock
 	@touch $@
 
 .venv/.dev: requirements-dev.lock .venv/.made
 	@echo "setting up .venv with the tools (once, about two minutes) ..."
-	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@$(PIP) install --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@ .venv/.run
 
 .venv/.bench: requirements-bench.lock .venv/.dev
 	@echo "adding the peers that are measured beside ours (once) ..."
-	@$(PIP) install --require-hashes -r requirements-bench.lock
+	@$(PIP) install --require-hashes --no-deps -r requirements-bench.lock
 	@touch $@
