@@ -10,6 +10,7 @@ from orchestrator.domain.frozen import View
 from orchestrator.domain.models import ModelAnswer, UnusableAnswer
 from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error
 from orchestrator.model_client.tool_calls import CallCollector
+from state.canonical import to_storable_text
 
 MAX_CHARACTERS = 200_000
 FINISHED = frozenset({"stop", "eos", "end_turn"})
@@ -25,8 +26,11 @@ _CUT = {
 }
 
 
-_Count = Annotated[int, BeforeValidator(lambda value: value if type(value) is int and value >= 0 else 0)]
-_Text = Annotated[str | None, BeforeValidator(lambda value: value if isinstance(value, str) else None)]
+MOST_TOKENS = 1_000_000_000
+"""A larger count is taken for none: it would only close somebody's budget."""
+
+_Count = Annotated[int, BeforeValidator(lambda value: value if type(value) is int and 0 <= value <= MOST_TOKENS else 0)]
+_Text = Annotated[str | None, BeforeValidator(lambda value: to_storable_text(value) if isinstance(value, str) else None)]
 
 
 class Usage(View):
@@ -134,7 +138,7 @@ class AnswerReader:
     def _keep(self, content: str) -> str:
         """Store the new text and return it without half a character at its end.
 
-        The service may split a character; its first half is kept until the other half arrives.
+        The service may split a character; its first half is kept until the other half arrives. NUL, which no journal takes, is replaced.
         """
         content = self._half + content
         self._half = content[-1:] if "\ud800" <= content[-1:] <= "\udbff" else ""
@@ -146,6 +150,7 @@ class AnswerReader:
         self._size += len(text)
         if self._size > MAX_CHARACTERS:
             raise ModelClientError(f"The model's answer is longer than {MAX_CHARACTERS} characters.")
+        text = to_storable_text(text)
         self._pieces.append(text)
         return text
 

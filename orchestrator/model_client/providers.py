@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, ModelTool, OnDelta, UnusableAnswer
+from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, ModelTool, OnDelta, ToolCall, UnusableAnswer
 from orchestrator.model_client.wide_schemas import Fit, fit_tool, join_arguments
 from state.stored import JsonObject
 
@@ -37,11 +37,11 @@ class OpenAiProvider:
         self.client, self.model, self.embedding_model = client, model, embedding_model
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the answer. Raises UnusableAnswer for a tool call although no tool was offered."""
+        """Return the answer. A call of a tool that was not offered has a `problem`; UnusableAnswer if none was offered at all."""
         answer = await self.client.stream_chat(self._build_payload(request), on_delta)
         if answer.calls and not request.tools:
             raise UnusableAnswer("The model calls a tool, although none was offered.")
-        return answer
+        return replace(answer, calls=tuple(_check_name(one, request.tools) for one in answer.calls)) if answer.calls else answer
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors in the order of the texts."""
@@ -95,6 +95,13 @@ def _build_options(request: ModelRequest) -> JsonObject:
     options = request.options
     told = {"model": options.model, "temperature": options.temperature, "max_tokens": options.max_tokens, "top_p": options.top_p}
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _check_name(call: ToolCall, tools: Sequence[ModelTool]) -> ToolCall:
+    """Return the call, with a problem and without arguments if no tool of its name was offered."""
+    if call.problem or any(one.name == call.name for one in tools):
+        return call
+    return replace(call, arguments={}, problem="no tool of this name was offered")
 
 
 def _describe_tool(tool: ModelTool) -> JsonObject:
