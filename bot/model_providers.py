@@ -217,7 +217,7 @@ def _build_gigachat_client(
         raise SettingsError("GIGACHAT_AUTH_URL must be an http or https address")
     context = _load_authority(spec.ca_file or settings.gigachat_ca_file)
     token = GigaChatToken(auth_url, told.api_key, spec.scope or settings.gigachat_scope, transport=transport, verify=context)
-    return ModelClient(told, transport=transport or httpx.AsyncHTTPTransport(verify=context), heard=heard, auth=token)
+    return ModelClient(told, transport=transport, verify=context, heard=heard, auth=token)
 
 
 def _load_authority(path: Path | None) -> ssl.SSLContext:
