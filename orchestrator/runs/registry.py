@@ -60,7 +60,7 @@ class Definitions(Protocol):
         """Raise RunFailed if no run of this definition may begin now, also none of a text that was fixed before."""
 
 
-class StaticDefinitions(Definitions):
+class StaticDefinitions:
     """Definitions that the program was started with: (engine, key) → document."""
 
     def __init__(self, documents: Mapping[tuple[str, str], Any]) -> None:
@@ -71,6 +71,9 @@ class StaticDefinitions(Definitions):
         """Return the definition, None if there is none."""
         document = self._documents.get((engine, key))
         return Definition(key=key, version=1, document=document) if document is not None else None
+
+    async def check_start(self, _engine: str, _key: str, /) -> None:
+        """Let every definition be started."""
 
 
 @dataclass(frozen=True, kw_only=True)
