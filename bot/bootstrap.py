@@ -67,6 +67,7 @@ from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.stored_definitions import with_stored_definitions
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.turn_context import Query
@@ -173,6 +174,8 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     of their own.
     """
     policy, catalogue = load_rules(settings)
+    _check_rules(policy, catalogue, engines)
+    engines = with_stored_definitions(engines, store)
     credentials = load_http_credentials(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
@@ -180,7 +183,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
     kept = timedelta(days=settings.run_retention_days)
     ports = Ports(reads, naming, store, watcher, switch, members, ear, engines=engines, files=files, run_retention=kept)
-    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news)
+    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     gate = Gate(
         catalogue=catalogue,
@@ -302,10 +305,14 @@ def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
     """
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
-    faults = check_policy(policy, catalogue)
-    if faults:
-        raise SettingsError("POLICY_FILE: " + "; ".join(faults))
+    _check_rules(policy, catalogue, SHIPPED_ENGINES)
     return policy, catalogue
+
+
+def _check_rules(policy: Policy, catalogue: Catalogue, engines: Engines) -> None:
+    """Raise SettingsError if the policy names methods, fields or kinds of definitions that there are not."""
+    if faults := check_policy(policy, catalogue, kinds=engines.kinds):
+        raise SettingsError("POLICY_FILE: " + "; ".join(faults))
 
 
 def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:
