@@ -68,9 +68,9 @@ def history(store: SqlStore) -> list[tuple[str, int, str]]:
 
 
 def check(world: World) -> set[tuple[str, str, str]]:
-    """What the check of the journal says about the database."""
+    """What the check of the journal says about the database, but for a clock that went back: each author brings a time of their own."""
     checked = verify_journal(world.url, judge=EffectChecker, anchors={}, progress=lambda _: None)
-    return {(one.kind, one.place, one.why) for one in checked.findings}
+    return {(one.kind, one.place, one.why) for one in checked.findings if not one.why.startswith("the clock went back")}
 
 
 def head(store: SqlStore) -> DefinitionKey:
