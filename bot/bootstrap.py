@@ -23,7 +23,7 @@ from bot.access.portal_auth import build_portal_auth
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.http_credentials import list_http_secrets, load_http_credentials
 from bot.http_transport import build_transport
-from bot.model_providers import build_models, list_model_secrets
+from bot.model_providers import ProviderSpec, build_model_settings, build_models, list_model_secrets
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings, list_secrets
 from orchestrator.directory.answers import OutcomeView, Resolution
@@ -57,7 +57,6 @@ from orchestrator.language.date_format import format_calendar
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
-from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.files.folder import Folder
@@ -128,9 +127,9 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     models = build_models(settings, heard=ears.record_model_call, observe=ears.record_provider_call)
     ears.breakers = {name: route.breaker for name, route in models.router.routes.items()}
     ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
-    ears.model.probe = models.clients[models.router.find_chain("agent")[0].name].probe
-    provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
-    hearing = Transcriber(provider, settings.openai_transcribe_model) if settings.openai_transcribe_model else None
+    ears.model.probe = models.probe
+    speech = settings.openai_transcribe_model
+    hearing = Transcriber(build_model_settings(ProviderSpec(kind="openai"), settings), speech) if speech else None
     made = build_from_clients(
         settings,
         store,

@@ -114,7 +114,7 @@ class ModelClient:
         """
         for name in ("httpx", "httpcore"):  # their request lines contain the address, which may contain a password
             logging.getLogger(name).setLevel(logging.WARNING)
-        self._settings = settings
+        self.settings = settings
         self._sleep = sleep
         self._heard = heard
         self._auth = auth or KeyAuth(settings)
@@ -132,27 +132,32 @@ class ModelClient:
         await self._auth.aclose()
         await self._http.aclose()
 
-    async def probe(self) -> None:
-        """Check whether the service answers and accepts the key; then call `heard` (given to the constructor) with the error, or with None.
+    async def probe(self) -> ModelClientError | None:
+        """Return why the service cannot be used, None if it answers and accepts the key; `heard` (of the constructor) gets the same.
 
         The check requests the list of models, which costs nothing; the list is not read. A token that is refused is renewed once.
         """
+        failure: ModelClientError | None = None
         try:
             async with asyncio.timeout(_PROBE):
                 status = await self._probe_once()
                 if status == _UNAUTHORIZED:
                     status = await self._probe_once()
+            if _is_shut(status):
+                failure = ModelClientError("The model service turns us away.")
+        except httpx.ConnectError as error:
+            failure = build_wire_failure(error)
         except (*_WIRE_ERRORS, TimeoutError, RuntimeError):  # RuntimeError: the client is closed
-            self._heard(ModelClientError("The model service does not answer."))
+            failure = ModelClientError("The model service does not answer.")
         except ModelClientError as error:  # there is no key or token
-            self._heard(error)
-        else:
-            self._heard(ModelClientError("The model service turns us away.") if _is_shut(status) else None)
+            failure = error
+        self._heard(failure)
+        return failure
 
     async def _probe_once(self) -> int:
         """Return the status with which the service answers; of a refused token that could be renewed it is 401, of a refused key 403."""
         headers = await self._build_headers()
-        async with self._http.stream("GET", self._settings.base_url.rstrip("/") + "/models", headers=headers) as response:
+        async with self._http.stream("GET", self.settings.base_url.rstrip("/") + "/models", headers=headers) as response:
             status = response.status_code
         return status if status != _UNAUTHORIZED or await self._auth.renew(headers) else _FORBIDDEN
 
@@ -190,7 +195,7 @@ class ModelClient:
         Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. Once text has been passed to `on_delta`,
         the request is not repeated, because that text cannot be taken back. Exceptions of `on_delta` propagate.
         """
-        usage = {"stream_options": {"include_usage": True}} if self._settings.reports_usage else {}
+        usage = {"stream_options": {"include_usage": True}} if self.settings.reports_usage else {}
         request = self._prepare(payload, {"stream": True, **usage})
         async with self._deadline():
             answer: ModelAnswer = await self._build_policy()(self._stream_once, request, on_delta)
@@ -204,11 +209,11 @@ class ModelClient:
             content = one.get("content") if isinstance(one, Mapping) else None
             for part in content if isinstance(content, list) else [content]:
                 self._check_length("A message", part.get("text") if isinstance(part, Mapping) else part)
-        return _dump({**payload, "model": payload.get("model") or self._settings.default_model, **extra})
+        return _dump({**payload, "model": payload.get("model") or self.settings.default_model, **extra})
 
     def _check_length(self, what: str, text: object) -> None:
         """Raise RejectedRequest for a text that is too long: it is neither sent nor cut, for nobody would know what is missing (S001-4)."""
-        limit = self._settings.message_limit
+        limit = self.settings.message_limit
         if isinstance(text, str) and len(text) > limit:
             raise RejectedRequest(f"{what} for the model has {len(text)} characters, and at most {limit} are sent (MODEL_MESSAGE_LIMIT).")
 
@@ -217,12 +222,12 @@ class ModelClient:
         return {**kinds, **build_trace_headers(), **await self._auth.build_headers()}
 
     def _build_policy(self) -> AsyncRetrying:
-        settings = self._settings
+        settings = self.settings
         return build_retry_policy(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
 
     async def _ask_once(self, request: bytes, path: str) -> dict[str, object]:
         """Return the body of one attempt, which may take `request_timeout` seconds (S001-5)."""
-        within = self._settings.request_timeout
+        within = self.settings.request_timeout
         watch = asyncio.timeout(within)
         try:
             async with watch, aclosing(self._stream_body(request, path)) as chunks:
@@ -267,7 +272,7 @@ class ModelClient:
 
         If nothing arrives for `settings.silence` seconds, raise `ModelClientError`; with `patient`, there is no such limit.
         """
-        watch = asyncio.timeout(None if patient else self._settings.silence)
+        watch = asyncio.timeout(None if patient else self.settings.silence)
         try:
             async with watch:
                 return await anext(events, None)
@@ -303,7 +308,7 @@ class ModelClient:
 
         If the service does not accept the token (401), the request is repeated once with a new one.
         """
-        url = self._settings.base_url.rstrip("/") + path
+        url = self.settings.base_url.rstrip("/") + path
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
         refused = False
@@ -340,11 +345,11 @@ class ModelClient:
         check_encoding(response)
         if response.status_code != _OK:
             body = b"".join([chunk async for chunk in _read_limited(response, MAX_BODY)])
-            raise build_status_failure(response, body, self._scrub, self._settings.key_name)
+            raise build_status_failure(response, body, self._scrub, self.settings.key_name)
 
     @asynccontextmanager
     async def _deadline(self) -> AsyncIterator[None]:
-        scope = asyncio.timeout(self._settings.total_deadline)
+        scope = asyncio.timeout(self.settings.total_deadline)
         try:
             async with scope:
                 yield
@@ -354,7 +359,7 @@ class ModelClient:
             raise ProviderUnavailable("The model did not finish its answer in time.") from None
 
     def _mask(self, text: bytes) -> str:
-        secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
+        secret = self.settings.api_key.get_secret_value().strip() if self.settings.api_key else ""
         shown = text.decode()
         for hidden in filter(None, (secret, *self._auth.list_tokens())):
             shown = shown.replace(hidden, "***")

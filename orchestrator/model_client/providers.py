@@ -45,11 +45,15 @@ class OpenAiProvider:
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors in the order of the texts."""
-        model = request.model or self.embedding_model
-        if not model:
-            raise ModelClientError("There is no embedding model: set DEFAULT_EMBEDDING_MODEL.")
+        model = request.model or self.find_embedding_model()
         body = await self.client.post_embeddings({"model": model, "input": list(request.texts)})
         return _read_vectors(body, len(request.texts), model)
+
+    def find_embedding_model(self) -> str:
+        """Return the name of the model that makes vectors. Raises ModelClientError if the settings name none."""
+        if not self.embedding_model:
+            raise ModelClientError("There is no embedding model: set DEFAULT_EMBEDDING_MODEL.")
+        return self.embedding_model
 
     def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
         payload: dict[str, Any] = {"messages": list(request.messages), **_build_options(request)}

@@ -117,7 +117,7 @@ class ModelRouter:
         """Return the body of an answer with vectors for a payload in the provider's own form."""
 
         async def ask(route: Route) -> dict[str, object]:
-            model = payload.get("model") or route.provider.embedding_model
+            model = payload.get("model") or route.provider.find_embedding_model()
             return await route.provider.client.post_embeddings({**payload, "model": model}, verbose=verbose)
 
         return (await self._ask_chain(self.find_chain("embedding"), ask))[0]
