@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from orchestrator.domain.finding import Finding, Path, format_path
+from orchestrator.domain.finding import WHOLE, Finding, Path, format_path
 from orchestrator.domain.taint import NOWHERE, Origins, Value
-from orchestrator.expressions.operations import format_scalar
+from orchestrator.expressions.operations import OperationFailed, build_name_error, format_scalar
 from orchestrator.expressions.paths import PATH, Found, follow_path, parse_path
 from state.canonical import NotCanonical, dumps
 
@@ -186,7 +186,7 @@ class _Filling:
             (one, origins) = found[0]
             if not one.is_there and self._syntax.missing != "null":
                 return Value(text.written[0] if self._syntax.missing == "verbatim" else "", origins)
-            self._left -= _measure(one.value, self._left, text.places[0].at)
+            self._left -= measure_value(one.value, self._left, text.places[0].at)
             return Value(one.value, origins)
         parts = [text.pieces[0]]
         for index, (one, _) in enumerate(found):
@@ -210,7 +210,7 @@ class _Filling:
         return format_value(found.value)
 
 
-def _measure(value: Any, limit: int, at: Path) -> int:
+def measure_value(value: Any, limit: int, at: Path = WHOLE) -> int:
     """Return the number of characters in the texts of a value plus one for each part, so that what doubles with each filling ends.
 
     Raises TemplateRefused as soon as there are more than `limit`, or more than `MAX_DEPTH` levels.
@@ -237,6 +237,25 @@ def _measure(value: Any, limit: int, at: Path) -> int:
 
 def _refuse_filled(at: Path) -> TemplateRefused:
     return TemplateRefused("template-filled-long", f"filled, it would be longer than {MAX_CHARACTERS}", at, limit=MAX_CHARACTERS)
+
+
+def require_value(names: Mapping[str, Any], place: Placeholder, limit: int) -> Any:
+    """Return the value that a placeholder of a condition names.
+
+    Raises OperationFailed if there is none, or if it is an object or list with more than `limit` characters as text.
+    """
+    found = follow_path(names, place.path)
+    if not found.is_there:
+        if place.name not in names:
+            raise build_name_error(place.name, names)
+        shown = format_path(place.path)[:60]
+        raise OperationFailed("expression-no-part", f"there is no {shown!r}", name=shown)
+    if not isinstance(found.value, str):
+        try:
+            measure_value(found.value, limit)
+        except TemplateRefused:
+            raise OperationFailed("expression-long", f"the result is longer than {limit}", limit=limit) from None
+    return found.value
 
 
 def format_value(value: Any) -> str:
