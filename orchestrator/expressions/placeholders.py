@@ -162,7 +162,8 @@ class _Filling:
     """Fills one template once."""
 
     def __init__(self, names: Mapping[str, Value], syntax: Syntax) -> None:
-        self._names = {name.casefold(): value for name, value in names.items()} if syntax.ignores_case else names
+        self._names = names
+        self._folded = {name.casefold(): value for name, value in names.items()} if syntax.ignores_case else {}
         self._syntax = syntax
         self._missing: list[Placeholder] = []
         self._left = MAX_CHARACTERS
@@ -197,9 +198,9 @@ class _Filling:
         return Value("".join(parts), frozenset().union(*(origins for _, origins in found)))
 
     def _find(self, place: Placeholder) -> tuple[Found, Origins]:
-        name = place.name.casefold() if self._syntax.ignores_case else place.name
-        value = self._names.get(name)
-        found = follow_path({name: value.data}, (name, *place.path[1:])) if value is not None else Found(False)
+        name = place.name
+        value = self._names[name] if name in self._names else self._folded.get(name.casefold())
+        found = follow_path({name: value.data}, place.path) if value is not None else Found(False)
         if not found.is_there:
             self._missing.append(place)
         return found, value.origins if value is not None else NOWHERE
@@ -272,7 +273,10 @@ def format_value(value: Any) -> str:
             return dumps(value)
         except (NotCanonical, RecursionError) as error:
             raise TemplateRefused("template-value", f"a value cannot be written as text: {error}", ()) from None
-    return format_scalar(value)
+    try:
+        return format_scalar(value)
+    except ValueError as error:  # an integer of thousands of digits
+        raise TemplateRefused("template-value", f"a value cannot be written as text: {error}", ()) from None
 
 
 def fill_text(text: str, names: Mapping[str, Value], syntax: Syntax) -> Value:
