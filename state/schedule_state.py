@@ -10,8 +10,8 @@ from state.stored import JsonObject, Stored
 
 SkipReason = Literal["unfinished", "definition_gone", "engine_gone", "failed"]
 """Why a moment came and no run was started."""
-PauseReason = Literal["person", "restored", "owner_left", "not_allowed", "definition_gone", "engine_gone", "failed"]
-"""Why a schedule waits until a person resumes it; of the reasons for a skip, those that leave a schedule of one moment without any."""
+PauseReason = Literal["person", "restored", "owner_left", "not_allowed", SkipReason]
+"""Why a schedule waits until a person resumes it; the reasons for a skip are among them where no moment follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,8 @@ class Schedule(Stored):
     skip_why: str = ""
     told_at: str = ""
     """When the chat was last told of that."""
+    resumed_at: str = ""
+    """When a person resumed it last."""
 
     @property
     def owner(self) -> str:

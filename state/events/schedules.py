@@ -112,8 +112,8 @@ def _fold_pause(state: State, data: dict[str, Any], _ts: str) -> None:
     _change(state, data["schedule"], status="paused", why=data["why"])
 
 
-def _fold_resumption(state: State, data: dict[str, Any], _ts: str) -> None:
-    _change(state, data["schedule"], status="waiting", why="", due=data["due"], skipped=0, skip_why="", told_at="")
+def _fold_resumption(state: State, data: dict[str, Any], ts: str) -> None:
+    _change(state, data["schedule"], status="waiting", why="", due=data["due"], resumed_at=ts, skipped=0, skip_why="", told_at="")
 
 
 def _fold_end(state: State, data: dict[str, Any], _ts: str) -> None:
