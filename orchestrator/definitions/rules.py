@@ -157,7 +157,7 @@ def check_two_people(
         return
     why = f"It may call {_quote_some(critical)}" if critical else "It cannot be told what it writes"
     authors = _quote_some([one.key for one in writers])
-    who = f"{_tell_who(roles.publish)} with an account of their own may who did not write it, as {authors} did"
+    who = f"{_tell_who(roles.publish)} may who are employees and none of its writers ({authors})"
     if not editor.is_person:
         raise NotAllowed("needs_a_person", f"{why}, so an employee has to publish it, and {editor.actor.key} belongs to none; {who}.")
     if any(is_same_person(editor.actor, one.key, one.user) for one in writers):

@@ -15,6 +15,7 @@ from bot.http_api.server.tokens import Client
 from orchestrator.domain.inputs import Input
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunStart
 from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.runs import Definition, RunFailed
 from orchestrator.runs.inputs import may_control
 from orchestrator.runs.memo import format_args
 from orchestrator.runs.orders import FITTING, Order, describe_late_order, is_carried_out
@@ -76,7 +77,7 @@ class RunInputs:
 
     async def _check_start(self, client: Client, body: RunBody) -> None:
         registered = self._engines.runs.get(body.engine)
-        definition = await self._engines.definitions.find(body.engine, body.definition) if registered is not None else None
+        definition = await self._find_definition(body) if registered is not None else None
         if registered is None or definition is None:
             wrong = f"engine: there is no engine {body.engine!r}" if registered is None else f"definition: there is no {body.definition!r}"
             known = ", ".join(sorted(self._engines.runs)) or "none"
@@ -88,6 +89,13 @@ class RunInputs:
                 "not_allowed",
                 f"engine: {body.engine!r} is for {roles}, and this token is a {client.actor.role}; use a token of such a role.",
             )
+
+    async def _find_definition(self, body: RunBody) -> Definition | None:
+        """Return the definition, None if there is none; raises ApiError 409 for one that may not be started now."""
+        try:
+            return await self._engines.definitions.find(body.engine, body.definition)
+        except RunFailed as error:
+            raise ApiError(409, error.code.removeprefix("run-").replace("-", "_"), f"definition: {error.detail}.") from None
 
     async def _check_home(self, client: Client, home: str) -> None:
         """Raise ApiError 403 unless the run may be shown in the session `home`.

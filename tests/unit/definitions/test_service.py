@@ -169,7 +169,7 @@ async def test_everybody_who_wrote_a_text_of_the_version_is_its_writer() -> None
         for who in (OLEG, VERA):
             with pytest.raises(NotAllowed) as refused:
                 await desk.service.publish(who, "steps", "clean", 1, expected=2)
-            assert "http:oleg, tg:1006 did" in refused.value.reason
+            assert "none of its writers (http:oleg, tg:1006)" in refused.value.reason
         third = person("http:third", "lead", 9)
         await desk.service.publish(third, "steps", "clean", 1, expected=2)
         back = (await desk.service.roll_back(third, "steps", "clean", 1)).version
