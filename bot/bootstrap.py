@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial as partial_of
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
@@ -54,7 +55,6 @@ from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
 from orchestrator.language.date_format import format_calendar
-from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.transcribe import Transcriber
@@ -89,6 +89,14 @@ PROBE = 5.0
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
+@runtime_checkable
+class Closing(Protocol):
+    """A client with connections of its own, which are closed when the program stops."""
+
+    async def aclose(self) -> None:
+        """Close them."""
+
+
 def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     settings: Settings,
     store: AsyncStore,
@@ -103,7 +111,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     ears: ReachabilityTracker | None = None,
     engines: Engines = SHIPPED_ENGINES,
     messenger: ChatMessenger | None = None,
-) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
+) -> tuple[Orchestrator, list[Closing]]:
     """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
     The orchestrator calls `trouble` to tell a session that nothing can be stored, and `partial` to show a session the progress of its
@@ -146,7 +154,8 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         engines=engines,
         messenger=messenger,
     )
-    return made, [client, *models.clients.values(), limiter, *([hearing] if hearing else [])]
+    performers = [one for one in made.tools.gate.deps.performers.values() if isinstance(one, Closing)]
+    return made, [client, *models.clients.values(), limiter, *([hearing] if hearing else []), *performers]
 
 
 def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wire to the outside
@@ -229,7 +238,7 @@ def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySourc
 
 
 def _build_mongo(settings: Settings) -> dict[str, Performer]:
-    """Return the performer of mongo effects, if a database is set. Its connection opens with the first call and goes with the process."""
+    """Return the performer of mongo effects, if a database is set. Its connection opens with the first call."""
     if settings.mongo_url is None:
         return {}
     from orchestrator.performers.mongo import MongoPerformer  # noqa: PLC0415  # the driver takes a while to load

@@ -25,7 +25,7 @@ async def test_a_run_of_the_demo_writes_a_deal_a_file_and_a_chat_and_sets_a_remi
         boris, vera = demo.person(1007), demo.person(1008)
         for choice, cards in (
             ("100 штук", ("120 000 ₽ → 108 000 ₽", "Кому: Вера Лебедева")),
-            ("120 штук", ("108 000 ₽ → 129 600 ₽", "Сумма: 108 000 ₽ → Светильники: 120 шт.", "Кому: Вера Лебедева")),
+            ("120 штук", ("108 000 ₽ → 129 600 ₽", "Строка 2: Светильники: 100 шт. → Светильники: 120 шт.", "Кому: Вера Лебедева")),
         ):
             last = await demo.ask(boris, "/ship", "Сколько светильников")
             await boris.press(last.number, last.data(choice))

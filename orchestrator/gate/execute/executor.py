@@ -235,7 +235,9 @@ def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *,
                 created=performed.created,
             )
         case Rejected():
-            return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, seconds=round(seconds, 4))
+            told = _build_refusal_notice(performed, order.call)
+            args = dict(told.args) if told.code == performed.code else {}
+            return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, args=args, seconds=round(seconds, 4))
         case Unknown():
             return CallOutcomeUnknown(**common, detail=performed.detail)
         case _:
@@ -307,7 +309,7 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
         return Notice(code=DECLINED)
     if call.kind != "bitrix":
         at = {"at": format_iso(performed.free_at)} if performed.free_at is not None else {}
-        return Notice(code=performed.code, args={"text": performed.detail, **at})
+        return Notice(code=performed.code, args={"text": performed.detail, **performed.args, **at})
     if performed.free_at is not None:
         return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
     if performed.code in _NO_ACCESS:

@@ -257,3 +257,26 @@ async def test_a_request_that_cannot_be_built_was_not_sent(method: str) -> None:
     assert isinstance(result, Rejected)
     assert not result.sent
     assert not received
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "text"),
+    [
+        ('{"error": "нет товара"}'.encode(), "http-refused", "нет товара"),
+        ('{"error": {"code": 7, "message": "нет товара"}}'.encode(), "http-refused", "нет товара"),
+        (b'{"errors": ["a", "b"]}', "http-refused", '{"errors": ["a", "b"]}'),
+        (b"<html>no</html>", "http-refused", "<html>no</html>"),
+        (b'{"message": "' + b"x" * 5000 + b'"}', "http-refused", '{"message": "' + "x" * 287),
+        (b"[" * 5000, "http-refused", "[" * 300),
+        (b"\xff\x00", "http-refused", "��"),
+        (b"", "http-refused-silent", None),
+    ],
+    ids=["error", "nested", "list", "page", "long", "deep", "binary", "empty"],
+)
+async def test_a_refusal_is_told_with_its_status_and_the_sentence_of_the_site(body: bytes, code: str, text: str | None) -> None:
+    """The person reads what the site says, not its JSON and not the words of this program."""
+    result, _ = await do(reply(body, "422 Unprocessable Entity"), "post", text="x")
+
+    assert isinstance(result, Rejected)
+    assert (result.code, dict(result.args)) == (code, {"status": 422, **({"text": text} if text is not None else {})})
+    assert result.foreign_text is (text is not None)
