@@ -1,6 +1,7 @@
 """Reads an answer of the Chat Completions API, streamed or whole. Accepts only an answer that the model has finished."""
 
 import json
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator
@@ -149,7 +150,7 @@ class AnswerReader:
             raise ModelClientError("The model service sent half of a character.") from None
         self._size += len(text)
         if self._size > MAX_CHARACTERS:
-            raise ModelClientError(f"The model's answer is longer than {MAX_CHARACTERS} characters.")
+            raise UnusableAnswer(f"The model's answer is longer than {MAX_CHARACTERS} characters.")
         text = to_storable_text(text)
         self._pieces.append(text)
         return text
@@ -172,6 +173,12 @@ def load_object(text: str | bytes) -> dict[str, object]:
     if not isinstance(value, dict):
         raise ModelClientError("The model service sent JSON that is not an object.")
     return value
+
+
+def read_usage(body: Mapping[str, object]) -> Usage:
+    """Return the tokens that a body, or a part of one, says it cost; 0 for what it does not say."""
+    told = body.get("usage")
+    return Usage.model_validate(told) if isinstance(told, dict) else Usage()
 
 
 def _find_first_choice(choices: object) -> _Choice:

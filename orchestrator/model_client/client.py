@@ -173,7 +173,7 @@ class ModelClient:
         """Request vectors and return the JSON body unchanged (S001-13…18); otherwise as `post_chat_completions`."""
         given = payload.get("input")
         if not given:
-            raise ModelClientError("The request for embeddings has no input.")
+            raise RejectedRequest("The request for embeddings has no input.")
         for text in [given] if isinstance(given, str) else given if isinstance(given, list) else []:
             self._check_length("A text", text)
         return await self._post(EMBEDDINGS, _dump(payload), "embeddings" if verbose else "")
@@ -204,7 +204,7 @@ class ModelClient:
     def _prepare(self, payload: JsonObject, extra: JsonObject) -> bytes:
         messages = payload.get("messages")
         if not messages:
-            raise ModelClientError("The request to the model has no messages.")
+            raise RejectedRequest("The request to the model has no messages.")
         for one in messages if isinstance(messages, list | tuple) else []:
             content = one.get("content") if isinstance(one, Mapping) else None
             for part in content if isinstance(content, list) else [content]:
@@ -370,7 +370,7 @@ def _dump(request: JsonObject) -> bytes:
     try:
         return json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
-        raise ModelClientError("The request to the model cannot be written as JSON.") from None
+        raise RejectedRequest("The request to the model cannot be written as JSON.") from None
 
 
 def _is_shut(status: int) -> bool:

@@ -41,7 +41,7 @@ PLAIN = {"Accept-Encoding": "identity"}
 
 
 class RejectedRequest(ModelClientError):
-    """The service works, but does not accept this request."""
+    """The request cannot be sent, or the service does not accept it: nothing is wrong with the service."""
 
 
 class TryAgainError(ProviderUnavailable):

@@ -4,15 +4,30 @@ The rest of the client is shared: both speak of chat completions, streams and em
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, ModelTool, OnDelta, ToolCall, UnusableAnswer
+from orchestrator.domain.models import (
+    EmbedAnswer,
+    EmbedRequest,
+    ModelAnswer,
+    ModelRequest,
+    ModelTool,
+    OnDelta,
+    ToolCall,
+    UnusableAnswer,
+    estimate_text,
+)
+from orchestrator.model_client.answer import read_usage
+from orchestrator.model_client.failures import RejectedRequest
 from orchestrator.model_client.wide_schemas import Fit, fit_tool, join_arguments
 from state.stored import JsonObject
 
+BATCH: Final = 64
+"""How many texts one request for vectors has: services limit the number, and the client the length of an answer."""
 _ONLY_JSON: Final = "Answer with one JSON object and nothing else."
 
 
@@ -46,13 +61,21 @@ class OpenAiProvider:
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors in the order of the texts."""
         model = request.model or self.find_embedding_model()
-        body = await self.client.post_embeddings({"model": model, "input": list(request.texts)})
-        return _read_vectors(body, len(request.texts), model)
+        vectors: list[Sequence[float]] = []
+        tokens = 0
+        for start in range(0, len(request.texts), BATCH):
+            texts = list(request.texts[start : start + BATCH])
+            body = await self.client.post_embeddings({"model": model, "input": texts})
+            vectors += _read_vectors(body, len(texts))
+            tokens += _count_tokens(body, texts)
+        if len({len(one) for one in vectors}) > 1:
+            raise ModelClientError("The model service sent vectors of different lengths.")
+        return EmbedAnswer(vectors=vectors, tokens=tokens, model=model)
 
     def find_embedding_model(self) -> str:
-        """Return the name of the model that makes vectors. Raises ModelClientError if the settings name none."""
+        """Return the name of the model that makes vectors. Raises RejectedRequest if the settings name none."""
         if not self.embedding_model:
-            raise ModelClientError("There is no embedding model: set DEFAULT_EMBEDDING_MODEL.")
+            raise RejectedRequest("There is no embedding model: set DEFAULT_EMBEDDING_MODEL.")
         return self.embedding_model
 
     def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
@@ -152,22 +175,32 @@ def _add_instruction(messages: Sequence[Mapping[str, Any]], instruction: str) ->
     return [{"role": "system", "content": instruction}, *map(dict, messages)]
 
 
-def _read_vectors(body: Mapping[str, Any], count: int, model: str) -> EmbedAnswer:
+def _read_vectors(body: Mapping[str, Any], count: int) -> list[list[float]]:
+    """Return the vectors in the order of the texts. Raises ModelClientError if a vector is no vector, or if their order is not certain."""
     rows = body.get("data")
     if not isinstance(rows, list) or len(rows) != count or not all(isinstance(row, Mapping) for row in rows):
         raise ModelClientError(f"The model service sent other than {count} vectors.")
-    ordered = sorted(rows, key=lambda row: row["index"] if type(row.get("index")) is int else 0)
-    vectors = [row.get("embedding") for row in ordered]
-    if not all(isinstance(one, list) and one and all(type(part) in {int, float} for part in one) for one in vectors):
-        raise ModelClientError("The model service sent vectors that are no numbers.")
-    usage = body.get("usage")
-    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    tokens = tokens if type(tokens) is int and tokens > 0 else sum(_count_row_tokens(row) for row in rows)
-    return EmbedAnswer(vectors=vectors, tokens=tokens, model=model)
+    places = [row.get("index") for row in rows]
+    if any(one is not None for one in places):
+        if any(type(one) is not int for one in places) or sorted(places) != list(range(count)):
+            raise ModelClientError("The model service sent vectors whose order is not certain.")
+        rows = sorted(rows, key=lambda row: int(row["index"]))
+    return [_read_vector(row.get("embedding")) for row in rows]
 
 
-def _count_row_tokens(row: Mapping[str, Any]) -> int:
-    """Return how many tokens one vector cost: GigaChat counts them for each text."""
-    usage = row.get("usage")
-    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    return tokens if type(tokens) is int and tokens > 0 else 0
+def _read_vector(row: object) -> list[float]:
+    try:
+        if isinstance(row, list) and row and all(type(part) in {int, float} for part in row):
+            vector = [float(part) for part in row]
+            if all(map(math.isfinite, vector)):
+                return vector
+    except OverflowError:  # an integer that no float holds
+        pass
+    raise ModelClientError("The model service sent vectors that are no numbers.")
+
+
+def _count_tokens(body: Mapping[str, Any], texts: Sequence[str]) -> int:
+    """Return how many tokens the vectors cost, as the service says of all or, like GigaChat, of each; else an estimate."""
+    rows: list[Mapping[str, Any]] = body["data"]
+    tokens = read_usage(body).prompt_tokens or sum(read_usage(row).prompt_tokens for row in rows)
+    return tokens or sum(map(estimate_text, texts))

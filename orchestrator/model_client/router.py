@@ -19,7 +19,7 @@ from orchestrator.domain.models import (
     Role,
     UnusableAnswer,
 )
-from orchestrator.model_client.breaker import CircuitBreaker
+from orchestrator.model_client.breaker import Admission, CircuitBreaker
 from orchestrator.model_client.failures import RejectedRequest
 from orchestrator.model_client.providers import OpenAiProvider, WireClient
 from state.stored import JsonObject
@@ -93,7 +93,7 @@ class ModelRouter:
             lambda one: one.provider.chat(request, watch if on_delta is not None else None),
             lambda: handed_out,
         )
-        return replace(answer, provider=route.name, failed_before=tuple(failed))
+        return replace(request.count_missing(answer), provider=route.name, failed_before=tuple(failed))
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors of the first provider of the chain that gives them."""
@@ -152,32 +152,38 @@ class ModelRouter:
         raise ProviderUnavailable("No provider answered. " + " ".join(f"{name}: {one.reason}" for name, one in failures.items()))
 
     async def _ask_route(self, route: Route, ask: Callable[[Route], Awaitable[T]]) -> T:
-        if not route.breaker.admit():
-            self._tell(route, "skipped", 0.0)
-            raise ProviderUnavailable("The model service failed several times in a row and is left alone for a while.")
-        started = time.monotonic()
-        settled = False
+        if route.breaker.state == "open":
+            raise self._skip(route)
+        await _take_place(route)
         try:
-            await _take_place(route)
-            try:
-                answer = await ask(route)
-            finally:
-                route.places.release()
-            settled = True
-            route.breaker.record(works=True)
-            self._tell(route, "answered", time.monotonic() - started)
-        except NoPlace:
-            raise
+            admission = route.breaker.admit()  # it may have opened while this call waited for its place
+            if admission is None:
+                raise self._skip(route)
+            return await self._ask_admitted(route, admission, ask)
+        finally:
+            route.places.release()
+
+    async def _ask_admitted(self, route: Route, admission: Admission, ask: Callable[[Route], Awaitable[T]]) -> T:
+        started = time.monotonic()
+        works: bool | None = None
+        try:
+            answer = await ask(route)
+            works = True
         except ModelClientError as error:
-            settled = True
             works = isinstance(error, UnusableAnswer | RejectedRequest)
-            route.breaker.record(works=works)
-            self._tell(route, "answered" if works else "failed", time.monotonic() - started)
             raise
         finally:
-            if not settled:
-                route.breaker.release()
+            if works is None:
+                admission.release()
+            else:
+                admission.record(works=works)
+                self._tell(route, "answered" if works else "failed", time.monotonic() - started)
         return answer
+
+    def _skip(self, route: Route) -> ProviderUnavailable:
+        """Count a call that is not made, and return the error that says why."""
+        self._tell(route, "skipped", 0.0)
+        return ProviderUnavailable("The model service failed several times in a row and is left alone for a while.")
 
     def _tell(self, route: Route, how: Observed, seconds: float) -> None:
         with suppress(Exception):  # whoever counts must not disturb the call

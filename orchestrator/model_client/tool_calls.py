@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import ToolCall
+from orchestrator.domain.models import ToolCall, UnusableAnswer
 from state.canonical import NotCanonical, dumps, to_storable_text
 
 MAX_CALLS: Final = 128
@@ -31,7 +31,10 @@ class _PartialCall:
 
 
 class CallCollector:
-    """Collects the tool calls of one answer. Raises ModelClientError for calls that have no form at all."""
+    """Collects the tool calls of one answer.
+
+    Raises ModelClientError for calls that have no form, UnusableAnswer for too many calls or endless arguments, which the model made.
+    """
 
     def __init__(self) -> None:
         """Start without calls."""
@@ -87,7 +90,7 @@ class CallCollector:
                 current = None
         if current is None or (call_id and current.id and call_id != current.id):
             if len(self._calls) >= MAX_CALLS:
-                raise ModelClientError(f"The model calls more than {MAX_CALLS} tools at once.")
+                raise UnusableAnswer(f"The model calls more than {MAX_CALLS} tools at once.")
             current = _PartialCall(len(self._calls) if index is None else index)
             self._calls.append(current)
         return current
@@ -106,7 +109,7 @@ class CallCollector:
             text, call.problem = "", "the arguments are nested too deeply"
         self._size += len(text)
         if self._size > MAX_ARGUMENTS:
-            raise ModelClientError(f"The arguments of the model's tool calls are longer than {MAX_ARGUMENTS} characters.")
+            raise UnusableAnswer(f"The arguments of the model's tool calls are longer than {MAX_ARGUMENTS} characters.")
         if not isinstance(arguments, Mapping):
             call.pieces.append(text)
         elif call.whole and call.whole != text:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelTool, ToolCall
+from orchestrator.model_client.failures import RejectedRequest
 
 Fit = Literal["split", "narrow", "keep"]
 WIDEST: Final = 8
@@ -18,7 +18,7 @@ _PART: Final = "part_"
 
 
 def fit_tool(tool: ModelTool, fit: Fit) -> ModelTool:
-    """Return the tool with parameters of at most `WIDEST` properties. Raises ModelClientError if that cannot be done."""
+    """Return the tool with parameters of at most `WIDEST` properties. Raises RejectedRequest if that cannot be done."""
     properties = tool.parameters.get("properties")
     if fit == "keep" or not isinstance(properties, Mapping) or len(properties) <= WIDEST:
         return tool
@@ -50,7 +50,7 @@ def join_arguments(call: ToolCall, tools: Sequence[ModelTool], fit: Fit) -> Tool
 
 def _narrow(tool: ModelTool, properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
     if len(required) > WIDEST:
-        raise ModelClientError(
+        raise RejectedRequest(
             f"The tool {tool.name} has {len(required)} required parameters, and the provider takes {WIDEST}: use wide_schemas: split."
         )
     others = [name for name in properties if name not in required][: WIDEST - len(required)]
@@ -62,7 +62,7 @@ def _split(tool: ModelTool, properties: Mapping[str, Any], required: Sequence[st
     names = [*required, *(name for name in properties if name not in required)]
     size = max(WIDEST, -(-len(names) // WIDEST))
     if size > WIDEST or any(name.startswith(_PART) for name in names):
-        raise ModelClientError(f"The tool {tool.name} has {len(names)} parameters, more than can be split for the provider.")
+        raise RejectedRequest(f"The tool {tool.name} has {len(names)} parameters, more than can be split for the provider.")
     parts = [names[at : at + WIDEST] for at in range(0, len(names), WIDEST)]
     whole: dict[str, Any] = {}
     needed: list[str] = []
