@@ -18,8 +18,8 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from orchestrator.schedules import words
 from orchestrator.schedules.firing import BUTTON
-from orchestrator.schedules.index import FoundSchedule, collect_schedules, name_timer
 from orchestrator.schedules.orders import build_button, may_control
+from state.journal.schedule_index import FoundSchedule, collect_schedules, name_timer
 from state.journal.store import InboxRow, OutboxRow
 
 LISTED: Final = 10

@@ -6,8 +6,8 @@ from orchestrator.runs.registry import Engines
 from orchestrator.runtime.feature import CommandSpec, Feature
 from orchestrator.schedules.commands import show_schedules, take_click
 from orchestrator.schedules.firing import BUTTON, Firer
-from orchestrator.schedules.index import TIMER
 from orchestrator.schedules.orders import Orders, tell_restored
+from state.journal.schedule_index import TIMER
 
 
 def build_feature(engines: Engines, *, fires: bool = True) -> Feature:

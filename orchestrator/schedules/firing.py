@@ -26,12 +26,12 @@ from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.schedules import words
 from orchestrator.schedules.checks import DEFINITION_GONE, ENGINE_GONE, find_start_refusal
-from orchestrator.schedules.index import build_timer, build_timer_deletion
 from state.clock import format_iso, generate_id, parse_iso
 from state.events.base import Event
 from state.events.schedules import ScheduleEnded, ScheduleFired, SchedulePaused, list_schedules
 from state.journal.async_store import AsyncStore
 from state.journal.run_index import PREFIX, RunFilter
+from state.journal.schedule_index import build_timer, build_timer_deletion
 from state.journal.store import InboxRow, OutboxRow, Timer
 from state.run_state import ENDED
 from state.schedule_state import PauseReason, Schedule, SkipReason

@@ -18,10 +18,10 @@ from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from orchestrator.schedules import words
 from orchestrator.schedules.checks import find_start_refusal
 from orchestrator.schedules.firing import BUTTON
-from orchestrator.schedules.index import FoundSchedule, build_timer, count_schedules
 from state.clock import format_iso, parse_iso
 from state.events.base import Event
 from state.events.schedules import ScheduleAdded, ScheduleEnded, SchedulePaused, ScheduleResumed, list_schedules
+from state.journal.schedule_index import FoundSchedule, build_timer, count_schedules
 from state.journal.store import InboxRow, OutboxRow
 from state.schedule_state import Schedule
 

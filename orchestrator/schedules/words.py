@@ -1,28 +1,26 @@
 """Puts schedules in words for a person: when they are due, in the person's time zone, and why they wait. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from functools import reduce
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.cron_lines import CronError, CronLine
-from orchestrator.domain.cron_shapes import CronShape, find_shape
+from orchestrator.domain.cron_shapes import find_shape
 from orchestrator.domain.due_moments import MOST_COUNTED
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.schedule_terms import TermsError, parse_terms
-from orchestrator.schedules.index import FoundSchedule
+from orchestrator.language.schedule_words import describe_line
 from state.clock import parse_iso
+from state.journal.schedule_index import FoundSchedule
 from state.schedule_state import Schedule
 
 NONE: Final = "none"
 """The value of an argument of a sentence that is left out."""
 LONGEST_NAME: Final = 60
 """How many characters of a name or note a sentence shows."""
-LAST_SHORT_DAY: Final = 28
-"""Each month has this day; a line for a later one is not due in every month."""
 _REASONS: Final[Mapping[str, str]] = {
     "unfinished": "schedule-why-unfinished",
     "definition_gone": "schedule-why-definition",
@@ -45,48 +43,11 @@ def describe_when(entry: Schedule, actor: Actor, now: datetime) -> Notice:
     """Return when a schedule is due: the usual cron lines in words, of others the next three moments."""
     if not entry.cron:
         return Notice(code="schedule-once", args={"moment": format_moment(entry.due, actor, now)})
-    shape = find_shape(CronLine(entry.cron))
-    if shape is None:
-        terms = parse_terms(None, entry.cron, entry.zone)
-        moments = "; ".join(format_moment(one, actor, now) for one in terms.list_moments(now))
-        return Notice(code="schedule-listed", args={"moments": moments})
-    said = _describe_shape(shape)
-    if entry.zone == actor.time_zone or shape.kind == "minutes":
+    if (said := describe_line(CronLine(entry.cron), entry.zone, reader_zone=actor.time_zone)) is not None:
         return said
-    return Notice(code="schedule-in-zone", args={"when": said.model_dump(), "zone": entry.zone})
-
-
-def _describe_shape(shape: CronShape) -> Notice:
-    times = _join([Notice(code="schedule-word", args={"text": f"{hour}:{minute:02}"}) for hour, minute in shape.times])
-    match shape.kind:
-        case "minutes":
-            return Notice(code="schedule-each-minutes", args={"count": shape.every})
-        case "hours":
-            return Notice(code="schedule-each-hours", args={"count": shape.every, "minute": shape.minute})
-        case "daily":
-            return Notice(code="schedule-daily", args={"times": times})
-        case "workdays":
-            return Notice(code="schedule-workdays", args={"times": times})
-        case "weekly":
-            days = _join([Notice(code="schedule-weekday", args={"day": day}) for day in shape.weekdays])
-            return Notice(code="schedule-weekly", args={"days": days, "times": times})
-        case "monthly":
-            days = _join([Notice(code="schedule-monthday", args={"day": day}) for day in shape.days])
-            rare = "yes" if max(shape.days) > LAST_SHORT_DAY else "no"
-            return Notice(code="schedule-monthly", args={"days": days, "times": times, "rare": rare})
-        case "month_end":
-            return Notice(code="schedule-month-end", args={"times": times})
-
-
-def _join(words: Sequence[Notice]) -> dict[str, object]:
-    """Return one notice for a list in words, as the argument of a sentence: «9:00, 13:00 и 18:00»."""
-    if not words:
-        return Notice(code="schedule-word", args={"text": ""}).model_dump()
-    *first, last = [one.model_dump() for one in words]
-    if not first:
-        return last
-    begun = reduce(lambda one, other: Notice(code="schedule-comma", args={"first": one, "then": other}).model_dump(), first)
-    return Notice(code="schedule-and", args={"first": begun, "then": last}).model_dump()
+    terms = parse_terms(None, entry.cron, entry.zone)
+    moments = "; ".join(format_moment(one, actor, now) for one in terms.list_moments(now))
+    return Notice(code="schedule-listed", args={"moments": moments})
 
 
 def describe_schedule(found: FoundSchedule, actor: Actor, now: datetime, *, who: str = "", mark: str = "") -> Notice:

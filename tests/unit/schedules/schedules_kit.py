@@ -21,11 +21,11 @@ from orchestrator.runs.registry import Engines
 from orchestrator.runtime import worker
 from orchestrator.runtime.feature import Feature, merge_features
 from orchestrator.schedules import feature as schedules
-from orchestrator.schedules.index import TIMER
 from state.clock import generate_id
 from state.events.schedules import list_schedules
 from state.journal.journal import load_state
 from state.journal.run_index import RunFilter, RunRow
+from state.journal.schedule_index import TIMER
 from state.journal.store import InboxRow, StoredEvent, Timer
 from state.journal.streams import to_stream
 from state.schedule_state import Schedule
