@@ -18,8 +18,8 @@ from state.journal.store import Commit, InboxRow, Lease, StaleEpoch, Store, Stor
 
 SESSION: Final = "definitions"
 STREAM: Final = f"session:{SESSION}"
-_HELD_FOR: Final = timedelta(seconds=10)
-"""How long others wait if the process that changes a definition dies while it does."""
+_HELD_FOR: Final = timedelta(seconds=5)
+"""How long others wait if the process that changes a definition dies while it does. Whoever takes longer loses the turn to who waits."""
 DefinitionEvent = DefinitionSaved | DefinitionPublished | DefinitionSwitched
 
 

@@ -77,7 +77,7 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
             published_at="",
         )
         old = old or KeyRow(kind, key, "", 1, 0, 0, 0, 1, "", "")
-        head = _touch(old, author, last_version=row.version, drafts=old.drafts + 1, title=_pick_title(old, row))
+        head = _update_head(old, author, last_version=row.version, drafts=old.drafts + 1, title=_pick_title(old, row))
         turn.save(head, row, text, what, inbox_new)
     return _to_version(StoredVersion(row, active=False, text=text))
 
@@ -115,7 +115,7 @@ def save_version(  # noqa: PLR0913 - as `create_version`
             updated_at=format_iso(author.at),
             updated_by=author.key,
         )
-        turn.save(_touch(old, author, title=_pick_title(old, row)), row, text, "saved")
+        turn.save(_update_head(old, author, title=_pick_title(old, row)), row, text, "saved")
     return _to_version(StoredVersion(row, active=False, text=text))
 
 
@@ -169,7 +169,7 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
             changed.append(before._replace(revision=before.revision + 1))
             history.append(history[0]._replace(id=generate_id(), version=before.version, what="deactivated", note="", digest=before.digest))
         drafts = old.drafts - (stored.row.status == "draft")
-        head = _touch(old, author, title=row.title, active_version=version, drafts=drafts, revision=old.revision + 1)
+        head = _update_head(old, author, title=row.title, active_version=version, drafts=drafts, revision=old.revision + 1)
         turn.commit(event, DefinitionChange(head=head, changed=changed, history=history), inbox_new)
     return _to_version(StoredVersion(row, active=True, text=stored.text))
 
@@ -198,7 +198,7 @@ def switch_key(store: Store, author: Author, kind: str, key: str, *, enabled: bo
             note=canonical.to_storable_text(note),
             **turn.who,
         )
-        head = _touch(old, author, enabled=int(enabled), revision=old.revision + 1)
+        head = _update_head(old, author, enabled=int(enabled), revision=old.revision + 1)
         entry = turn.build_history(event, "switched_on" if enabled else "switched_off")
         turn.commit(event, DefinitionChange(head=head, history=[entry]))
     return _to_key(head)
@@ -268,7 +268,7 @@ def _find_stored(store: Store, kind: str, key: str, version: int) -> tuple[KeyRo
     return head, stored
 
 
-def _touch(head: KeyRow, author: Author, **values: Any) -> KeyRow:
+def _update_head(head: KeyRow, author: Author, **values: Any) -> KeyRow:
     return head._replace(updated_at=format_iso(author.at), updated_by=author.key, **values)
 
 

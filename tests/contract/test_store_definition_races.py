@@ -224,7 +224,7 @@ def test_a_process_killed_in_the_middle_of_its_commit_leaves_nothing_of_it(world
     """All rows but the last were written; until its turn is over nobody changes anything, then somebody else can."""
     store = world.open()
     create(store)
-    before = everything(store)
+    before, at = everything(store), datetime.now(UTC)
     child = begin(STOPPING, world.url)
     try:
         assert child.stdout is not None
@@ -234,6 +234,6 @@ def test_a_process_killed_in_the_middle_of_its_commit_leaves_nothing_of_it(world
         child.communicate()
     assert everything(store) == before
     with pytest.raises(DefinitionsBusy):
-        publish(store, 1, 1, who=author(at=datetime.now(UTC)))
+        publish(store, 1, 1, who=author(at=at))
     assert publish(store, 1, 1, who=author(at=datetime.now(UTC) + timedelta(seconds=11))).active
     assert check(world) == set()
