@@ -149,7 +149,11 @@ class Context(RunContext):
         """Return the model's answer and how many seconds it took. Raises RunFailed, after the failure is stored."""
         started = time.monotonic()
         try:
-            answer = await self._tools.model.chat(request, on_delta or self.drafts.build_streamer(node))
+            if on_delta is None:
+                shown = self.drafts.build_streamer(node)
+                answer = await self._tools.model.chat(request, shown.show_delta, on_restart=shown.begin_anew)
+            else:  # what the engine has taken it may have used: it cannot be taken back
+                answer = await self._tools.model.chat(request, on_delta)
         except ModelClientError as error:
             attempt = self.known.count_attempt(node)
             await self.store(NodeFailed(node=node, attempt=attempt, code="degraded", detail=error.reason, reservation=reservation))
