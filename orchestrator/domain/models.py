@@ -13,6 +13,7 @@ from orchestrator.domain.errors import ModelClientError
 Role = Literal["agent", "tool", "embedding"]
 """What an answer is for: a conversation with a person, a step of an engine, or vectors of texts."""
 OnDelta = Callable[[str], Awaitable[None]]
+OnRestart = Callable[[], Awaitable[None]]
 CHARACTERS_PER_TOKEN: Final = 3
 """Russian and English texts have more characters a token, so an estimate by this number is rather too high."""
 EXPECTED_ANSWER: Final = 1000
@@ -143,8 +144,12 @@ class EmbedAnswer:
 class Models(Protocol):
     """Asks language models. Raises ModelClientError and no other error of its own."""
 
-    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the answer to the request; `on_delta` gets each piece of its text as it arrives."""
+    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None, *, on_restart: OnRestart | None = None) -> ModelAnswer:
+        """Return the answer to the request; `on_delta` gets each piece of its text as it arrives.
+
+        `on_restart` takes back what `on_delta` has got, when the model fails in the middle of its answer and another one is asked. Without
+        it no other one is asked then.
+        """
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors of the texts."""

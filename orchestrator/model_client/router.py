@@ -15,6 +15,7 @@ from orchestrator.domain.models import (
     ModelAnswer,
     ModelRequest,
     OnDelta,
+    OnRestart,
     ProviderUnavailable,
     Role,
     UnusableAnswer,
@@ -75,10 +76,10 @@ class ModelRouter:
         """Return a router with a single OpenAI-compatible provider that serves all roles."""
         return cls([Route(name=name, provider=OpenAiProvider(client, model=model, embedding_model=embedding_model))], {})
 
-    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
+    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None, *, on_restart: OnRestart | None = None) -> ModelAnswer:
         """Return the answer of the first provider of the chain that gives one.
 
-        Once text was passed to `on_delta` no other provider is asked, because that text cannot be taken back.
+        Once text was passed to `on_delta`, another provider is asked only if `on_restart` can take it back, which is called before.
         """
         handed_out = False
 
@@ -88,10 +89,15 @@ class ModelRouter:
             if on_delta is not None:
                 await on_delta(piece)
 
+        async def ask(route: Route) -> ModelAnswer:
+            nonlocal handed_out
+            if handed_out and on_restart is not None:
+                handed_out = False
+                await on_restart()
+            return await route.provider.chat(request, watch if on_delta is not None else None)
+
         answer, route, failed = await self._ask_chain(
-            self.find_chain(request.role, request.service),
-            lambda one: one.provider.chat(request, watch if on_delta is not None else None),
-            lambda: handed_out,
+            self.find_chain(request.role, request.service), ask, lambda: handed_out and on_restart is None
         )
         return replace(request.count_missing(answer), provider=route.name, failed_before=tuple(failed))
 

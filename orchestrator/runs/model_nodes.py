@@ -69,7 +69,11 @@ async def _ask(
     """Return the model's answer and how many seconds it took. Raises RunFailed, after the failure is stored."""
     started = time.monotonic()
     try:
-        answer = await ctx.tools.model.chat(request, on_delta or ctx.drafts.build_streamer(node))
+        if on_delta is None:
+            shown = ctx.drafts.build_streamer(node)
+            answer = await ctx.tools.model.chat(request, shown.show_delta, on_restart=shown.begin_anew)
+        else:  # what the engine has taken it may have used: it cannot be taken back
+            answer = await ctx.tools.model.chat(request, on_delta)
     except ModelClientError as error:
         attempt = ctx.known.count_attempt(node)
         await ctx.store(NodeFailed(node=node, attempt=attempt, code="degraded", detail=error.reason, reservation=reservation))
