@@ -23,7 +23,7 @@ from orchestrator.domain.models import (
 )
 from orchestrator.model_client.answer import read_usage
 from orchestrator.model_client.failures import RejectedRequest
-from orchestrator.model_client.wide_schemas import Fit, fit_tool, join_arguments
+from orchestrator.model_client.wide_schemas import Fit, fit_tool, join_arguments, split_arguments
 from state.stored import JsonObject
 
 BATCH: Final = 64
@@ -107,7 +107,7 @@ class GigaChatProvider(OpenAiProvider):
         return replace(answer, calls=tuple(join_arguments(one, request.tools, self._fit) for one in answer.calls))
 
     def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
-        messages = [_to_gigachat_message(one, request.messages) for one in request.messages]
+        messages = _to_gigachat_messages(request.messages, request.tools, self._fit)
         if request.options.json:
             messages = _add_instruction(messages, _ONLY_JSON)
         payload: dict[str, Any] = {"messages": messages, **_build_options(request)}
@@ -135,27 +135,47 @@ def _describe_tool(tool: ModelTool) -> JsonObject:
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
-def _to_gigachat_message(message: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a message of the conversation in the form of GigaChat: a tool's result has the role "function" and JSON content."""
-    if message.get("role") == "tool":
-        name = _find_called_name(str(message.get("tool_call_id", "")), messages)
-        return {"role": "function", "name": name, "content": _to_json_text(message.get("content"))}
-    calls = message.get("tool_calls")
-    if not isinstance(calls, list) or not calls:
-        return dict(message)
-    function = calls[0].get("function", {})
-    arguments = function.get("arguments")
+def _to_gigachat_messages(messages: Sequence[Mapping[str, Any]], tools: Sequence[ModelTool], fit: Fit) -> list[dict[str, Any]]:
+    """Return the conversation in the form of GigaChat: one call in a message, its result right after it with the role "function".
+
+    Of calls that have no results in the conversation only the first is told, and none if another of the same message has one.
+    """
+    made: list[dict[str, Any]] = []
+    at = 0
+    while at < len(messages):
+        message, calls = messages[at], messages[at].get("tool_calls")
+        at += 1
+        if not isinstance(calls, list) or not calls:
+            is_result = message.get("role") == "tool"  # of no call that is known
+            made.append(_to_gigachat_result(message, str(message.get("name") or "")) if is_result else dict(message))
+            continue
+        by_id = {str(one.get("id") or f"call-{place}"): one for place, one in enumerate(calls, start=1)}
+        answered: list[tuple[Mapping[str, Any], Mapping[str, Any] | None]] = []
+        while at < len(messages) and messages[at].get("role") == "tool" and str(messages[at].get("tool_call_id")) in by_id:
+            answered.append((by_id[str(messages[at].get("tool_call_id"))], messages[at]))
+            at += 1
+        said = message.get("content") or ""
+        for call, result in answered or [(calls[0], None)]:
+            called = _to_gigachat_call(call, tools, fit)
+            made.append({"role": "assistant", "content": said, "function_call": called})
+            made += [_to_gigachat_result(result, called["name"])] if result is not None else []
+            said = ""
+    return made
+
+
+def _to_gigachat_result(message: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {"role": "function", "name": name, "content": _to_json_text(message.get("content"))}
+
+
+def _to_gigachat_call(call: Mapping[str, Any], tools: Sequence[ModelTool], fit: Fit) -> dict[str, Any]:
+    """Return an earlier call with its arguments as an object, in the form in which the tool is offered now."""
+    function = call.get("function", {})
+    arguments, name = function.get("arguments"), str(function.get("name", ""))
     try:
         loaded = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except ValueError:
-        loaded = {}
-    called = {"name": function.get("name", ""), "arguments": loaded}
-    return {"role": "assistant", "content": message.get("content") or "", "function_call": called}
-
-
-def _find_called_name(call_id: str, messages: Sequence[Mapping[str, Any]]) -> str:
-    calls = [call for one in messages for call in (one.get("tool_calls") or ())]
-    return next((str(call.get("function", {}).get("name", "")) for call in calls if call.get("id") == call_id), "")
+    except (ValueError, RecursionError):
+        loaded = None
+    return {"name": name, "arguments": split_arguments(name, loaded if isinstance(loaded, Mapping) else {}, tools, fit)}
 
 
 def _to_json_text(content: object) -> str:

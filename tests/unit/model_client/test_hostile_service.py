@@ -120,7 +120,7 @@ async def test_a_busy_service_that_says_so_in_its_answer_is_asked_again(error: o
         await client.aclose()
 
 
-@pytest.mark.req("S001-11")
+@pytest.mark.req("S001-11", "S001-X6")
 async def test_the_error_tells_status_and_body_in_a_text_that_can_be_stored() -> None:
     """Also of a page, in one line; of a page that quotes the key the rest."""
     page = f"<h1>Not\n\x00 here</h1> {KEY} \ud800".encode("utf-8", "surrogatepass")
@@ -132,7 +132,7 @@ async def test_the_error_tells_status_and_body_in_a_text_that_can_be_stored() ->
         await client.aclose()
 
 
-@pytest.mark.req("S001-5")
+@pytest.mark.req("S001-5", "S001-A8")
 @pytest.mark.parametrize("name", ["post_chat_completions", "post_embeddings"])
 async def test_a_request_that_is_not_answered_within_its_time_is_given_up(name: str) -> None:
     """One attempt has a limit of its own, 30 seconds by default, inside of the deadline; it is not repeated."""
