@@ -18,12 +18,14 @@ from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.kinds.http_address import Address, IpAddress, Site, is_public, may_be_opened, parse_address, parse_listed_site
 from orchestrator.gate.call.kinds.http_params import MARK, format_query
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
-from state.canonical import NotCanonical, check, to_storable_text
+from state.canonical import NotCanonical, check, check_depth, to_storable_text
 
 CONNECT_SECONDS: Final = 5.0
 TOTAL_SECONDS: Final = 20.0
 MAX_ANSWER: Final = 1_000_000
 """Maximum size of an answer in bytes."""
+MAX_DEPTH: Final = 100
+"""How many levels the data of an answer may have; what is deeper could not be stored, and no definition reads it."""
 _SHOWN: Final = 300
 _READ: Final = "http.get"
 _SEE_OTHER, _CLIENT_ERROR, _SERVER_ERROR, _TIMED_OUT = 303, 400, 500, 408
@@ -222,6 +224,7 @@ async def _read_body(response: httpx.Response) -> Any:
     try:
         found = json.loads(text) if text.strip() else None
         check(found)
+        check_depth(found, MAX_DEPTH)
     except (ValueError, RecursionError, NotCanonical):
         raise AddressRefused("the answer says that it is JSON, and cannot be read as such") from None
     return found

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.documents.reading import read_document
-from orchestrator.documents.reports import MAX_VALUES
+from orchestrator.documents.reports import MAX_DEPTH, MAX_VALUES
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import parse_path
 from state.canonical import NotCanonical, check
@@ -175,3 +175,14 @@ def test_what_is_nested_too_deeply_or_in_itself_is_not_written() -> None:
         deep = [deep]
     with pytest.raises(NotCanonical, match="nested"):
         write_document(deep)
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_what_is_written_is_never_deeper_than_what_is_read(form: str) -> None:
+    deepest: list[object] = []
+    for _ in range(MAX_DEPTH - 1):
+        deepest = [deepest]
+    text = write_document(deepest, form)  # type: ignore[arg-type]
+    assert read_document(text, form).require_document().data == deepest  # type: ignore[arg-type]
+    with pytest.raises(NotCanonical):
+        write_document([deepest], form)  # type: ignore[arg-type]

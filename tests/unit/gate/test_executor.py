@@ -250,3 +250,25 @@ async def test_a_fault_of_ours_after_the_call_leaves_its_outcome_unknown(world: 
     assert (outcome.status, await in_store(session, world)) == ("unknown", "unknown")
     assert world.types() == ["CallStarted", "CallOutcomeUnknown"]
     assert [timer.kind for timer in world.sql.list_due_timers(world.clock.now() + timedelta(hours=1))] == ["reconcile"]
+
+
+def nest(depth: int) -> Any:
+    """Lists within lists, deeper than the journal stores."""
+    data: Any = 1
+    for _ in range(depth):
+        data = [data]
+    return data
+
+
+@pytest.mark.req("S004-A2")
+@pytest.mark.parametrize("result", [nest(300), nest(5000), float("nan"), "\0", {"a": object()}, 2**60], ids=lambda one: type(one).__name__)
+async def test_a_result_that_cannot_be_stored_is_left_out_and_what_happened_is_recorded(world: World, result: Any) -> None:
+    """A write is done; a read has no answer, which an engine must not take for an empty one."""
+    session = await world.session()
+    outcome = await executor.run_write(order(world), Act(world, Succeeded(result=result)), session)
+    read = await executor.run_read(order(world, "crm.deal.get", {"id": 481}, slot="t1/1/2"), Act(world, Succeeded(result=result)), session)
+    await session.flush()
+
+    assert (outcome.status, outcome.result, outcome.detail) == ("succeeded", None, "the answer cannot be stored")
+    assert (read.status, read.detail) == ("refused", "the answer cannot be stored")
+    assert world.types() == ["CallStarted", "CallSucceeded", "CallRefused"]
