@@ -71,6 +71,7 @@ from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.turn_context import Query
 from orchestrator.runtime.worker import Orchestrator, TellTrouble
+from orchestrator.schedules.checks import StartChecker
 from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, SystemClock, read_boottime
 from state.journal.async_store import AsyncStore
@@ -201,7 +202,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
         performers={
             "bitrix": BitrixPerformer(client, reads),
-            "schedule": SchedulePerformer(store, clock),
+            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
             "http": _build_http(credentials, live),
             **_build_mongo(settings),
             **_build_files(settings, live, members, messenger),

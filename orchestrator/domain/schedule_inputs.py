@@ -4,13 +4,15 @@ The rows stand in the session in whose chat the schedule is shown.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from orchestrator.domain.inputs import Click, Input, TimerDue
 from state.stored import JsonObject
 
+MOST: Final = 50
+"""How many schedules of one person or token may wait."""
 ScheduleOrderName = Literal["pause", "resume", "cancel"]
 
 

@@ -29,6 +29,7 @@ from orchestrator.engines.runs import (
 )
 from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.kinds.registry import find_origin
+from orchestrator.gate.call.run_schedules import ARG_ORIGINS, is_schedule
 from orchestrator.gate.call.serialization import build_effect_id, build_node_slot
 from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
@@ -36,7 +37,7 @@ from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.memo import Memo, copy_data, format_args, load_output
 from orchestrator.runs.model_nodes import ask_model_once
 from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
-from orchestrator.runs.provenance import build_provenance
+from orchestrator.runs.provenance import build_provenance, list_arg_origins
 from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
 from orchestrator.runs.reminders import build_reminder_timer
 from orchestrator.runtime import outbox
@@ -176,6 +177,8 @@ class Context(RunContext):
 
     def _build_effect(self, node: str, effect: RunEffect, attempt: int) -> Effect:
         params, provenance = build_provenance(effect.params, self.foreign)
+        if is_schedule(effect.kind, effect.method):
+            params = {**params, ARG_ORIGINS: list_arg_origins(effect.params.get("args"), self.foreign)}
         return Effect(
             kind=effect.kind,
             method=effect.method,

@@ -7,7 +7,7 @@ from typing import Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
-from orchestrator.domain.schedule_inputs import ScheduleAdd, ScheduleOrder, ScheduleOrderName, SchedulesRestored
+from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName, SchedulesRestored
 from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
 from orchestrator.runs.inputs import MAY_CONTROL
 from orchestrator.runs.registry import Engines
@@ -25,8 +25,6 @@ from state.journal.schedule_index import FoundSchedule, build_timer, count_sched
 from state.journal.store import InboxRow, OutboxRow
 from state.schedule_state import Schedule
 
-MOST: Final = 50
-"""How many schedules of one person or token may wait."""
 FITTING: Final[Mapping[ScheduleOrderName, frozenset[str]]] = {
     "pause": frozenset({"waiting"}),
     "resume": frozenset({"paused"}),
@@ -71,7 +69,7 @@ class Orders:
             return
         first = terms.find_first(session.now)
         if first is None:
-            await _answer(row, session, actor, Notice(code="schedule-bad-line", args={"fault": "never"}))
+            await _answer(row, session, actor, words.NEVER)
             return
         event = ScheduleAdded(
             schedule=asked.schedule,

@@ -33,6 +33,10 @@ _REASONS: Final[Mapping[str, str]] = {
 """The sentences for a `SkipReason` and for a `PauseReason`, except that a person paused it."""
 
 
+NEVER: Final = Notice(code="schedule-bad-line", args={"fault": "never", "field": NONE, "written": "", "count": 0})
+"""The sentence about a line that is never due."""
+
+
 def format_moment(moment: str | datetime, actor: Actor, now: datetime) -> str:
     """Return a moment as «пт, 25 декабря, 18:00» in the person's time zone and language."""
     at = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(ZoneInfo(actor.time_zone))

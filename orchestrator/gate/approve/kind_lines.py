@@ -13,6 +13,8 @@ from orchestrator.gate.approve.file_chat_lines import build_file_lines, build_me
 from orchestrator.gate.approve.format_values import Reader
 from orchestrator.gate.approve.mongo_lines import build_mongo_lines, find_mongo_title
 from orchestrator.gate.approve.plain_values import format_plain_value, list_plain_fields
+from orchestrator.gate.approve.schedule_lines import build_schedule_lines, name_definition
+from orchestrator.gate.call import run_schedules
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds.http_address import parse_address
@@ -64,18 +66,26 @@ _VIEWS: Final[Mapping[str, KindView]] = {
     "mongo": KindView(find_title=find_mongo_title, build_lines=build_mongo_lines),
     "telegram": KindView(find_title=_name_nothing, build_lines=build_message_lines),
 }
+_METHOD_VIEWS: Final[Mapping[str, KindView]] = {
+    run_schedules.ADD: KindView(find_title=name_definition, build_lines=build_schedule_lines),
+}
+"""Methods of a kind whose other methods have no view."""
 
 
-def has_view(kind: str) -> bool:
-    """Return whether the cards of a kind are built here, and not from the catalogue's words as those of the portal and of reminders."""
-    return kind in _VIEWS
+def has_view(call: Call) -> bool:
+    """Return whether the card of a call is built here, and not from the catalogue's words as those of the portal and of reminders."""
+    return call.kind in _VIEWS or (call.kind != "bitrix" and call.method in _METHOD_VIEWS)
+
+
+def _find_view(call: Call) -> KindView:
+    return _VIEWS[call.kind] if call.kind in _VIEWS else _METHOD_VIEWS[call.method]
 
 
 def find_kind_title(call: Call, facts: Facts, reader: Reader) -> str:
     """Return what the heading names beside what is done, such as the host; "" for nothing."""
-    return escape_text(_VIEWS[call.kind].find_title(call, facts, reader), locale=reader.locale, limit=_TITLE)
+    return escape_text(_find_view(call).find_title(call, facts, reader), locale=reader.locale, limit=_TITLE)
 
 
 def build_kind_view_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
     """Return the lines of the card of an effect that is no portal call."""
-    return _VIEWS[call.kind].build_lines(call, facts, reader)
+    return _find_view(call).build_lines(call, facts, reader)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.schedule_inputs import MOST
 from orchestrator.runtime.timers import collect_due_rows
 from orchestrator.schedules.commands import LISTED
-from orchestrator.schedules.orders import MOST
 from state.journal.schedule_index import PARKED, collect_schedules
 from tests.unit.schedules.schedules_kit import ID, QUIET, SECOND, a_bench, add, click, order
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, command
