@@ -67,7 +67,7 @@ def test_a_change_shows_old_and_new_of_each_field() -> None:
         "Статус: new → done",
         'deep.place: пусто → {"x":1}',
         "Клиент: Ромашка → (удалить поле)",
-        "sum: 10 → 7 (-3)",
+        "sum: 10 → 7 (−3)",
         "visits: прибавить 1",
         "tags: a → добавить в список: b",
         'list: добавить в список, если его там нет: {"k":1}',
