@@ -78,6 +78,11 @@ def test_a_change_shows_old_and_new_of_each_field() -> None:
     ]
 
 
+def test_a_field_that_has_its_new_value_already_says_so() -> None:
+    update = {"$set": {"status": "new", "sum": "10"}}
+    assert show("update_one", {"query": {"_id": 7}, "update": update})[1:] == ["Статус: new (уже так)", "sum: 10 → 10"]
+
+
 def test_new_documents_are_shown_whole_without_their_id() -> None:
     assert show("insert_one", {"document": {"client": "Ромашка", "n": None}}, {}) == ["Клиент: Ромашка", "n: пусто"]
     assert show("insert_many", {"documents": [{"a": 1, "b": "x"}, {"a": 2}]}, {}, "en") == [

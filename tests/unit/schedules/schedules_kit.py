@@ -55,6 +55,9 @@ class Documents:
         document = self.documents.get(key)
         return Definition(key=key, version=1, document=document, engine=engine) if document is not None else None
 
+    async def check_start(self, engine: str, key: str) -> None:
+        """Let every definition be started."""
+
 
 @dataclass
 class People:
