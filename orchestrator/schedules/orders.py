@@ -162,7 +162,7 @@ def may_control(actor: Actor, owner: str) -> bool:
 
 
 def _name(entry: Schedule, actor: Actor) -> dict[str, object]:
-    return {"definition": entry.definition[: words.LONGEST_NAME], "who": actor.name[: words.LONGEST_NAME]}
+    return {"definition": entry.definition[: words.LONGEST_NAME], "who": actor.name[: words.LONGEST_NAME], "person": actor.key}
 
 
 async def _answer(row: InboxRow, session: Session, actor: Actor, notice: Notice) -> None:
