@@ -18,6 +18,7 @@ from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.chat.responses import ChatContext
 from bot.http_api.chat.router import build_chat_router
 from bot.http_api.runs.router import build_runs_router
+from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.authentication import Authenticator, parse_networks
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Tokens, read_tokens
@@ -67,9 +68,9 @@ class Api:
 
 
 def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
-    """Return the routers of /confirmations, /sessions, /audit and /runs, which read the database.
+    """Return the routers of /confirmations, /sessions, /audit, /runs and /schedules, which read the database.
 
-    /confirmations also submits decisions, and /runs submits what callers order and answer. `engines` are those whose runs may be started.
+    /confirmations also submits decisions, and the last two submit what callers order. `engines` are those whose runs may be started.
     """
     desk = EndpointContext(orchestrator, clock)
     reading = StreamReader(desk)
@@ -78,4 +79,5 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
         build_session_events_router(desk, reading),
         build_audit_router(desk),
         build_runs_router(desk, reading, engines),
+        build_schedules_router(desk, engines),
     ]
