@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.bulk import bulk_benches
+from bench.definitions import definition_benches
 from bench.expressions import expression_benches
 from bench.history import history_benches
 from bench.http_chat import http_benches
@@ -29,6 +30,7 @@ BENCHES = {
     "postgres": postgres_benches,
     "bulk": bulk_benches,
     "runs": run_benches,
+    "definitions": definition_benches,
     "expressions": expression_benches,
     "scripts": script_benches,
     "http": http_benches,

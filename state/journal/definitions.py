@@ -5,11 +5,8 @@ one reads what the first one stored. Call them with `AsyncStore.write` and `Asyn
 DefinitionsBusy, with a new `Author.at`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from datetime import timedelta
-from typing import Any, Final, Literal, NamedTuple
-from uuid import uuid4
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from state import canonical
 from state.clock import format_iso, generate_id
@@ -18,32 +15,25 @@ from state.definitions import (
     DefinitionDamaged,
     DefinitionKey,
     DefinitionMissing,
-    DefinitionsBusy,
     DefinitionUnstorable,
     DefinitionVersion,
     HistoryEntry,
-    HistoryKind,
     NotADraft,
     Origin,
     StaleRevision,
     Writer,
 )
-from state.events.base import Event
-from state.events.definitions import DefinitionPublished, DefinitionSaved, DefinitionSwitched
-from state.journal.definition_rows import DefinitionChange, HistoryRow, KeyRow, StoredVersion, VersionRow
-from state.journal.store import Commit, InboxRow, Lease, StaleEpoch, Store, StoreError
+from state.events.definitions import DefinitionPublished, DefinitionSwitched
+from state.journal.definition_rows import DefinitionChange, KeyRow, StoredVersion, VersionRow
+from state.journal.definition_turn import format_writers, parse_writers, take_turn
+from state.journal.store import InboxRow, Store
 
-SESSION: Final = "definitions"
-STREAM: Final = f"session:{SESSION}"
 LONGEST_NAME: Final = 200
 """The most characters of a kind or key, so that an index takes them."""
 LARGEST_TEXT: Final = 4_000_000
 """The most bytes of a document as canonical JSON."""
 MOST: Final = 1000
 """How many entries a list returns at most."""
-_Told = DefinitionSaved | DefinitionPublished | DefinitionSwitched
-_HELD_FOR: Final = timedelta(seconds=10)
-"""How long others wait if the process that changes a definition dies while it does."""
 
 
 def create_version(  # noqa: PLR0913 - what an author says of a version, each by its name
@@ -64,7 +54,7 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
     changed.
     """
     text = _encode(kind, key, document)
-    with _take_turn(store, author) as turn:
+    with take_turn(store, author) as turn:
         old, at = store.definitions.find_key(kind, key), format_iso(author.at)
         row = VersionRow(
             id=generate_id(),
@@ -78,7 +68,7 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
             note=canonical.to_storable_text(note),
             author=author.key,
             author_name=canonical.to_storable_text(author.name),
-            writers=_add_writer("[]", author),
+            writers=format_writers([Writer(key=author.key, user=author.user)]),
             created_at=at,
             updated_at=at,
             updated_by=author.key,
@@ -87,7 +77,7 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
             published_at="",
         )
         old = old or KeyRow(kind, key, "", 1, 0, 0, 0, 1, "", "")
-        head = _touch(old, author, last_version=row.version, drafts=old.drafts + 1, title=_pick_title(old, row))
+        head = _update_head(old, author, last_version=row.version, drafts=old.drafts + 1, title=_pick_title(old, row))
         turn.save(head, row, text, what, inbox_new)
     return _to_version(StoredVersion(row, active=False, text=text))
 
@@ -110,7 +100,7 @@ def save_version(  # noqa: PLR0913 - as `create_version`
     raises; then nothing has changed.
     """
     text = _encode(kind, key, document)
-    with _take_turn(store, author) as turn:
+    with take_turn(store, author) as turn:
         old, stored = _find_stored(store, kind, key, version)
         if stored.row.status != "draft":
             raise NotADraft(_to_version(stored))
@@ -121,11 +111,11 @@ def save_version(  # noqa: PLR0913 - as `create_version`
             title=canonical.to_storable_text(title),
             digest=canonical.hash_text(text),
             note=canonical.to_storable_text(note),
-            writers=_add_writer(stored.row.writers, author),
+            writers=format_writers([*parse_writers(stored.row.writers), Writer(key=author.key, user=author.user)]),
             updated_at=format_iso(author.at),
             updated_by=author.key,
         )
-        turn.save(_touch(old, author, title=_pick_title(old, row)), row, text, "saved")
+        turn.save(_update_head(old, author, title=_pick_title(old, row)), row, text, "saved")
     return _to_version(StoredVersion(row, active=False, text=text))
 
 
@@ -148,7 +138,7 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
     Raises StaleRevision if its revision is not `expected`, DefinitionDamaged, and what `save_version` raises but NotADraft; then nothing
     has changed.
     """
-    with _take_turn(store, author) as turn:
+    with take_turn(store, author) as turn:
         old, stored = _find_stored(store, kind, key, version)
         present = _to_version(stored)
         if present.revision != expected:
@@ -179,7 +169,7 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
             changed.append(before._replace(revision=before.revision + 1))
             history.append(history[0]._replace(id=generate_id(), version=before.version, what="deactivated", note="", digest=before.digest))
         drafts = old.drafts - (stored.row.status == "draft")
-        head = _touch(old, author, title=row.title, active_version=version, drafts=drafts, revision=old.revision + 1)
+        head = _update_head(old, author, title=row.title, active_version=version, drafts=drafts, revision=old.revision + 1)
         turn.commit(event, DefinitionChange(head=head, changed=changed, history=history), inbox_new)
     return _to_version(StoredVersion(row, active=True, text=stored.text))
 
@@ -190,7 +180,7 @@ def switch_key(store: Store, author: Author, kind: str, key: str, *, enabled: bo
     If it is switched so already, nothing happens. Raises StaleRevision if its revision is not `expected`, DefinitionMissing,
     DefinitionsBusy or another StoreError; then nothing has changed.
     """
-    with _take_turn(store, author) as turn:
+    with take_turn(store, author) as turn:
         old = store.definitions.find_key(kind, key)
         if old is None:
             raise DefinitionMissing(f"there is no definition {kind}/{key}")
@@ -208,7 +198,7 @@ def switch_key(store: Store, author: Author, kind: str, key: str, *, enabled: bo
             note=canonical.to_storable_text(note),
             **turn.who,
         )
-        head = _touch(old, author, enabled=int(enabled), revision=old.revision + 1)
+        head = _update_head(old, author, enabled=int(enabled), revision=old.revision + 1)
         entry = turn.build_history(event, "switched_on" if enabled else "switched_off")
         turn.commit(event, DefinitionChange(head=head, history=[entry]))
     return _to_key(head)
@@ -257,82 +247,6 @@ def list_history(store: Store, kind: str, key: str, limit: int = MOST) -> list[H
     return [HistoryEntry(**row._asdict()) for row in store.definitions.list_history(kind, key, min(limit, MOST))]
 
 
-class _Turn(NamedTuple):
-    """The moment in which one operation alone changes definitions: who does, under which lease, and the number that its event will have."""
-
-    store: Store
-    author: Author
-    lease: Lease
-    seq: int
-
-    @property
-    def who(self) -> dict[str, Any]:
-        """The fields of an event that say who does it."""
-        name = canonical.to_storable_text(self.author.name)
-        return {"by": self.author.key, "by_name": name, "user": self.author.user, "via": self.author.via}
-
-    def build_history(self, event: _Told, what: HistoryKind) -> HistoryRow:
-        """Return the entry of the history that says what `event` does with its version."""
-        return HistoryRow(
-            id=generate_id(),
-            seq=self.seq,
-            at=format_iso(self.author.at),
-            kind=event.kind,
-            key=event.definition,
-            version=event.version,
-            what=what,
-            by=event.by,
-            by_name=event.by_name,
-            note=event.note,
-            digest=event.digest,
-        )
-
-    def save(self, head: KeyRow, row: VersionRow, text: str, what: Origin | Literal["saved"], inbox_new: Sequence[InboxRow] = ()) -> None:
-        """Store a version whose text is new; the first revision is that of a new version."""
-        event = DefinitionSaved(
-            kind=row.kind,
-            definition=row.key,
-            version=row.version,
-            revision=row.revision,
-            digest=row.digest,
-            what=what,
-            note=row.note,
-            **self.who,
-        )
-        added, changed = ([row], []) if row.revision == 1 else ([], [row])
-        entry = self.build_history(event, what)
-        self.commit(event, DefinitionChange(head=head, added=added, changed=changed, texts={row.digest: text}, history=[entry]), inbox_new)
-
-    def commit(self, event: Event, change: DefinitionChange, inbox_new: Sequence[InboxRow] = ()) -> None:
-        """Store the change with its event. Raises DefinitionsBusy if somebody else has taken the turn meanwhile."""
-        step = Commit(
-            stream=STREAM,
-            epoch=self.lease.epoch,
-            actor=self.author.key,
-            now=self.author.at,
-            events=[event],
-            definitions=change,
-            inbox_new=inbox_new,
-            after=self.seq - 1,
-        )
-        try:
-            self.store.commit(step)
-        except StaleEpoch as error:
-            raise DefinitionsBusy("somebody else changed definitions meanwhile") from error
-
-
-@contextmanager
-def _take_turn(store: Store, author: Author) -> Iterator[_Turn]:
-    lease = store.acquire(SESSION, f"definitions:{uuid4().hex}", author.at, author.at + _HELD_FOR)
-    if lease is None:
-        raise DefinitionsBusy("somebody else changes definitions")
-    try:
-        yield _Turn(store, author, lease, store.read_head(STREAM)[0] + 1)
-    finally:
-        with suppress(StoreError):  # what was stored is stored: the lease ends by itself
-            store.release(lease)
-
-
 def _encode(kind: str, key: str, document: Any) -> str:
     """Return the canonical text of the document. Raises DefinitionUnstorable for it, and for a name that cannot be stored."""
     for name in (kind, key):
@@ -354,19 +268,13 @@ def _find_stored(store: Store, kind: str, key: str, version: int) -> tuple[KeyRo
     return head, stored
 
 
-def _touch(head: KeyRow, author: Author, **values: Any) -> KeyRow:
+def _update_head(head: KeyRow, author: Author, **values: Any) -> KeyRow:
     return head._replace(updated_at=format_iso(author.at), updated_by=author.key, **values)
 
 
 def _pick_title(head: KeyRow, row: VersionRow) -> str:
     """Return the title that the list shows once `row` is saved: that of the active version if there is one, else that of the last."""
     return head.title if head.active_version or row.version < head.last_version else row.title
-
-
-def _add_writer(writers: str, author: Author) -> str:
-    stored = canonical.loads(writers)
-    one = {"key": author.key, "user": author.user}
-    return canonical.dumps(stored if one in stored else [*stored, one])
 
 
 def _to_key(row: KeyRow) -> DefinitionKey:
@@ -397,5 +305,5 @@ def _to_version(stored: StoredVersion) -> DefinitionVersion:
 
 def _build_version(stored: StoredVersion, document: Any) -> DefinitionVersion:
     values = stored.row._asdict()
-    values["writers"] = tuple(Writer(key=one["key"], user=one["user"]) for one in canonical.loads(stored.row.writers))
+    values["writers"] = parse_writers(stored.row.writers)
     return DefinitionVersion(**values, active=stored.active, document=document)

@@ -161,7 +161,7 @@ EDITING_DESCRIPTIONS: Final = {
 _SAVINGS: Final = {
     "created": "saved version {version} of {name} as a new draft",
     "saved": "saved draft {version} of {name} anew",
-    "rolled_back": "made draft {version} of {name} of an earlier version",
+    "rolled_back": "made draft {version} of {name} from an earlier version",
     "imported": "imported version {version} of {name} as a draft",
 }
 _AnyDefinition = definitions.DefinitionSaved | definitions.DefinitionPublished | definitions.DefinitionSwitched
@@ -179,7 +179,7 @@ def _describe_published_definition(voice: Narrator, said: definitions.Definition
 
 
 def _describe_switched_definition(voice: Narrator, said: definitions.DefinitionSwitched, event: StoredEvent) -> str:
-    what = f"switched {_format_definition(said)} {'on again' if said.enabled else 'off: nothing begins with it'}"
+    what = f"switched {_format_definition(said)} {'on again' if said.enabled else 'off, so that nothing begins with it,'}"
     return f"{_format_author(voice, said, event)} {what} {_format_ending(said, event)}"
 
 

@@ -34,7 +34,7 @@ WHERE v.kind = 'flow'
 """
 _CHANGES = """
 CREATE VIEW flow_definition_history AS
-SELECT h.id, h.key AS name, h.version, h.what,
+SELECT h.id, h.seq, h.key AS name, h.version, h.what,
     CASE WHEN h.what IN ('published', 'deactivated', 'switched_off', 'switched_on') THEN 'PUBLISHED' ELSE 'DRAFT' END AS status,
     {document} AS definition_jsonb, h.note AS change_notes, h."by" AS created_by, h."at" AS created_at
 FROM definition_history h
