@@ -122,10 +122,12 @@ def _to_api_error(error: Exception) -> ApiError:
         case DefinitionRefused():
             told = [to_finding(one).model_dump() for one in error.findings]
             count = sum(one.severity == "error" for one in error.findings)
-            sentence = f"The definition has {count} mistake{'' if count == 1 else 's'}; the first: {error.findings[0]}."
+            first = next((one for one in error.findings if one.severity == "error"), error.findings[0])
+            place = f"line {first.line}, column {first.column}: " if first.line else ""
+            sentence = f"The definition has {count} mistake{'' if count == 1 else 's'}; the first: {place}{first.message}."
             return ApiError(422, "definition_refused", sentence, more={"findings": told})
         case DefinitionMissing():
-            return ApiError(404, "definition_not_found", str(error))
+            return ApiError(404, "definition_not_found", f"{str(error)[:1].upper()}{str(error)[1:].removesuffix('.')}.")
         case StaleRevision():
             sentence = f"Somebody else was first: it has revision {error.present.revision} by now. Look at it, and send that in If-Match."
             return ApiError(409, "stale_revision", sentence, more={"present": _describe_present(error.present)})

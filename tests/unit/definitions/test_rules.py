@@ -148,7 +148,7 @@ def test_nobody_publishes_alone_what_deletes_pays_or_writes_outside(
     with pytest.raises(NotAllowed) as refused:
         check_two_people(editor(actor), writers, writes, classes, ROLES)
     assert refused.value.code == code
-    assert "administrators may who are employees and none of its writers (" in refused.value.reason
+    assert "administrators who are employees and none of its writers (" in refused.value.reason
 
 
 def test_a_kind_that_cannot_tell_its_writes_counts_as_critical() -> None:
