@@ -125,7 +125,7 @@ def _check_role(editor: Editor, kind: DefinitionKind, roles: Collection[Role], d
     if editor.actor.role not in roles:
         raise NotAllowed(
             "not_allowed",
-            f"Only {_tell_who(roles)} may {deed} definitions of kind {kind.name}, and {editor.actor.key} is a {editor.actor.role}.",
+            f"Only {_tell_who(roles)} may {deed} definitions of kind {kind.name}, and {editor.actor.key} has the role {editor.actor.role}.",
         )
 
 

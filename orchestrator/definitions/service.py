@@ -6,7 +6,7 @@ of `state.definitions`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -18,7 +18,6 @@ from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
     KindRoles,
-    NotAllowed,
     check_editor,
     check_publisher,
     check_reader,
@@ -141,20 +140,13 @@ class DefinitionService:
         """Return the kind. Raises KindUnknown, which names those that there are."""
         return find_kind(self._kinds, name)
 
-    def may_publish(self, editor: Editor, kind_name: str) -> bool:
-        """Return whether this person may publish definitions of the kind that need no second person."""
-        kind = self.find_kind(kind_name)
-        try:
-            check_publisher(editor, kind, self._find_roles(kind))
-        except NotAllowed:
-            return False
-        return True
-
-    async def check(self, editor: Editor, kind_name: str, given: Submission) -> Checked:
-        """Return what is wrong with a document, without storing anything."""
+    async def check(self, editor: Editor, kind_name: str, key: str, given: Submission) -> Checked:
+        """Return what is wrong with a key and a document, without storing anything."""
         kind = self.find_kind(kind_name)
         check_reader(editor, kind, self._find_roles(kind))
-        return await self._check(kind, given)
+        checked = await self._check(kind, given)
+        wrong_key = find_key_mistake(key)
+        return replace(checked, findings=(wrong_key, *checked.findings)) if wrong_key is not None else checked
 
     async def create(self, editor: Editor, kind_name: str, key: str, given: Submission, *, origin: Origin = "created") -> Saved:
         """Store a document as a new version of this key, a draft that nothing executes yet. `origin` says where its text comes from."""

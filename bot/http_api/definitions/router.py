@@ -240,15 +240,15 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
         return _answer_version(to_saved(await service.create(_to_editor(client), kind, given.key, given.submission)), status=201)
 
     @router.post(
-        "/{kind}/check",
+        "/{kind}/{key}/check",
         summary="Everything that is wrong with a definition, without storing it",
         response_model=CheckedDefinition,
         responses={**describe_errors(*_WRITTEN), **_REFUSED},
         openapi_extra=build_document_schema(DocumentBody),
     )
-    async def check(client: ClientOf, request: Request, kind: _Kind) -> Response:
+    async def check(client: ClientOf, request: Request, kind: _Kind, key: _Key) -> Response:
         given = await bodies.read(request, DocumentBody)
-        found = await service.check(_to_editor(client), kind, given.submission)
+        found = await service.check(_to_editor(client), kind, key, given.submission)
         return _answer(to_checked(found, valid=not has_errors(found.findings)))
 
     @router.post(

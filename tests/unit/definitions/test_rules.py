@@ -81,7 +81,7 @@ def test_what_looks_like_a_key_or_leads_elsewhere_is_none(key: str, suggestion: 
 def test_roles_are_of_the_kind_and_the_sentence_names_them() -> None:
     check_editor(editor(VERA), KIND, ROLES)
     check_publisher(editor(OLEG), KIND, ROLES)
-    with pytest.raises(NotAllowed, match="Only administrators may publish definitions of kind scenario, and tg:1006 is a lead"):
+    with pytest.raises(NotAllowed, match="Only administrators may publish definitions of kind scenario, and tg:1006 has the role lead"):
         check_publisher(editor(VERA), KIND, ROLES)
     anna = editor(Actor(key="tg:1007", name="Анна"))
     for check in (check_editor, check_reader):

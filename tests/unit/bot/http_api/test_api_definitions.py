@@ -173,7 +173,7 @@ async def test_nobody_publishes_alone_what_deletes(tmp_path: Path) -> None:
         assert error_of(await api.post(path, {}, "chief", **is_at(1))) == (403, "needs_two_people")
         api.grants["chief"] = TokenGrant(name="x", bitrix_user_id=5)
         assert (await publish(api, 1))["active"]
-        checked = (await api.post("/definitions/steps/check", {"document": DELETES}, "head")).json()
+        checked = (await api.post(f"{WELCOME}/check", {"document": DELETES}, "head")).json()
         assert checked == {"valid": True, "findings": [], "needs_two_people": True, "critical": ["crm.deal.delete"]}
 
 
