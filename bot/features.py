@@ -33,6 +33,7 @@ from orchestrator.runs import feature as runs
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.retention import KEPT
 from orchestrator.runtime.feature import Feature, Files, merge_features
+from orchestrator.schedules import feature as schedules
 from state.journal.async_store import AsyncStore
 
 SHIPPED_ENGINES = Engines()
@@ -81,5 +82,6 @@ def build_features(ports: Ports, data: Path) -> Feature:
         definitions.build_feature(members),
         portal_events.build_feature(ports.watcher),
         *([people.build_feature(registry)] if registry else []),
+        schedules.build_feature(ports.engines, fires=members is not None),  # without the list of people nobody knows their rights
         *([runs.build_feature(ports.engines, store=store, keep=ports.run_retention, files=ports.files)] if ports.engines.runs else []),
     )

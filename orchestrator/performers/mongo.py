@@ -67,7 +67,7 @@ class MongoPerformer:
         except mongo_errors.CAUGHT as error:
             return mongo_errors.judge_read(error)
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
         await self._connection.close()
 

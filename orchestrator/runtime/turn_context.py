@@ -192,6 +192,7 @@ class Context:
         except ModelClientError as error:
             failed = ModelFailed(turn_id=self.turn.turn_id, iteration=request.iteration, reason=error.reason, reservation=reservation)
             await self.record(failed)
+            await self._session.flush()  # else the estimate would still count when the budget lets the next call go on
             raise
         entry.raw, entry.model, entry.provider, entry.failed_before = answer.text, answer.model, answer.provider, answer.failed_before
         entry.tokens = {"prompt": answer.prompt_tokens, "completion": answer.completion_tokens}

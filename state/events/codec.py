@@ -22,6 +22,7 @@ from state.events import (
     personal,
     portal,
     runs,
+    schedules,
     talking,
     transfer,
 )
@@ -45,6 +46,7 @@ FEATURES = (
     leads,
     people,
     runs,
+    schedules,
     talking,
     transfer,
 )

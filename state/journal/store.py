@@ -397,6 +397,12 @@ class Store(Protocol):
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
         """Return timers whose `due_at` has come, oldest first. A timer stays until a commit deletes it."""
 
+    def list_timers(self, kind: str, after: str = "", limit: int = 1000) -> list[Timer]:
+        """Return the timers of one kind with an id above `after`, sorted by id, whether they are due or not."""
+
+    def find_timer(self, timer_id: str) -> Timer | None:
+        """Return the timer with this id, None if there is none."""
+
     def get_value(self, key: str) -> str | None:
         """Return the small value stored under `key` (such as a polling offset), None if there is none."""
 

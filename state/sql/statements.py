@@ -302,6 +302,13 @@ class Statements:
             .order_by(timers.c.due_at, timers.c.id)
             .limit(bindparam("at_most"))
         )
+        self.kind_timers = self._compile(
+            select(*_list_columns(timers, TIMER))
+            .where(timers.c.kind == bindparam("at_kind"), timers.c.id > bindparam("at_after"))
+            .order_by(timers.c.id)
+            .limit(bindparam("at_most"))
+        )
+        self.timer = self._compile(select(*_list_columns(timers, TIMER)).where(timers.c.id == bindparam("at_id")))
         self.set_run = self._compile(self._upsert(runs, RUN))
         self.drop_run = self._compile(delete(runs).where(runs.c.run_id == bindparam("at_run")))
         self.drop_snapshot = self._compile(delete(snapshots).where(snapshots.c.stream == bindparam("at_stream")))

@@ -350,6 +350,16 @@ class SqlStore:
         found = self._fetch_rows(self._statements.due_timers, {"at_now": format_iso(now), "at_most": limit})
         return [row_mapping.to_timer(row) for row in found]
 
+    def list_timers(self, kind: str, after: str = "", limit: int = 1000) -> list[Timer]:
+        """Return the timers of one kind with an id above `after`, sorted by id, whether they are due or not."""
+        found = self._fetch_rows(self._statements.kind_timers, {"at_kind": kind, "at_after": after, "at_most": limit})
+        return [row_mapping.to_timer(row) for row in found]
+
+    def find_timer(self, timer_id: str) -> Timer | None:
+        """Return the timer with this id, None if there is none."""
+        found = self._fetch_rows(self._statements.timer, {"at_id": timer_id})
+        return row_mapping.to_timer(found[0]) if found else None
+
     def get_value(self, key: str) -> str | None:
         """Return the small value named `key`, None if it was never set."""
         found = self._fetch_rows(self._statements.value, {"at_key": key})

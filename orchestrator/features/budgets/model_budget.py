@@ -306,7 +306,7 @@ class MonthlyModelBudget:
         events without the person's portal user id; the totals have their tokens under the key of the account, and they are added too.
         """
         totals = await self._usage.refresh(now)
-        self._forget_stored(totals)
+        self._forget_stored(totals, to_month(find_month_start(now), "UTC"))
         month = to_month(now, actor.time_zone)
         people = dict.fromkeys((build_person_key(actor.key, actor.bitrix_user_id), actor.key))
         used: dict[str, Tokens] = {}
@@ -318,14 +318,17 @@ class MonthlyModelBudget:
                     used = add_tokens(used, {one.model: one.tokens})
         return used
 
-    def _forget_stored(self, totals: UsageTotals) -> None:
-        """Forget the settled calls whose answers the totals have."""
+    def _forget_stored(self, totals: UsageTotals, before: int) -> None:
+        """Forget the settled calls whose answers the totals have, and those of the months before `before`."""
         for reservation in totals.closed & self._reserved.keys():
             if self._reserved[reservation].is_settled:
                 del self._reserved[reservation]
             else:
                 self._reserved[reservation].is_read = True
         totals.closed.clear()
+        for reservation, one in list(self._reserved.items()):
+            if one.is_settled and one.place[1] < before:  # its answer could not be stored
+                del self._reserved[reservation]
 
 
 class BudgetReservation(Reservation):

@@ -20,7 +20,7 @@ from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.budget import Budget
 from orchestrator.gate.call.kinds.http_address import parse_listed_site
-from orchestrator.gate.call.kinds.mongo_collections import MongoCollections
+from orchestrator.gate.call.kinds.opened_parties import HttpHosts, MongoCollections
 from orchestrator.gate.call.limits import Caps, Money
 from orchestrator.gate.call.policy_format import (
     Currency,
@@ -57,7 +57,7 @@ def _check_hosts(hosts: frozenset[str]) -> frozenset[str]:
     return hosts
 
 
-HttpHosts = Annotated[frozenset[str], AfterValidator(_check_hosts)]
+PrivateHosts = Annotated[frozenset[str], AfterValidator(_check_hosts)]
 
 
 def _drop_former_kinds(given: object) -> object:
@@ -111,9 +111,10 @@ class Policy(Frozen):
     """Kinds of effects other than portal calls that may be requested or run."""
     telegram_chats: frozenset[int] = frozenset()
     """Telegram chats to which an effect may write, besides those of people with access."""
-    http_hosts: HttpHosts = frozenset()
-    """Hosts that an http effect may call: `api.example.com` for https at its usual port, otherwise with scheme and port."""
-    http_private_hosts: HttpHosts = frozenset()
+    http_hosts: HttpHosts = Field(default_factory=dict)
+    """Hosts that an http effect may call, with what cards call them: `api.example.com` for https at its usual port, otherwise with scheme
+    and port."""
+    http_private_hosts: PrivateHosts = frozenset()
     """Those of `http_hosts` that may lie in a private network or on this machine."""
     mongo_collections: MongoCollections = Field(default_factory=dict)
     """Collections of the company's Mongo database that a mongo effect may read and change, with what cards call them."""
