@@ -1,10 +1,8 @@
 """Builds the service of definitions for a door: kinds from the engines, roles from the policy, classes of methods from the catalogue."""
 
-from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.definitions.kinds import DefinitionKind
-from orchestrator.definitions.rules import KindRoles
+from orchestrator.definitions.rules import FindClasses, KindRoles
 from orchestrator.definitions.service import DefinitionService
-from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import DefinitionRoles
@@ -14,13 +12,9 @@ from state.journal.async_store import AsyncStore
 
 
 def build_definition_service(
-    store: AsyncStore, engines: Engines, *, policies: PolicySource, catalogue: Catalogue, clock: Clock
+    store: AsyncStore, engines: Engines, *, policies: PolicySource, find_classes: FindClasses, clock: Clock
 ) -> DefinitionService:
     """Return the service for the kinds of these engines; a change of the policy counts at the next request."""
-
-    def find_classes(kind: str, method: str) -> frozenset[str] | None:
-        return find_method_classes(catalogue, kind, method)
-
     return DefinitionService(
         store, engines.kinds, find_roles=lambda kind: find_roles(kind, policies.now()), find_classes=find_classes, clock=clock
     )

@@ -14,7 +14,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-definition-key": '"{key}" is no key: it begins with a Latin letter or a digit and has at most {most} letters, digits, - and _',
     "finding-field-missing": 'the field "{name}" is missing',
     "finding-field-unknown": 'there is no field "{name}" here',
-    "finding-field-shape": '"{name}" must be a {shape}',
+    "finding-field-shape": '"{name}" is no {shape}',
     "finding-field-empty": '"{name}" is empty',
     "finding-name-twice": 'the name "{name}" stands twice',
     "finding-value-unknown": '"{value}" is none of {known}',

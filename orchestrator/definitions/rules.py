@@ -125,7 +125,7 @@ def _check_role(editor: Editor, kind: DefinitionKind, roles: Collection[Role], d
     if editor.actor.role not in roles:
         raise NotAllowed(
             "not_allowed",
-            f"Only {_tell_who(roles)} may {deed} definitions of kind {kind.name}, and {editor.actor.key} is a {editor.actor.role}.",
+            f"Only {_tell_who(roles)} may {deed} definitions of kind {kind.name}, and {editor.actor.key} has the role {editor.actor.role}.",
         )
 
 
@@ -157,11 +157,11 @@ def check_two_people(
         return
     why = f"It may call {_quote_some(critical)}" if critical else "It cannot be told what it writes"
     authors = _quote_some([one.key for one in writers])
-    who = f"{_tell_who(roles.publish)} may who are employees and none of its writers ({authors})"
+    who = f"Who may: {_tell_who(roles.publish)} who are employees and none of its writers ({authors})"
     if not editor.is_person:
-        raise NotAllowed("needs_a_person", f"{why}, so an employee has to publish it, and {editor.actor.key} belongs to none; {who}.")
+        raise NotAllowed("needs_a_person", f"{why}, so an employee has to publish it, and {editor.actor.key} belongs to none. {who}.")
     if any(is_same_person(editor.actor, one.key, one.user) for one in writers):
-        raise NotAllowed("needs_two_people", f"{why}, so nobody publishes it alone, and {editor.actor.key} wrote a text of it; {who}.")
+        raise NotAllowed("needs_two_people", f"{why}, so nobody publishes it alone, and {editor.actor.key} wrote a text of it. {who}.")
 
 
 def _quote_some(names: Sequence[str]) -> str:

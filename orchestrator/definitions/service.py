@@ -6,7 +6,7 @@ of `state.definitions`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -18,7 +18,6 @@ from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
     KindRoles,
-    NotAllowed,
     check_editor,
     check_publisher,
     check_reader,
@@ -100,6 +99,26 @@ class Comparison:
     """Whether there are further changes, which are left out."""
 
 
+def find_kind(kinds: Mapping[str, DefinitionKind], name: str) -> DefinitionKind:
+    """Return the kind. Raises KindUnknown, which names those that there are."""
+    kind = kinds.get(name)
+    if kind is None:
+        near = suggest_name(name, kinds)
+        known = ", ".join(sorted(kinds)) or "none"
+        raise KindUnknown(f"This program has these kinds of definitions: {known}.{f' Did you mean {near}?' if near else ''}")
+    return kind
+
+
+def check_document(kind: DefinitionKind, given: Submission, find_classes: FindClasses) -> Checked:
+    """Return what is wrong with a document, and what in it needs two people."""
+    reading = given.read()
+    found = find_mistakes(kind, reading)
+    if reading.document is None or has_errors(found):
+        return Checked(findings=found)
+    data = reading.document.data
+    return Checked(findings=found, document=data, critical=find_critical_writes(find_writes(kind, data), find_classes))
+
+
 class DefinitionService:
     """What may be done with definitions; one instance for each door of a process. Every method raises StoreError."""
 
@@ -119,27 +138,15 @@ class DefinitionService:
 
     def find_kind(self, name: str) -> DefinitionKind:
         """Return the kind. Raises KindUnknown, which names those that there are."""
-        kind = self._kinds.get(name)
-        if kind is None:
-            near = suggest_name(name, self._kinds)
-            known = ", ".join(sorted(self._kinds)) or "none"
-            raise KindUnknown(f"This program has these kinds of definitions: {known}.{f' Did you mean {near}?' if near else ''}")
-        return kind
+        return find_kind(self._kinds, name)
 
-    def may_publish(self, editor: Editor, kind_name: str) -> bool:
-        """Return whether this person may publish definitions of the kind that need no second person."""
-        kind = self.find_kind(kind_name)
-        try:
-            check_publisher(editor, kind, self._find_roles(kind))
-        except NotAllowed:
-            return False
-        return True
-
-    async def check(self, editor: Editor, kind_name: str, given: Submission) -> Checked:
-        """Return what is wrong with a document, without storing anything."""
+    async def check(self, editor: Editor, kind_name: str, key: str, given: Submission) -> Checked:
+        """Return what is wrong with a key and a document, without storing anything."""
         kind = self.find_kind(kind_name)
         check_reader(editor, kind, self._find_roles(kind))
-        return await self._check(kind, given)
+        checked = await self._check(kind, given)
+        wrong_key = find_key_mistake(key)
+        return replace(checked, findings=(wrong_key, *checked.findings)) if wrong_key is not None else checked
 
     async def create(self, editor: Editor, kind_name: str, key: str, given: Submission, *, origin: Origin = "created") -> Saved:
         """Store a document as a new version of this key, a draft that nothing executes yet. `origin` says where its text comes from."""
@@ -303,15 +310,7 @@ class DefinitionService:
 
     async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
         async with self._reading:
-            return await asyncio.to_thread(partial(self._read_and_check, kind, given))
-
-    def _read_and_check(self, kind: DefinitionKind, given: Submission) -> Checked:
-        reading = given.read()
-        found = find_mistakes(kind, reading)
-        if reading.document is None or has_errors(found):
-            return Checked(findings=found)
-        data = reading.document.data
-        return Checked(findings=found, document=data, critical=find_critical_writes(find_writes(kind, data), self._find_classes))
+            return await asyncio.to_thread(partial(check_document, kind, given, self._find_classes))
 
     async def _find_version(self, kind: DefinitionKind, key: str, version: int) -> DefinitionVersion:
         found = await self._store.read(definitions.find_version, kind.name, key, version)

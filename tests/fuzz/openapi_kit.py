@@ -19,10 +19,12 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.runs.feature import build_feature
+from orchestrator.runs.stored_definitions import with_stored_definitions
 from orchestrator.runtime.feature import merge_features
 from state.canonical import hash_text
 from state.clock import SystemClock
 from tests.unit.bot.http_api.chat_kit import settings_of
+from tests.unit.definitions.service_kit import VERA, build_desk, data
 from tests.unit.runs.runs_kit import build_engines, start, steps
 from tests.unit.spine_kit import Said, World, a_world, raise_sum, reply
 
@@ -58,6 +60,13 @@ RUNS = {
 """By address: the definition of the run that its example names."""
 
 
+DEFINITIONS = {
+    "/definitions/{kind}/{key}/versions/{version}/publish": "ready",
+    "/definitions/{kind}/{key}/switch": "switched",
+}
+"""By address: the key of the definition that its example names; all others name "welcome"."""
+
+
 def _run_of(path: str) -> str:
     return f"0190aaaa-0000-7000-8000-{list(RUNS).index(path):012d}"
 
@@ -72,6 +81,23 @@ async def _start_runs(world: World) -> None:
     paused = replace(rows[0], id="pause", source="pause", session=f"run:{_run_of('/runs/{run_id}/resume')}", lane="express")
     await world.orchestrator.receive([replace(paused, kind=RunOrder.KIND, body=body)])
     await world.idle()
+
+
+async def _write_definitions(world: World) -> None:
+    """A draft for each address whose operation changes one."""
+    for key in ("welcome", *DEFINITIONS.values()):
+        await build_desk(world.store, world.sql).service.create(VERA, "steps", key, data(DOCUMENTS["steps", "welcome"]))
+
+
+def _name_definitions(description: dict[str, Any]) -> None:
+    """Let the examples of the description name those definitions."""
+    for path, key in DEFINITIONS.items():
+        for operation in description["paths"][path].values():
+            for one in operation["parameters"]:
+                if one["name"] == "key":
+                    one["example"] = key
+                    one["schema"].pop("examples", None)
+                    one.pop("examples", None)
 
 
 def _name_runs(description: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +140,9 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         world.model.stream_chat = Talker().stream_chat  # type: ignore[method-assign]
         world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
         engines = build_engines(DOCUMENTS)
-        world.orchestrator.tools = replace(world.tools, features=merge_features(world.tools.features, build_feature(engines)))
+        world.orchestrator.tools = replace(
+            world.tools, features=merge_features(world.tools.features, build_feature(with_stored_definitions(engines, world.store)))
+        )
         app = build_app(
             *_build_monitoring_routers(settings, world.orchestrator, None, monitor),
             *api.build_routers(world.orchestrator, engines),
@@ -124,8 +152,10 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
             tasks = [asyncio.ensure_future(work) for work in (api.run(), serve(app, listener))]
             async with world.working():
                 await _start_runs(world)
+                await _write_definitions(world)
                 try:
                     description = _name_runs(json.loads(json.dumps(app.openapi())))
+                    _name_definitions(description)
                     yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}", description)
                 finally:
                     for task in tasks:

@@ -27,6 +27,8 @@ _READ_AT_ONCE: Final = 4
 """How many bodies are held at once; further requests wait."""
 _DOCUMENT: Final = "document"
 _YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml")
+_EXAMPLE: Final = {"steps": [{"name": "greet", "say": "Hello"}]}
+_TEXT: Final = "steps:\n  - {name: greet, say: Hello}  # a comment\n"
 _LIMITS: Final = frozenset({"finding-document-deep", "finding-document-wide", "finding-more"})
 """What is reported without a path."""
 _REVISION: Final = re.compile(r'"([1-9][0-9]{0,8})"', re.ASCII)
@@ -183,7 +185,11 @@ def _take_part(body: Document, findings: Sequence[Finding]) -> Reading:
 
 def build_document_schema(model: type[DocumentBody] | None, *, raw: bool = True) -> dict[str, object]:
     """Return the description of a body for OpenAPI: JSON in the form of `model` (of any form without it) and, with `raw`, YAML."""
-    form = model.model_json_schema() if model is not None else {"description": "The definition itself."}
-    yaml = {"schema": {"description": "The definition itself, as the text of a file; `title` and `note` stand in the query."}}
-    content = {"application/json": {"schema": form}, **({"application/yaml": yaml} if raw else {})}
-    return {"requestBody": {"required": True, "content": content}}
+    if model is None:
+        form: dict[str, object] = {"description": "The definition itself.", "examples": [_EXAMPLE]}
+    else:
+        key = {"key": "welcome"} if issubclass(model, CreatedBody) else {}
+        form = {**model.model_json_schema(), "examples": [{**key, "document": _EXAMPLE}, {**key, "text": _TEXT}]}
+    about = "The definition itself, as the text of a file; `title` and `note` stand in the query."
+    yaml = {"application/yaml": {"schema": {"description": about, "examples": [_EXAMPLE]}}} if raw else {}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": form}, **yaml}}}

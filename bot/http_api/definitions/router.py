@@ -122,10 +122,12 @@ def _to_api_error(error: Exception) -> ApiError:
         case DefinitionRefused():
             told = [to_finding(one).model_dump() for one in error.findings]
             count = sum(one.severity == "error" for one in error.findings)
-            sentence = f"The definition has {count} mistake{'' if count == 1 else 's'}; the first: {error.findings[0]}."
+            first = next((one for one in error.findings if one.severity == "error"), error.findings[0])
+            place = f"line {first.line}, column {first.column}: " if first.line else ""
+            sentence = f"The definition has {count} mistake{'' if count == 1 else 's'}; the first: {place}{first.message}."
             return ApiError(422, "definition_refused", sentence, more={"findings": told})
         case DefinitionMissing():
-            return ApiError(404, "definition_not_found", str(error))
+            return ApiError(404, "definition_not_found", f"{str(error)[:1].upper()}{str(error)[1:].removesuffix('.')}.")
         case StaleRevision():
             sentence = f"Somebody else was first: it has revision {error.present.revision} by now. Look at it, and send that in If-Match."
             return ApiError(409, "stale_revision", sentence, more={"present": _describe_present(error.present)})
@@ -238,15 +240,15 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
         return _answer_version(to_saved(await service.create(_to_editor(client), kind, given.key, given.submission)), status=201)
 
     @router.post(
-        "/{kind}/check",
+        "/{kind}/{key}/check",
         summary="Everything that is wrong with a definition, without storing it",
         response_model=CheckedDefinition,
         responses={**describe_errors(*_WRITTEN), **_REFUSED},
         openapi_extra=build_document_schema(DocumentBody),
     )
-    async def check(client: ClientOf, request: Request, kind: _Kind) -> Response:
+    async def check(client: ClientOf, request: Request, kind: _Kind, key: _Key) -> Response:
         given = await bodies.read(request, DocumentBody)
-        found = await service.check(_to_editor(client), kind, given.submission)
+        found = await service.check(_to_editor(client), kind, key, given.submission)
         return _answer(to_checked(found, valid=not has_errors(found.findings)))
 
     @router.post(

@@ -14,6 +14,7 @@ from orchestrator.definitions.service import DefinitionService, Submission
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.actor import Actor, Role
+from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from state.canonical import dumps
@@ -83,7 +84,9 @@ class Desk:
 def build_desk(store: AsyncStore, sql: SqlStore, policy: Mapping[str, Any] | None = None) -> Desk:
     """The service over this store."""
     rules, clock = Policy.model_validate(policy or {}), FixedClock(NOW)
-    made = build_definition_service(store, build_engines({}), policies=FixedPolicy(rules), catalogue=shipped_catalogue(), clock=clock)
+    made = build_definition_service(
+        store, build_engines({}), policies=FixedPolicy(rules), find_classes=partial(find_method_classes, shipped_catalogue()), clock=clock
+    )
     return Desk(made, store, sql, clock, rules)
 
 

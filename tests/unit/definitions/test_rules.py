@@ -81,7 +81,7 @@ def test_what_looks_like_a_key_or_leads_elsewhere_is_none(key: str, suggestion: 
 def test_roles_are_of_the_kind_and_the_sentence_names_them() -> None:
     check_editor(editor(VERA), KIND, ROLES)
     check_publisher(editor(OLEG), KIND, ROLES)
-    with pytest.raises(NotAllowed, match="Only administrators may publish definitions of kind scenario, and tg:1006 is a lead"):
+    with pytest.raises(NotAllowed, match="Only administrators may publish definitions of kind scenario, and tg:1006 has the role lead"):
         check_publisher(editor(VERA), KIND, ROLES)
     anna = editor(Actor(key="tg:1007", name="Анна"))
     for check in (check_editor, check_reader):
@@ -148,7 +148,7 @@ def test_nobody_publishes_alone_what_deletes_pays_or_writes_outside(
     with pytest.raises(NotAllowed) as refused:
         check_two_people(editor(actor), writers, writes, classes, ROLES)
     assert refused.value.code == code
-    assert "administrators may who are employees and none of its writers (" in refused.value.reason
+    assert "administrators who are employees and none of its writers (" in refused.value.reason
 
 
 def test_a_kind_that_cannot_tell_its_writes_counts_as_critical() -> None:

@@ -111,7 +111,7 @@ async def test_who_may_not_edit_neither_writes_nor_reads(who: Editor) -> None:
             lambda: desk.service.list_versions(who, "steps", "welcome"),
             lambda: desk.service.list_history(who, "steps", "welcome", limit=1),
             lambda: desk.service.compare(who, "steps", "welcome", 1, 1),
-            lambda: desk.service.check(who, "steps", data(HELLO)),
+            lambda: desk.service.check(who, "steps", "x", data(HELLO)),
             lambda: desk.service.list_keys(who, "steps"),
         ]
         for call in calls:
@@ -295,10 +295,11 @@ async def test_lists_go_page_by_page_over_the_kinds_that_somebody_may_read() -> 
 
 async def test_check_says_what_needs_two_people_and_stores_nothing() -> None:
     async with a_desk() as desk:
-        assert (await desk.service.check(VERA, "steps", data(HELLO))).critical == ()
-        assert (await desk.service.check(VERA, "steps", data(DELETES))).critical == ("crm.deal.delete",)
+        assert (await desk.service.check(VERA, "steps", "x", data(HELLO))).critical == ()
+        assert (await desk.service.check(VERA, "steps", "x", data(DELETES))).critical == ("crm.deal.delete",)
         turn = {"steps": [{"name": "a", "turn": "сделай"}]}
-        assert (await desk.service.check(VERA, "steps", data(turn))).critical is None
+        assert (await desk.service.check(VERA, "steps", "x", data(turn))).critical is None
+        assert [one.code for one in (await desk.service.check(VERA, "steps", "a b", data(HELLO))).findings] == ["finding-definition-key"]
         assert not desk.events()
 
 

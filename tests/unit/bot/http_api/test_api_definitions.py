@@ -165,7 +165,7 @@ async def test_nobody_publishes_alone_what_deletes(tmp_path: Path) -> None:
         own = await api.post(path, {}, "head", **is_at(1))
         assert error_of(own) == (403, "needs_two_people")
         assert own.json()["error"]["message"] == (
-            "It may call crm.deal.delete, so nobody publishes it alone, and http:head wrote a text of it; leads and administrators may "
+            "It may call crm.deal.delete, so nobody publishes it alone, and http:head wrote a text of it. Who may: leads and administrators "
             "who are employees and none of its writers (http:head)."
         )
         assert error_of(await api.post(path, {}, "chief", **is_at(1))) == (403, "needs_a_person")
@@ -173,7 +173,7 @@ async def test_nobody_publishes_alone_what_deletes(tmp_path: Path) -> None:
         assert error_of(await api.post(path, {}, "chief", **is_at(1))) == (403, "needs_two_people")
         api.grants["chief"] = TokenGrant(name="x", bitrix_user_id=5)
         assert (await publish(api, 1))["active"]
-        checked = (await api.post("/definitions/steps/check", {"document": DELETES}, "head")).json()
+        checked = (await api.post(f"{WELCOME}/check", {"document": DELETES}, "head")).json()
         assert checked == {"valid": True, "findings": [], "needs_two_people": True, "critical": ["crm.deal.delete"]}
 
 

@@ -16,7 +16,7 @@ from state.clock import read_boottime
 from tests.unit.bot.http_api.chat_kit import CHIEF, Door, a_door, error_of
 from tests.unit.definitions.service_kit import HELLO
 
-CREATE, IMPORT, CHECK = "/definitions/steps", "/definitions/steps/welcome/import", "/definitions/steps/check"
+CREATE, IMPORT, CHECK = "/definitions/steps", "/definitions/steps/welcome/import", "/definitions/steps/welcome/check"
 PUT = "/definitions/steps/welcome/versions/1"
 AT_ONCE = 10.0
 """Seconds, many times what the worst of these bodies takes: a guard against minutes, and no measurement."""
