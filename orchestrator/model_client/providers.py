@@ -55,7 +55,7 @@ class OpenAiProvider:
         """Return the answer. A call of a tool that was not offered has a `problem`; UnusableAnswer if none was offered at all."""
         answer = await self.client.stream_chat(self._build_payload(request), on_delta)
         if answer.calls and not request.tools:
-            raise UnusableAnswer("The model calls a tool, although none was offered.")
+            raise UnusableAnswer("The model calls a tool, although none was offered.", answer=answer)
         return replace(answer, calls=tuple(_check_name(one, request.tools) for one in answer.calls)) if answer.calls else answer
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:

@@ -88,11 +88,15 @@ class ModelRouter:
             if on_delta is not None:
                 await on_delta(piece)
 
-        answer, route, failed = await self._ask_chain(
-            self.find_chain(request.role, request.service),
-            lambda one: one.provider.chat(request, watch if on_delta is not None else None),
-            lambda: handed_out,
-        )
+        try:
+            answer, route, failed = await self._ask_chain(
+                self.find_chain(request.role, request.service),
+                lambda one: one.provider.chat(request, watch if on_delta is not None else None),
+                lambda: handed_out,
+            )
+        except UnusableAnswer as error:
+            error.answer = request.count_missing(error.answer) if error.answer is not None else None
+            raise
         return replace(request.count_missing(answer), provider=route.name, failed_before=tuple(failed))
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
@@ -139,7 +143,9 @@ class ModelRouter:
         for route in chain:
             try:
                 return await self._ask_route(route, ask), route, list(failures)
-            except UnusableAnswer:
+            except UnusableAnswer as error:
+                if error.answer is not None:
+                    error.answer = replace(error.answer, provider=route.name, failed_before=tuple(failures))
                 raise
             except ModelClientError as error:
                 failures[route.name] = error

@@ -44,7 +44,7 @@ from orchestrator.runs.reminders import build_reminder_timer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.audit import PlayedNode
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.model_calls import build_asked_event, hold, to_stored_calls
+from orchestrator.runtime.model_calls import build_asked_event, describe_cost, hold, to_stored_calls
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import SETTLED, build_play_row, move_to_blob
 from orchestrator.runtime.turn_context import build_call_record
@@ -152,7 +152,9 @@ class Context(RunContext):
             answer = await self._tools.model.chat(request, on_delta or self.drafts.build_streamer(node))
         except ModelClientError as error:
             attempt = self.known.count_attempt(node)
-            await self.store(NodeFailed(node=node, attempt=attempt, code="degraded", detail=error.reason, reservation=reservation))
+            cost = describe_cost(error, self.actor, self.now)
+            failed = NodeFailed(node=node, attempt=attempt, code="degraded", detail=error.reason, reservation=reservation, **cost)
+            await self.store(failed)
             raise RunFailed("degraded", error.reason) from error
         finally:
             await self.drafts.end_stream(node)
