@@ -95,9 +95,15 @@ class ModelRouter:
                 lambda: handed_out,
             )
         except UnusableAnswer as error:
-            error.answer = request.count_missing(error.answer) if error.answer is not None else None
+            if error.answer is not None:
+                error.answer = self._complete_answer(error.answer, request, self.routes[error.answer.provider])
             raise
-        return replace(request.count_missing(answer), provider=route.name, failed_before=tuple(failed))
+        return self._complete_answer(replace(answer, failed_before=tuple(failed)), request, route)
+
+    def _complete_answer(self, answer: ModelAnswer, request: ModelRequest, route: Route) -> ModelAnswer:
+        """Return the answer with its provider and with what the provider did not say of it: budgets count by model and by tokens."""
+        model = answer.model or request.options.model or route.provider.model or route.name
+        return replace(request.count_missing(answer), model=model, provider=route.name)
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors of the first provider of the chain that gives them."""
