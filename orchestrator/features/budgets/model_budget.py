@@ -235,12 +235,12 @@ class MonthlyModelBudget:
         have left; one that does not fit waits until one of them ends. The message, too, comes only when none is under way, so that an
         engine that gives up throws no paid answer away. Calls of other processes count as soon as their `ModelAsked` is stored.
         """
-        budget = self._policies.now().budget
-        limits = budget.find_limits(actor)
-        if budget.calculate_percent({}, limits) is None:
-            return Reservation(asked.reservation)
         wanted = Estimate.from_event(asked, actor.key)
         while True:
+            budget = self._policies.now().budget  # it may change while the call waits
+            limits = budget.find_limits(actor)
+            if budget.calculate_percent({}, limits) is None:
+                return Reservation(asked.reservation)
             changed = self._changed
             used = await self._sum_usage(actor, now)
             others = [one for one in self._reserved.values() if one.place == wanted.place and not one.is_settled]

@@ -216,3 +216,16 @@ async def test_an_unusable_answer_without_counts_is_estimated(tmp_path: Path) ->
         assert tokens[0] > 1_000
         assert tokens[1] == 50
         await client.aclose()
+
+
+async def test_a_limit_that_is_raised_lets_a_waiting_call_go_on(tmp_path: Path) -> None:
+    """The policy of the moment counts, not that of when the call began to wait."""
+    async with a_run_world(tmp_path, {}) as world:
+        budget = limit(world, 600)
+        first = await reserve(budget)
+        second = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for(500)))
+        await settle_soon()
+        assert not second.done()
+        budget._policies = limit(world, None)._policies
+        first.settle(replace(ANSWER, prompt_tokens=900))
+        assert isinstance(await second, Reservation)
