@@ -36,6 +36,7 @@ mongo-duplicate = The database has an entry with the same values already: none w
 mongo-unusable = The database is set up wrongly, tell the administrator: nothing was sent
 mongo-several = Several entries match, and this is for one. Say which one
 mongo-too-many = More than 1,000 entries match. Narrow the condition
+mongo-changed = The entries were changed in the meantime: others match now, so nothing was done. Try again
 mongo-too-long = The entry is too long to be shown whole. Name the fields that you need
 gate-closed = This action is switched off by the administrator: { $method }
 gate-delete = Deleting is switched off. An administrator can switch it on
