@@ -21,6 +21,7 @@ gate-file-path-invisible = The name of the file has an invisible character, so n
 gate-file-path-long = The path of the file is too long
 gate-file-path-odd = This name of a file will not do: extra spaces, dots or special characters
 gate-file-path-outside = This file is outside the folder set aside for this: there is no access
+gate-kind-method = I do not know this action: { $method }
 gate-kind-params = The request has a mistake, so it was not run. Show its author: { $param }
 gate-kind-missing = This action is not set up on this server, tell the administrator ({ $setting })
 gate-http-host = The administrator has not opened the address { $host }
@@ -227,6 +228,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-kind-missing] { gate-kind-missing }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
+    [gate-kind-method] { gate-kind-method }
     [gate-kind-params] { gate-kind-params }
     [gate-http-host] { gate-http-host }
     [gate-mode] { gate-mode }
@@ -314,6 +316,17 @@ gate-field = { $field ->
     [IS_PRIMARY] who is the main one
     [ITEMS] the linked contacts or companies
     [items] the linked contacts or companies
+    [chat_id] the chat
+    [message_id] the message
+    [text] the text
+    [caption] the caption
+    [inline_keyboard] the buttons
+    [path] the file
+    [collection] the part of the database
+    [query] the conditions of the query
+    [document] the entry
+    [documents] the entries
+    [update] the changes
    *[other] the field { $field }
   }
 gate-critical = This changes { gate-field }
@@ -364,6 +377,7 @@ gate-undo = Undoing puts the former values back
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The request does not name record No. { $id }
 reason-record-unnamed = The request does not name the record “{ $title }”
+gate-taint-outside = The value does not come from your words: { gate-field }
 gate-taint-value = The value comes from text in the CRM: { gate-field }
 gate-batch-twice = The same write stands here more than once: { $count } { $count ->
     [one] repetition
@@ -407,6 +421,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-steps] { gate-sum-steps }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
+    [gate-taint-outside] { gate-taint-outside }
     [gate-taint-value] { gate-taint-value }
    *[other] { $text }
   }

@@ -21,6 +21,7 @@ gate-file-path-invisible = В имени файла есть невидимый 
 gate-file-path-long = Слишком длинный путь к файлу
 gate-file-path-odd = Такое имя файла не годится: лишние пробелы, точки или служебные знаки
 gate-file-path-outside = Этот файл вне отведённой папки, туда доступа нет
+gate-kind-method = Такого действия я не знаю: { $method }
 gate-kind-params = Запрос составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
 gate-kind-missing = Это действие не настроено на этом сервере, скажите администратору ({ $setting })
 gate-http-host = Адрес { $host } не открыт администратором
@@ -227,6 +228,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-kind-missing] { gate-kind-missing }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
+    [gate-kind-method] { gate-kind-method }
     [gate-kind-params] { gate-kind-params }
     [gate-http-host] { gate-http-host }
     [gate-mode] { gate-mode }
@@ -314,6 +316,17 @@ gate-field = { $field ->
     [IS_PRIMARY] место главного в списке
     [ITEMS] привязанные контакты или компании
     [items] привязанные контакты или компании
+    [chat_id] чат
+    [message_id] сообщение
+    [text] текст
+    [caption] подпись
+    [inline_keyboard] кнопки
+    [path] файл
+    [collection] раздел базы
+    [query] условия запроса
+    [document] запись
+    [documents] записи
+    [update] изменения
    *[other] поле { $field }
   }
 gate-critical = { $field ->
@@ -387,6 +400,7 @@ gate-undo = Отмена возвращает прежние значения
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
 gate-taint-target = В просьбе не названа запись №{ $id }
 reason-record-unnamed = В просьбе не названа запись «{ $title }»
+gate-taint-outside = Значение взято не из ваших слов: { gate-field }
 gate-taint-value = Значение взято из текста в CRM: { gate-field }
 gate-batch-twice = Одно и то же записано больше одного раза: лишних повторов { $count }
 gate-denied-before = Раньше это отклонили: { $by }, { $at }
@@ -427,6 +441,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-steps] { gate-sum-steps }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
+    [gate-taint-outside] { gate-taint-outside }
     [gate-taint-value] { gate-taint-value }
    *[other] { $text }
   }

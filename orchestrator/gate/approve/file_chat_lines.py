@@ -22,6 +22,7 @@ _NAMES: Final = (
 )
 _LEXICON: Final = load_lexicon("card_files")
 _TITLES: Final = {name: _LEXICON.read_titles(name) for name in _NAMES}
+_SPACES: Final = str.maketrans({" ": "·", "\t": "⇥", "\u00a0": "⍽"})
 _MOST_COMPARED: Final = 400
 """How many lines that differ are compared one by one; of longer changes the whole new text is shown."""
 
@@ -113,6 +114,8 @@ def _build_changes(was: list[str], new: list[str], text: str, words: "_Words") -
         if tag == "equal":
             continue
         before, after = (" ⏎ ".join(words.show(line) for line in part) for part in (old_part[i1:i2], new_part[j1:j2]))
+        if before == after:
+            before, after = (" ⏎ ".join(words.show_spaces(line) for line in part) for part in (old_part[i1:i2], new_part[j1:j2]))
         after = (after or words.format_words("nothing")) if j2 > j1 else words.format_words("removed")
         yield PreviewLine(
             name=words.name_lines(start + i1 + 1, start + i2), before=before or words.format_words("nothing") * (i2 > i1), after=after
@@ -136,6 +139,10 @@ class _Words:
     def show(self, text: str) -> str:
         """Return a text whole, made harmless for a card."""
         return escape_text(text, locale=self._locale)
+
+    def show_spaces(self, text: str) -> str:
+        """Return a text of which the kind and number of spaces can be seen, for lines that differ in nothing else."""
+        return self.show(text.translate(_SPACES))
 
     def name_lines(self, first: int, last: int) -> str:
         """Return the name of a place in a file; without lines of its own it is after the line before `first`."""

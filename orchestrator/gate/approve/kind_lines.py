@@ -22,6 +22,8 @@ from state.canonical import dumps
 _WORDS: Final = load_lexicon("card_kinds")
 _SYSTEM: Final = frozenset({MARK, PERSON})
 """Parameters that the program sets itself."""
+_BODY: Final = "json"
+"""What is sent also if it is empty: an empty list may clear one at the other side."""
 _TITLE: Final = 80
 
 
@@ -45,7 +47,7 @@ def build_param_lines(call: Call, _facts: Facts, reader: Reader) -> list[Preview
     """Return a line for each parameter with a value: texts as they are, objects one field a line."""
     lines: list[PreviewLine] = []
     for name, value in call.params.items():
-        if name in _SYSTEM or value in (None, "", [], {}):
+        if name in _SYSTEM or value in (None, "") or (value in ([], {}) and name != _BODY):
             continue
         title = _WORDS.read_titles(f"{call.kind}_{name}")[reader.locale]
         lines.append(PreviewLine(field=name, name=title, after=_format(value, reader)))
@@ -53,7 +55,7 @@ def build_param_lines(call: Call, _facts: Facts, reader: Reader) -> list[Preview
 
 
 def _format(value: Any, reader: Reader) -> str:
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and value:
         return "\n".join(f"{_escape(str(key), reader)}: {_format_inner(one, reader)}" for key, one in value.items())
     return _format_inner(value, reader)
 

@@ -25,6 +25,7 @@ REFUSALS: dict[str, str] = {
     "gate-filter-foreign": "the filter asks for records of other people ({field}); the person sees only: {allowed}.",
     "gate-filter-unclear": "the filter key {param} cannot be limited to the records the person may see.",
     "gate-kind": "effects of kind {kind} ({method}) are not opened by the policy.",
+    "gate-kind-method": "effects of kind {kind} have no method {method}.{hint}",
     "gate-kind-params": "{method}, {param}: {why}",
     "gate-mongo-operator": "an object from outside of the definition has field names that a database may read as orders: {names}. "
     "Take single values out of it.",
@@ -131,6 +132,7 @@ ASKS: dict[str, str] = {
     "gate-undo": "an undo puts former values back: a person checks them.",
     "gate-taint-prose": "free text of other people was read in this turn.",
     "gate-taint-target": "{entity} {id} was not named by the person.",
+    "gate-taint-outside": "the value of {field} does not come from the words of the person or of the definition.",
     "gate-taint-value": "the value of {field} comes from text of the CRM.",
     "gate-batch-twice": "{count} commands of the batch repeat another one exactly.",
     "gate-denied-before": "this was denied on {at} by {by}.",
