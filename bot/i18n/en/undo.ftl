@@ -16,7 +16,8 @@ undo-shown = Check the card: what will be put back
 undo-refused = Not undone, see the chat for the reason
 undo-elsewhere = This was not done in this chat: undo it where it was done
 undo-not-yours = Only { $who } or a lead may undo this
-undo-none = The bot cannot undo this: put it back { $service ->
+undo-none = The bot cannot undo this: put it back in Bitrix24 by hand
+undo-unsupported = The bot cannot undo this: put it back { $service ->
     [database] in the database
     [site] at the site
     [disk] in the file

@@ -10,6 +10,7 @@ from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.approve.undo_policy import build_undo_parts, find_completed
 from orchestrator.gate.call.ports import Unknown
+from state.journal.freeze_switch import SwitchOperator
 from tests.unit.gate.kinds_kit import CALLS, SITE, Kinds, a_product
 
 LOST = {
@@ -48,15 +49,15 @@ async def test_a_lost_answer_is_that_of_whoever_was_to_give_it(tmp_path: Path, m
 
 
 @pytest.mark.parametrize(
-    "code", ["recovered-done", "recovered-not-done", "recovered-unclear", "card-not-done", "card-unknown", "undo-none"]
+    "code", ["recovered-done", "recovered-not-done", "recovered-unclear", "card-not-done", "card-unknown", "undo-unsupported"]
 )
 @pytest.mark.parametrize("method", [*CALLS, "reminder.add"])
 def test_what_was_found_out_names_no_portal(code: str, method: str) -> None:
     """In no sentence about an effect of another kind."""
     for locale in ("ru", "en"):
         said = Translator(locale).translate(code, method=method, effect="e1", part={"code": "x", "args": {}})
-        assert "итрикс" not in said or (code, method) == ("undo-none", "reminder.add")
-        assert "Bitrix" not in said or (code, method) == ("undo-none", "reminder.add")
+        assert "итрикс" not in said or (code, method) == ("undo-unsupported", "reminder.add")
+        assert "Bitrix" not in said or (code, method) == ("undo-unsupported", "reminder.add")
 
 
 async def test_an_undo_of_a_file_is_not_promised_in_the_portal(tmp_path: Path) -> None:
@@ -178,3 +179,17 @@ async def test_a_kind_that_goes_away_while_a_card_waits_ends_it_in_words(tmp_pat
 
     assert (outcome.status, outcome.reason and outcome.reason.code) == ("refused", "gate-kind-missing")
     assert card.endswith("⚠️ Не выполнено. Это действие не настроено на этом сервере, скажите администратору (http)")
+
+
+@pytest.mark.parametrize("method", CALLS)
+async def test_writing_that_is_frozen_is_not_called_that_of_the_portal_alone(tmp_path: Path, method: str) -> None:
+    """The freeze stops files, sites, chats and databases too."""
+    async with a_product(tmp_path) as kinds:
+        switch = kinds.world.gate.deps.switch
+        await switch.freeze(SwitchOperator(key="tg:1", name="Ольга", via="cli", at=kinds.session.now), "проверка")
+        found = await kinds.submit(method)
+
+    assert isinstance(found, Outcome)
+    assert found.reason is not None
+    assert Translator("ru").translate_notice(found.reason).startswith("⛔ Запись остановлена (Ольга, ")
+    assert Translator("en").translate_notice(found.reason).startswith("⛔ Writing is stopped (Ольга, ")
