@@ -195,7 +195,7 @@ class Gate:
         if not isinstance(verdict, Allow | Ask) or freeze_check.may_run_while_frozen(call):
             return verdict
         standing = await self._deps.switch.find_freeze()
-        return verdict if standing is None else freeze_check.build_freeze_refusal(standing)
+        return verdict if standing is None else freeze_check.build_freeze_refusal(standing, call)
 
     async def _carry_out(self, case: _Case, call: Call, facts: Facts, verdict: Verdict) -> Outcome | Pending:
         match verdict:
@@ -269,7 +269,7 @@ class Gate:
         try:
             done = await run_within_cap(executor.run_write, order, self._deps, case.actor, case.ledger)
         except WriteStopped:  # frozen just now: nothing was stored and nothing was sent
-            done = freeze_check.build_freeze_refusal(await self._deps.switch.fetch_freeze())
+            done = freeze_check.build_freeze_refusal(await self._deps.switch.fetch_freeze(), call)
         return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:

@@ -3,7 +3,7 @@
 Everything that will be written stands on the card. The words are in data/language/card_files.yaml.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -22,6 +22,7 @@ _NAMES: Final = (
 )
 _LEXICON: Final = load_lexicon("card_files")
 _TITLES: Final = {name: _LEXICON.read_titles(name) for name in _NAMES}
+_SPACES: Final = str.maketrans({" ": "·", "\t": "⇥", "\u00a0": "⍽"})
 _MOST_COMPARED: Final = 400
 """How many lines that differ are compared one by one; of longer changes the whole new text is shown."""
 
@@ -136,12 +137,21 @@ class _Words:
 
     def build_change(self, name: str, old: Sequence[str], new: Sequence[str]) -> PreviewLine:
         """Return a line for lines of a file that become others; none at all are said so."""
-        before, after = (" ⏎ ".join(map(self.show, part)) or self.format_words("nothing") * bool(part) for part in (old, new))
+        before, after = (self._join_lines(part, self.show) for part in (old, new))
+        if before == after:
+            before, after = (self._join_lines(part, self.show_spaces) for part in (old, new))
         return PreviewLine(name=name, before=before, after=after if new else self.format_words("removed"))
+
+    def _join_lines(self, lines: Sequence[str], show: Callable[[str], str]) -> str:
+        return " ⏎ ".join(map(show, lines)) or self.format_words("nothing") * bool(lines)
 
     def show(self, text: str) -> str:
         """Return a text whole, made harmless for a card."""
         return escape_text(text, locale=self._locale)
+
+    def show_spaces(self, text: str) -> str:
+        """Return a text of which the kind and number of spaces can be seen, for lines that differ in nothing else."""
+        return self.show(text.translate(_SPACES))
 
     def name_lines(self, first: int, last: int) -> str:
         """Return the name of a place in a file; without lines of its own it is after the line before `first`."""

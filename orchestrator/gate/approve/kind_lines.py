@@ -20,10 +20,13 @@ from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds.http_address import parse_address
 from orchestrator.gate.call.reminders import MARK, PERSON
 from orchestrator.language.lexicon import load_lexicon
+from state.canonical import dumps
 
 _WORDS: Final = load_lexicon("card_kinds")
 _SYSTEM: Final = frozenset({MARK, PERSON})
 """Parameters that the program sets itself."""
+_BODY: Final = "json"
+"""What is sent also if it is empty: an empty list may clear one at the other side."""
 _TITLE: Final = 80
 
 
@@ -47,10 +50,12 @@ def build_param_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewL
     """Return a line for each parameter with a value: texts as they are, objects one field a line, with the titles of the policy."""
     lines: list[PreviewLine] = []
     for name, value in call.params.items():
-        if name in _SYSTEM or value in (None, "", [], {}):
+        if name in _SYSTEM or value in (None, "") or (value in ([], {}) and name != _BODY):
             continue
         title = _WORDS.read_titles(f"{call.kind}_{name}")[reader.locale]
-        lines.append(PreviewLine(field=name, name=title, after=_format(value, facts.titles, reader)))
+        is_bare = name == _BODY and (isinstance(value, bool) or value in ([], {}))
+        after = dumps(value) if is_bare else _format(value, facts.titles, reader)  # “Data: no” would read as if there were none
+        lines.append(PreviewLine(field=name, name=title, after=after))
     return lines
 
 

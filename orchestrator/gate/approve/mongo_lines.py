@@ -15,7 +15,7 @@ from orchestrator.gate.call.kinds.mongo import ID, count_matches
 from orchestrator.gate.call.kinds.mongo_methods import MANY
 from orchestrator.gate.call.kinds.mongo_queries import COMPARISONS, is_typed
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import Locale
+from orchestrator.language.text import Locale, quote
 from state.stored import JsonObject
 
 _WORDS: Final = load_lexicon("card_mongo")
@@ -120,8 +120,14 @@ class _Words:
 
     def join_fields(self, document: JsonObject) -> str:
         """Return the fields of a document in one text."""
-        joined = (f"{self.name_field(name)}: {self.format_value(value)}" for name, value in document.items() if name != ID)
+        joined = (f"{self.name_field(name)}: {self._quote_value(value)}" for name, value in document.items() if name != ID)
         return _TITLES["and"][self._locale].join(joined)
+
+    def _quote_value(self, value: Any) -> str:
+        """Return a value for a line with several; a text that could pass for a further field stands in quotation marks."""
+        shown = self.format_value(value)
+        is_alike = isinstance(value, str | list) and (":" in shown or _TITLES["and"][self._locale].strip() in shown)
+        return quote(shown, self._locale) if is_alike else shown
 
     def describe_query(self, query: JsonObject) -> str:
         """Return a query in words."""

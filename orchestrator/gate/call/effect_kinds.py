@@ -11,6 +11,7 @@ from orchestrator.domain.effect import EffectKind
 from orchestrator.gate.call import reminders
 from orchestrator.gate.call.kinds import file_methods, http_methods, mongo_methods, schedule_methods, telegram_methods
 from orchestrator.gate.call.kinds.method import KindMethod
+from state.stored import JsonObject
 
 METHODS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
     module.KIND: module.METHODS for module in (file_methods, http_methods, mongo_methods, schedule_methods, telegram_methods)
@@ -34,6 +35,13 @@ def find_effect_kind(kind: str, method: str) -> Method | None:
     known, name = METHODS.get(kind, {}), method.strip()
     found = known.get(name) or known.get(f"{kind}.{name}")
     return found.spec if found else None
+
+
+def count_listed(kind: str, method: str, params: JsonObject) -> int:
+    """Return how many changes a call of another kind than those of the portal makes: the new documents of an insertion count one by one."""
+    found = METHODS.get(kind, {}).get(method)
+    listed = params.get(found.counted) if found is not None and found.counted else None
+    return len(listed) if isinstance(listed, list) else 1
 
 
 def list_methods(kind: EffectKind) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ class Kinds:
     @property
     def deals(self) -> Any:
         """The documents behind the wire."""
-        return self.server.client["shop"]["deals"]
+        return self.server.data["deals"]
 
     async def submit(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> Outcome | Pending:
         self.count += 1
