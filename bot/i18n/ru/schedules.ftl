@@ -69,9 +69,9 @@ schedule-why-failed = запустить не удалось из-за ошиб�
 schedule-why-restored = бота восстановили из резервной копии
 schedule-why-owner = у того, чьи это запуски, больше нет доступа к боту
 schedule-why-role = тому, чьи это запуски, такие сценарии больше не разрешены
-schedule-added = 🗓 Сценарий «{ $definition }» запускается по расписанию: { $when }.{ $moment ->
-    [none] {""}
-   *[other] {" "}Первый запуск: { $moment }.
+schedule-added = { $moment ->
+    [none] 🗓 Сценарий «{ $definition }» запустится: { $when }.
+   *[other] 🗓 Сценарий «{ $definition }» будет запускаться сам: { $when }. Первый запуск: { $moment }.
 }
 schedule-late = ⏰ Сценарий «{ $definition }» должен был запуститься: { $moment }. Бот тогда не работал, поэтому запускаю сейчас.{ $missed ->
     [0] {""}
@@ -92,13 +92,13 @@ schedule-was-paused = ⏸ Сценарий «{ $definition }»{ $who ->
    *[other] {" "}({ $who })
 } больше не запускается по расписанию: { $why }. Отменить или продолжить его можно в /schedules.
 schedule-person-paused = ⏸ Сценарий «{ $definition }» по расписанию пока не запускается: на паузу поставил(а) { $who }.
-schedule-was-resumed = ▶ Сценарий «{ $definition }» снова запускается по расписанию: { $when }.{ $moment ->
-    [none] {""}
-   *[other] {" "}Следующий запуск: { $moment }.
+schedule-was-resumed = { $moment ->
+    [none] ▶ Сценарий «{ $definition }» снова в расписании: { $when }.
+   *[other] ▶ Сценарий «{ $definition }» снова запускается по расписанию: { $when }. Следующий запуск: { $moment }.
 }
 schedule-was-cancelled = ✖ Сценарий «{ $definition }» больше не запускается по расписанию. Отменил(а) { $who }.
 schedules-restored = ⏸ Бота восстановили из резервной копии от { $at }. Запуски по расписанию на паузе: после этой копии они уже могли состояться, а расписание — измениться. Проверьте и продолжите то, что нужно:
-schedule-cancel-one = ✖ Отменить «{ $definition }»{ $id ->
+schedule-cancel-one = ✖ Убрать расписание «{ $definition }»{ $id ->
     [none] {""}
    *[other] {" "}· { $id }
 }

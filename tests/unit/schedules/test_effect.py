@@ -68,7 +68,7 @@ async def test_one_run_later_is_scheduled_without_a_card_and_shown_to_the_person
         assert schedule == outcome.result["schedule"]
         entry = bench.entry(schedule=schedule)
         assert (entry.owner, entry.note, entry.args) == (ANNA.key, "для Ромашки", {"deal": {"data": 481, "origins": ["person"]}})
-        assert bench.told() == ["🗓 Сценарий «plan» запускается по расписанию: один раз, вс, 22 ноября, 09:00."]
+        assert bench.told() == ["🗓 Сценарий «plan» запустится: один раз, вс, 22 ноября, 09:00."]
 
 
 async def test_what_repeats_asks_first_and_the_card_says_when(tmp_path: Path) -> None:
@@ -111,7 +111,9 @@ async def test_what_repeats_asks_first_and_the_card_says_when(tmp_path: Path) ->
         ({**PLAN, "cron": "0 9 * * *", "zone": "../etc/passwd"}, "gate-schedule-when"),
         ({**PLAN, "cron": 5}, "gate-kind-params"),
         ({**AT, "home": "tg:1006"}, "gate-kind-params"),
-        ({**AT, "definition": "нет такого"}, "gate-kind-params"),
+        ({**AT, "definition": "нет такого"}, "schedule-refused-definition"),
+        ({**AT, "definition": "plan\u202e"}, "gate-kind-params"),
+        ({**AT, "definition": " plan"}, "gate-kind-params"),
         ({**AT, "args": {"a b": 1}}, "gate-kind-params"),
         ({**AT, "args": {"a": "x" * 17_000}}, "gate-kind-params"),
         ({**AT, "args": {"a": 1}, "origins": {"b": []}}, "gate-kind-params"),
