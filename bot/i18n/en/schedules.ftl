@@ -132,7 +132,7 @@ schedule-bad-line = { $fault ->
     [length] The line of the schedule is too long.
     [fields] A line of a schedule has five fields (minute, hour, day, month, day of the week), and this one has { $count }.
     [never] Nothing would ever start by this line.
-    [often] It would start { $count } times a day by this line; at most once in five minutes is possible.
+    [often] It would start { $count } times a day by this line; 288, which is once in five minutes, is the most.
    *[field] In the line of the schedule the { $field ->
         [minute] minute
         [hour] hour
