@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
-from orchestrator.domain.cron_lines import CronError, CronLine, parse_cron
+from orchestrator.domain.cron_lines import MOST_A_DAY, CronError, CronLine, parse_cron
 from orchestrator.domain.due_moments import list_moments
 from orchestrator.language.time_zones import is_zone
 
@@ -131,4 +131,4 @@ def describe_cron_error(error: CronError) -> str:
         case "never":
             return "this line is never due"
         case "often":
-            return f"this line would be due {error.count} times a day: at most once in five minutes is possible"
+            return f"this line would be due {error.count} times a day, and {MOST_A_DAY} are possible"

@@ -244,10 +244,13 @@ def _tell_of_pause(moment: _Moment, why: PauseReason, session: Session, tools: T
 
 
 def _build_row(chat: str, notice: Notice, moment: _Moment, session: Session) -> OutboxRow:
-    """Return the message about a moment, with the button that cancels the schedule if it goes on."""
+    """Return the message about a moment; where nothing was started, it has the button that cancels the schedule.
+
+    Beside a run that begins, the button could be taken for that of the run.
+    """
     label = Notice(code="schedule-cancel-one", args={"definition": moment.entry.definition[: words.LONGEST_NAME], "id": words.NONE})
-    is_kept = bool(moment.following) or notice.code == "schedule-was-paused"
-    actions = (Action(words=(BUTTON, moment.schedule, "cancel"), label=label),) if is_kept else ()
+    is_open = notice.code in {"schedule-skipped", "schedule-was-paused"}
+    actions = (Action(words=(BUTTON, moment.schedule, "cancel"), label=label),) if is_open else ()
     return outbox.build_reply_row(chat, Reply(notices=(notice,), actions=actions), session.now)
 
 

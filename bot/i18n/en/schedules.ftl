@@ -73,9 +73,9 @@ schedule-why-failed = it could not be started because of an error
 schedule-why-restored = the bot was restored from a backup
 schedule-why-owner = the person for whom it starts has no access to the bot any more
 schedule-why-role = the person for whom it starts may not start such scenarios any more
-schedule-added = 🗓 The scenario “{ $definition }” starts on schedule: { $when }.{ $moment ->
-    [none] {""}
-   *[other] {" "}First start: { $moment }.
+schedule-added = { $moment ->
+    [none] 🗓 The scenario “{ $definition }” will start: { $when }.
+   *[other] 🗓 The scenario “{ $definition }” will start by itself: { $when }. First start: { $moment }.
 }
 schedule-late = ⏰ The scenario “{ $definition }” should have started: { $moment }. The bot was not working then, so it starts now.{ $missed ->
     [0] {""}
@@ -95,13 +95,13 @@ schedule-was-paused = ⏸ The scenario “{ $definition }”{ $who ->
    *[other] {" "}({ $who })
 } starts on schedule no more: { $why }. It can be cancelled or resumed in /schedules.
 schedule-person-paused = ⏸ The scenario “{ $definition }” does not start on schedule for now: { $who } paused it.
-schedule-was-resumed = ▶ The scenario “{ $definition }” starts on schedule again: { $when }.{ $moment ->
-    [none] {""}
-   *[other] {" "}Next start: { $moment }.
+schedule-was-resumed = { $moment ->
+    [none] ▶ The scenario “{ $definition }” is on schedule again: { $when }.
+   *[other] ▶ The scenario “{ $definition }” starts on schedule again: { $when }. Next start: { $moment }.
 }
 schedule-was-cancelled = ✖ The scenario “{ $definition }” starts on schedule no more. { $who } cancelled it.
 schedules-restored = ⏸ The bot was restored from a backup made { $at }. What starts on schedule is paused: since that backup it may have started already, or the schedule may have changed. Please check it and resume what is needed:
-schedule-cancel-one = ✖ Cancel “{ $definition }”{ $id ->
+schedule-cancel-one = ✖ Drop the schedule of “{ $definition }”{ $id ->
     [none] {""}
    *[other] {" "}· { $id }
 }
@@ -132,7 +132,7 @@ schedule-bad-line = { $fault ->
     [length] The line of the schedule is too long.
     [fields] A line of a schedule has five fields (minute, hour, day, month, day of the week), and this one has { $count }.
     [never] Nothing would ever start by this line.
-    [often] It would start { $count } times a day by this line; at most once in five minutes is possible.
+    [often] It would start { $count } times a day by this line; 288, which is once in five minutes, is the most.
    *[field] In the line of the schedule the { $field ->
         [minute] minute
         [hour] hour

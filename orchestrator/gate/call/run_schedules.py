@@ -38,6 +38,13 @@ def _check_note(text: str) -> str:
     return kept
 
 
+def _check_key(text: str) -> str:
+    if not text.isprintable() or text != text.strip():
+        msg = "the key of a definition is needed"
+        raise ValueError(msg)
+    return text
+
+
 def _check_args(args: dict[str, Any]) -> dict[str, Any]:
     try:
         size = len(dumps(args))
@@ -58,7 +65,9 @@ def _check_origins(origins: list[str]) -> list[str]:
 
 
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:/-]+$")]
-"""The name of an engine or the key of a definition."""
+"""The name of an engine."""
+Key = Annotated[StrictStr, Field(min_length=1, max_length=200), AfterValidator(_check_key)]
+"""The key of a definition, which its author may write in any language."""
 ArgName = Annotated[StrictStr, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
@@ -68,7 +77,7 @@ class RunScheduleParams(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     engine: Name
-    definition: Name
+    definition: Key
     args: Annotated[dict[ArgName, Any], Field(max_length=MAX_ARGS), AfterValidator(_check_args)] = Field(default_factory=dict)
     origins: dict[ArgName, Annotated[list[StrictStr], AfterValidator(_check_origins)]] = Field(default_factory=dict)
     at: StrictStr | None = None

@@ -145,10 +145,14 @@ async def a_bench(
 def use_schedules(world: World, engines: Engines, people: People, *, fires: bool = True) -> None:
     """Let the world have these engines and schedules of their runs, and these people."""
     tools = world.orchestrator.tools
-    kept = _without_schedules(tools.features)
-    features = merge_features(kept, runs.build_feature(engines), schedules.build_feature(engines, fires=fires))
+    features = with_engines(tools.features, engines, fires=fires)
     world.gate._deps = replace(world.gate._deps, approvers=Leads())  # type: ignore[arg-type]
     world.orchestrator.tools = replace(tools, features=features, refresh_actor=people.refresh)
+
+
+def with_engines(features: Feature, engines: Engines, *, fires: bool = True) -> Feature:
+    """What a program with these engines registers: their runs and schedules in place of the schedules of a program without engines."""
+    return merge_features(_without_schedules(features), runs.build_feature(engines), schedules.build_feature(engines, fires=fires))
 
 
 def _without_schedules(features: Feature) -> Feature:

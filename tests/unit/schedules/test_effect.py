@@ -68,9 +68,10 @@ async def test_one_run_later_is_scheduled_without_a_card_and_shown_to_the_person
         assert schedule == outcome.result["schedule"]
         entry = bench.entry(schedule=schedule)
         assert (entry.owner, entry.note, entry.args) == (ANNA.key, "для Ромашки", {"deal": {"data": 481, "origins": ["person"]}})
-        assert bench.told() == ["🗓 Сценарий «plan» запускается по расписанию: один раз, вс, 22 ноября, 09:00."]
+        assert bench.told() == ["🗓 Сценарий «plan» запустится: один раз, вс, 22 ноября, 09:00."]
 
 
+@pytest.mark.req("S000-A13", "G1")
 async def test_what_repeats_asks_first_and_the_card_says_when(tmp_path: Path) -> None:
     async with a_bench(tmp_path, QUIET) as bench:
         session = await bench.world.session()
@@ -111,7 +112,9 @@ async def test_what_repeats_asks_first_and_the_card_says_when(tmp_path: Path) ->
         ({**PLAN, "cron": "0 9 * * *", "zone": "../etc/passwd"}, "gate-schedule-when"),
         ({**PLAN, "cron": 5}, "gate-kind-params"),
         ({**AT, "home": "tg:1006"}, "gate-kind-params"),
-        ({**AT, "definition": "нет такого"}, "gate-kind-params"),
+        ({**AT, "definition": "нет такого"}, "schedule-refused-definition"),
+        ({**AT, "definition": "plan\u202e"}, "gate-kind-params"),
+        ({**AT, "definition": " plan"}, "gate-kind-params"),
         ({**AT, "args": {"a b": 1}}, "gate-kind-params"),
         ({**AT, "args": {"a": "x" * 17_000}}, "gate-kind-params"),
         ({**AT, "args": {"a": 1}, "origins": {"b": []}}, "gate-kind-params"),
@@ -173,6 +176,7 @@ async def test_who_has_no_rights_that_can_end_has_no_schedules(tmp_path: Path, p
         assert outcome.reason.code == "gate-schedule-person"
 
 
+@pytest.mark.req("S000-A13", "G1")
 async def test_the_same_step_again_makes_no_second_schedule(tmp_path: Path) -> None:
     async with a_bench(tmp_path, QUIET) as bench:
         first, second = await submit(bench, wish(AT)), await submit(bench, wish(AT))

@@ -31,7 +31,7 @@ def moments(bench: Bench) -> list[str]:
 async def test_a_daily_schedule_starts_a_run_each_day_at_its_time(tmp_path: Path) -> None:
     async with a_bench(tmp_path, QUIET) as bench:
         await bench.world.work(add(cron=DAILY))
-        assert bench.told() == ["🗓 Сценарий «plan» запускается по расписанию: каждый день в 9:00. Первый запуск: вс, 22 ноября, 09:00."]
+        assert bench.told() == ["🗓 Сценарий «plan» будет запускаться сам: каждый день в 9:00. Первый запуск: вс, 22 ноября, 09:00."]
         await bench.until(FIRST - timedelta(seconds=2))
         assert bench.runs() == []
         for number in range(3):

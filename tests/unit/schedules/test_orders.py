@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from bot.telegram.intake.callbacks import ActionClick, pack, unpack
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.schedule_inputs import MOST
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.sentences import describe_event
 from orchestrator.runtime.timers import collect_due_rows
 from orchestrator.schedules.commands import LISTED
 from state.journal.schedule_index import PARKED, collect_schedules
@@ -34,7 +37,7 @@ GROUP = "tg:-100200300"
         ({"cron": "60 * * * *"}, "В строке расписания минута не может быть «60»."),
         ({"cron": "*/0 9 * * *"}, "минута не может быть «*/0»"),
         ({"cron": "0 ٣ * * *"}, "час не может быть «٣»"),
-        ({"cron": "* * * * *"}, "не чаще раза в пять минут"),
+        ({"cron": "* * * * *"}, "можно не больше 288"),
         ({"cron": "0 0 31 2 *"}, "ничего никогда не запустится"),
         ({"cron": "каждый день"}, "должно быть пять полей"),
         ({"cron": DAILY, "definition": "нет такого"}, "Сценария «нет такого» нет"),
@@ -246,3 +249,36 @@ async def test_a_token_has_schedules_in_a_session_of_its_own(tmp_path: Path) -> 
         assert [one.type for one in bench.world.events(key="http:site:runs")][:2] == ["ScheduleAdded", "AnswerGiven"]
         await bench.until(FIRST + timedelta(days=1))
         assert len(bench.runs()) == 2
+
+
+async def test_the_journal_tells_everything_in_sentences(tmp_path: Path) -> None:
+    """Nothing is shown as the bare name of its type."""
+    async with a_bench(tmp_path, QUIET) as bench:
+        await bench.world.work(add(cron=DAILY, by="cli:ops"), add(at="2026-11-22T09:00+03:00", schedule=OTHER))
+        await bench.world.work(order("pause"), order("resume"))
+        await bench.until(FIRST + timedelta(days=2))
+        bench.documents.documents = {}
+        await bench.until(FIRST + timedelta(days=3))
+        del bench.people.actors[ANNA.key]
+        await bench.until(FIRST + timedelta(days=4))
+        told = [describe_event(one, Narrator(lambda code, _: code)) for one in bench.world.events() if one.type.startswith("Schedule")]
+        assert told[0] == (
+            f"the schedule {ID} is to start plan (steps) for tg:1007 at each moment of 0 9 * * * (Europe/Moscow), "
+            "first at 2026-11-22T06:00:00.000000Z, made by cli:ops"
+        )
+        for part in (
+            "paused the schedule",
+            "resumed the schedule",
+            "2 later moments",
+            "there is no such definition",
+            "has no access",
+            "is over",
+        ):
+            assert any(part in one for one in told), told
+
+
+@pytest.mark.parametrize("what", ["cancel", "resume", "pause"])
+def test_a_button_fits_into_a_message_of_telegram(what: str) -> None:
+    """Its data is what a click brings back."""
+    click_ = ActionClick(words=("schedule", ID, what))
+    assert unpack(pack(click_)) == click_

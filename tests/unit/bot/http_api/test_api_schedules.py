@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from bot.access.access_file import TokenGrant
 from orchestrator.domain.schedule_inputs import MOST
 from orchestrator.runtime import worker
+from orchestrator.runtime.feature import Feature
 from orchestrator.schedules.feature import build_feature
 from tests.unit.bot.http_api.api_kit import SECRETS, Api, an_api
 from tests.unit.bot.http_api.chat_kit import error_of
@@ -35,11 +37,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 async def a_planner(folder: Path) -> AsyncIterator[Api]:
     """The product with engines and their schedules."""
     async with an_api(folder, documents=DOCUMENTS) as api:
-        made = build_feature(build_engines(dict(DOCUMENTS)))
-        features = api.world.tools.features
-        for table in ("timers", "given_up_timers", "inbox", "buttons"):
-            getattr(features, table).update(getattr(made, table))
+        api.world.orchestrator.tools = replace(api.world.tools, features=_with_schedules(api.world.tools.features))
         yield api
+
+
+def _with_schedules(features: Feature) -> Feature:
+    """What the program registers, with schedules of its engines in place of those of a program without any."""
+    made = build_feature(build_engines(dict(DOCUMENTS)))
+    tables = {name: {**getattr(features, name), **getattr(made, name)} for name in ("timers", "given_up_timers", "inbox", "buttons")}
+    return replace(features, **tables)
 
 
 async def made(api: Api, caller: str = "site", **body: Any) -> str:
