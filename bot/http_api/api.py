@@ -27,7 +27,7 @@ from bot.http_api.server.tokens import Tokens, read_tokens
 from bot.settings import Settings
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.runs.registry import Engines
-from orchestrator.runs.stored_definitions import with_stored_definitions
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
@@ -87,6 +87,6 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
         build_confirmations_router(desk),
         build_session_events_router(desk, reading),
         build_audit_router(desk),
-        build_runs_router(desk, reading, with_stored_definitions(engines, desk.store)),
+        build_runs_router(desk, reading, add_stored_definitions(engines, desk.store)),
         build_definitions_router(definitions),
     ]

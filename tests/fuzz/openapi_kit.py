@@ -19,7 +19,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.runs.feature import build_feature
-from orchestrator.runs.stored_definitions import with_stored_definitions
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features
 from state.canonical import hash_text
 from state.clock import SystemClock
@@ -141,7 +141,7 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
         engines = build_engines(DOCUMENTS)
         world.orchestrator.tools = replace(
-            world.tools, features=merge_features(world.tools.features, build_feature(with_stored_definitions(engines, world.store)))
+            world.tools, features=merge_features(world.tools.features, build_feature(add_stored_definitions(engines, world.store)))
         )
         app = build_app(
             *_build_monitoring_routers(settings, world.orchestrator, None, monitor),
