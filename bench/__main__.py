@@ -20,6 +20,7 @@ from bench.people import people_benches
 from bench.postgres import postgres_benches
 from bench.runs import run_benches
 from bench.scripts import script_benches
+from bench.tokens import token_benches
 from bench.turn import turn_benches
 
 BENCHES = {
@@ -33,6 +34,7 @@ BENCHES = {
     "definitions": definition_benches,
     "expressions": expression_benches,
     "scripts": script_benches,
+    "tokens": token_benches,
     "http": http_benches,
     "idle": idle_benches,
 }

@@ -21,6 +21,7 @@ from bot.http_api.chat.responses import ChatContext
 from bot.http_api.chat.router import build_chat_router
 from bot.http_api.definitions.router import build_definitions_router
 from bot.http_api.runs.router import build_runs_router
+from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.authentication import Authenticator, parse_networks
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Tokens, read_tokens
@@ -72,13 +73,14 @@ class Api:
 
 
 def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
-    """Return the routers of /confirmations, /sessions, /audit, /runs and /definitions, which read the database.
+    """Return the routers of /confirmations, /sessions, /audit, /runs, /schedules and /definitions, which read the database.
 
-    /confirmations also submits decisions, /runs what callers order and answer, and /definitions changes definitions. `engines` are those
-    whose runs may be started.
+    /confirmations also submits decisions, /runs and /schedules what callers order, and /definitions changes definitions. `engines` are
+    those whose runs may be started.
     """
     desk = EndpointContext(orchestrator, clock)
     reading = StreamReader(desk)
+    stored = add_stored_definitions(engines, desk.store)
     deps = orchestrator.tools.gate.deps
     definitions = build_definition_service(
         desk.store, engines, policies=deps.policies, find_classes=partial(find_method_classes, deps.catalogue), clock=clock
@@ -87,6 +89,7 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
         build_confirmations_router(desk),
         build_session_events_router(desk, reading),
         build_audit_router(desk),
-        build_runs_router(desk, reading, add_stored_definitions(engines, desk.store)),
+        build_runs_router(desk, reading, stored),
+        build_schedules_router(desk, stored),
         build_definitions_router(definitions),
     ]

@@ -21,14 +21,15 @@ _DEEDS: Final[Mapping[str, Sequence[str]]] = {
     "say": (),
     "ask": ("options", "takes", "timeout"),
     "model": (),
-    "write": ("params",),
+    "write": ("params", "kind"),
+    "later": (),
     "sleep": (),
     "child": (),
     "turn": (),
 }
 """What a step does, with the fields that belong to it."""
-_NUMBERS: Final = ("sleep",)
-_SHAPES: Final[Mapping[str, Shape]] = {"timeout": "number", "params": "object", "takes": "list", "options": "list"}
+_NUMBERS: Final = ("later", "sleep")
+_SHAPES: Final[Mapping[str, Shape]] = {"timeout": "number", "params": "object", "kind": "text", "takes": "list", "options": "list"}
 _TAKES: Final = ("text", "contact", "photo", "document")
 
 
@@ -91,7 +92,7 @@ def list_step_writes(document: Any) -> Sequence[Write] | None:
     steps = document["steps"]
     if any("turn" in step for step in steps):
         return None
-    return [("bitrix", step["write"]) for step in steps if "write" in step]
+    return [(step.get("kind", "bitrix"), step["write"]) for step in steps if "write" in step]
 
 
 def check_fan(document: Document) -> Iterable[Finding]:

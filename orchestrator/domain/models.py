@@ -164,3 +164,8 @@ class ProviderUnavailable(ModelClientError):
 
 class UnusableAnswer(ModelClientError):
     """The model answered, and its answer cannot be used: it was cut off, is empty or was refused. Another provider is not asked."""
+
+    def __init__(self, reason: str | None = None, *, answer: ModelAnswer | None = None) -> None:
+        """Store the reason, and what came of the answer: it was paid all the same, and its tokens count."""
+        super().__init__(reason)
+        self.answer = answer

@@ -26,8 +26,8 @@ class ScheduleAdd(Input, kind="schedule_add"):
     """The values with which each run begins, each as a stored `Value`."""
     at: str | None = None
     cron: str | None = None
-    zone: str
-    """The time zone of the cron line."""
+    zone: str = ""
+    """The time zone of the cron line; "" for that of the sender."""
     note: str = ""
     by: str = ""
     """Who made it, if not the sender."""

@@ -107,11 +107,14 @@ class AnswerReader:
         if not self.is_finished:
             other = f"The model ended its answer for another reason than being done: {self._finish_reason[:40]!r}."
             raise UnusableAnswer(_CUT.get(self._finish_reason, other))
-        text = "".join(self._pieces)
-        if not text.strip() and not self._calls:
+        if not "".join(self._pieces).strip() and not self._calls:
             raise UnusableAnswer("The model's answer is empty.")
+        return self.build_answer(seconds)
+
+    def build_answer(self, seconds: float) -> ModelAnswer:
+        """Return what has come of the answer, whether it can be used or not."""
         return ModelAnswer(
-            text=text,
+            text="".join(self._pieces),
             prompt_tokens=self._usage.prompt_tokens,
             completion_tokens=self._usage.completion_tokens,
             model=self._model,

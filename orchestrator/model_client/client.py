@@ -15,7 +15,7 @@ import httpx
 from tenacity import AsyncRetrying
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import ModelAnswer, ProviderUnavailable
+from orchestrator.domain.models import ModelAnswer, ProviderUnavailable, UnusableAnswer
 from orchestrator.model_client.answer import AnswerReader, decode, load_object
 from orchestrator.model_client.failures import (
     PLAIN,
@@ -242,7 +242,17 @@ class ModelClient:
 
     async def _stream_once(self, request: bytes, on_delta: OnDelta | None) -> ModelAnswer:
         begun = asyncio.get_running_loop().time()
-        reader, handed_out, over = AnswerReader(self._scrub), False, False
+        reader = AnswerReader(self._scrub)
+        try:
+            await self._read_answer(reader, request, on_delta)
+            return reader.finish(asyncio.get_running_loop().time() - begun)
+        except UnusableAnswer as error:
+            error.answer = reader.build_answer(asyncio.get_running_loop().time() - begun)
+            raise
+
+    async def _read_answer(self, reader: AnswerReader, request: bytes, on_delta: OnDelta | None) -> None:
+        """Give all events of one attempt to `reader`, and the pieces of text to `on_delta`."""
+        handed_out, over = False, False
         async with aclosing(self._stream_events(request)) as events:
             while not over:
                 pieces: list[str] = []
@@ -265,7 +275,6 @@ class ModelClient:
             with suppress(TimeoutError, ModelClientError):
                 async with asyncio.timeout(_DRAIN):
                     await anext(events, None)
-        return reader.finish(asyncio.get_running_loop().time() - begun)
 
     async def _receive_next(self, events: AsyncGenerator[Sequence[str]], *, patient: bool) -> Sequence[str] | None:
         """Return the data of the next events that arrive; None at the end of the stream.

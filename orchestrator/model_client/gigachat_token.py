@@ -1,4 +1,7 @@
-"""The access token of GigaChat: got for credentials, renewed in the background before it ends, never shown in a text."""
+"""The access token of GigaChat: got for credentials, renewed in the background before it ends, never shown in a text.
+
+It is renewed by a timer and not only with a call, so that the first calls after an hour of silence find a token that is good.
+"""
 
 import asyncio
 import json
@@ -42,13 +45,14 @@ class _Token:
     ends_at: float
     """When it ends, by the monotonic clock."""
     renew_at: float
-    """When the next one is to be fetched in the background."""
+    """When the next one is fetched; of a token with a short life after half of it."""
 
 
 class GigaChatToken:
     """Makes the header of each request to GigaChat (`Auth` of the model client).
 
-    Calls that need a token at the same time share one request for it. While a token is valid no call waits for the next one.
+    Calls that need a token at the same time share one request for it. Once there is a token, no call waits for the next one, unless the
+    service refuses the present one or gives none.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class GigaChatToken:
         self._given: deque[str] = deque(maxlen=3)
         """The last tokens: answers to calls that were made with an earlier one may still quote it."""
         self._fetching: asyncio.Task[_Token] | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._next_try = float("-inf")
         self._scrub = build_scrubber(credentials)
 
@@ -83,7 +88,7 @@ class GigaChatToken:
         now = self._clock()
         if token is None or token.ends_at <= now:
             token = await self._wait_for_token()
-        elif token.renew_at <= now and now >= self._next_try:
+        elif now >= max(token.renew_at, self._next_try):
             self._start_fetching()
         return {"Authorization": f"Bearer {token.value}"}
 
@@ -100,6 +105,7 @@ class GigaChatToken:
         if self._fetching is not None:
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
+        self._set_timer(None)
         await self._http.aclose()
 
     async def _wait_for_token(self) -> _Token:
@@ -123,13 +129,23 @@ class GigaChatToken:
         if done.cancelled():
             return
         error = done.exception()
+        now = self._clock()
         if error is None:
             self._token = done.result()
             self._given.append(self._token.value)
+            self._set_timer(self._token.renew_at - now)
             return
-        self._next_try = self._clock() + RETRY_PAUSE
+        self._next_try = now + RETRY_PAUSE
+        lives_on = self._token is not None and self._token.ends_at > self._next_try
+        self._set_timer(RETRY_PAUSE if lives_on else None)
         reason = error.reason if isinstance(error, ModelClientError) else type(error).__name__
         log.warning("no new token for GigaChat: %s", reason, extra={"action": "model_token_failed"})
+
+    def _set_timer(self, seconds: float | None) -> None:
+        """Fetch the next token after so many seconds; None for not by itself."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._start_fetching) if seconds is not None else None
 
     async def _fetch(self) -> _Token:
         try:

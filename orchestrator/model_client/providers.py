@@ -55,7 +55,7 @@ class OpenAiProvider:
         """Return the answer. A call of a tool that was not offered has a `problem`; UnusableAnswer if none was offered at all."""
         answer = await self.client.stream_chat(self._build_payload(request), on_delta)
         if answer.calls and not request.tools:
-            raise UnusableAnswer("The model calls a tool, although none was offered.")
+            raise UnusableAnswer("The model calls a tool, although none was offered.", answer=answer)
         return replace(answer, calls=tuple(_check_name(one, request.tools) for one in answer.calls)) if answer.calls else answer
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
@@ -136,9 +136,10 @@ def _describe_tool(tool: ModelTool) -> JsonObject:
 
 
 def _to_gigachat_messages(messages: Sequence[Mapping[str, Any]], tools: Sequence[ModelTool], fit: Fit) -> list[dict[str, Any]]:
-    """Return the conversation in the form of GigaChat: one call in a message, its result right after it with the role "function".
+    """Return the conversation in the form of GigaChat.
 
-    Of calls that have no results in the conversation only the first is told, and none if another of the same message has one.
+    It has one system message, at the beginning. A message has one call, and its result with the role "function" comes right after it. Of
+    calls that have no results in the conversation only the first is told, and none if another of the same message has one.
     """
     made: list[dict[str, Any]] = []
     at = 0
@@ -160,7 +161,9 @@ def _to_gigachat_messages(messages: Sequence[Mapping[str, Any]], tools: Sequence
             made.append({"role": "assistant", "content": said, "function_call": called})
             made += [_to_gigachat_result(result, called["name"])] if result is not None else []
             said = ""
-    return made
+    instructions = [str(one.get("content") or "") for one in made if one.get("role") == "system"]
+    others = [one for one in made if one.get("role") != "system"]
+    return [{"role": "system", "content": "\n\n".join(filter(None, instructions))}, *others] if instructions else others
 
 
 def _to_gigachat_result(message: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -96,10 +96,20 @@ class ModelRouter:
                 await on_restart()
             return await route.provider.chat(request, watch if on_delta is not None else None)
 
-        answer, route, failed = await self._ask_chain(
-            self.find_chain(request.role, request.service), ask, lambda: handed_out and on_restart is None
-        )
-        return replace(request.count_missing(answer), provider=route.name, failed_before=tuple(failed))
+        try:
+            answer, route, failed = await self._ask_chain(
+                self.find_chain(request.role, request.service), ask, lambda: handed_out and on_restart is None
+            )
+        except UnusableAnswer as error:
+            if error.answer is not None:
+                error.answer = self._complete_answer(error.answer, request, self.routes[error.answer.provider])
+            raise
+        return self._complete_answer(replace(answer, failed_before=tuple(failed)), request, route)
+
+    def _complete_answer(self, answer: ModelAnswer, request: ModelRequest, route: Route) -> ModelAnswer:
+        """Return the answer with its provider and with what the provider did not say of it: budgets count by model and by tokens."""
+        model = answer.model or request.options.model or route.provider.model or route.name
+        return replace(request.count_missing(answer), model=model, provider=route.name)
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors of the first provider of the chain that gives them."""
@@ -145,7 +155,9 @@ class ModelRouter:
         for route in chain:
             try:
                 return await self._ask_route(route, ask), route, list(failures)
-            except UnusableAnswer:
+            except UnusableAnswer as error:
+                if error.answer is not None:
+                    error.answer = replace(error.answer, provider=route.name, failed_before=tuple(failures))
                 raise
             except ModelClientError as error:
                 failures[route.name] = error

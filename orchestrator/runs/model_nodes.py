@@ -12,7 +12,7 @@ from orchestrator.engines.runs import RunFailed, RunModelRequest
 from orchestrator.gate.call.budget import to_month
 from orchestrator.runs.nodes import check_value
 from orchestrator.runtime.audit import PlayedNode
-from orchestrator.runtime.model_calls import build_asked_event, hold, to_stored_calls
+from orchestrator.runtime.model_calls import build_asked_event, describe_cost, hold, to_stored_calls
 from state.events.runs import NodeDone, NodeFailed
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ async def _ask(
             answer = await ctx.tools.model.chat(request, on_delta)
     except ModelClientError as error:
         attempt = ctx.known.count_attempt(node)
-        await ctx.store(NodeFailed(node=node, attempt=attempt, code="degraded", detail=error.reason, reservation=reservation))
+        cost = describe_cost(error, ctx.actor, ctx.now)
+        await ctx.store(NodeFailed(node=node, attempt=attempt, code="degraded", detail=error.reason, reservation=reservation, **cost))
         raise RunFailed("degraded", error.reason) from error
     finally:
         await ctx.drafts.end_stream(node)

@@ -105,20 +105,19 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
         case (_, schedule, ("pause" | "resume" | "cancel") as order):
             await _pass_order(row, session, tools, actor, ScheduleOrder(schedule=schedule, order=order, chat=session.key))
         case _:
-            await session.commit(actor=actor.key, outbox=_refuse(row, session), inbox_done=[row.id])
+            await session.commit(actor=actor.key, outbox=_answer_click(row, session, Notice(code="schedule-gone")), inbox_done=[row.id])
 
 
 async def _pass_order(row: InboxRow, session: Session, tools: Tools, actor: Actor, given: ScheduleOrder) -> None:
     timer = await tools.store.find_timer(name_timer(given.schedule))
     if timer is None:
-        await session.commit(actor=actor.key, outbox=_refuse(row, session), inbox_done=[row.id])
+        await session.commit(actor=actor.key, outbox=_answer_click(row, session, Notice(code="schedule-gone")), inbox_done=[row.id])
         return
     passed = build_cross_session_row(ScheduleOrder.KIND, row, timer.session, given.to_json(), session)
-    told = build_click_toasts(row, session, Notice(code="schedule-passed"))
+    told = _answer_click(row, session, Notice(code="schedule-passed"))
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[passed])
 
 
-def _refuse(row: InboxRow, session: Session) -> list[OutboxRow]:
-    """Return the answer to a click that changes nothing: a toast, or a message for a client that waits for the answer to each input."""
-    notice = Notice(code="schedule-gone")
+def _answer_click(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
+    """Return the toast that answers a click, or a message for a client that waits for the answer to each input."""
     return build_click_toasts(row, session, notice) or [outbox.build_reply_row(session.key, build_reply(notice), session.now)]

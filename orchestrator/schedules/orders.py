@@ -62,7 +62,7 @@ class Orders:
         if asked.schedule in list_schedules(session.state):
             await session.commit(actor=actor.key, inbox_done=[row.id])
             return
-        terms = _read_terms(asked, row)
+        terms = _read_terms(asked, row, actor.time_zone)
         refusal = terms if isinstance(terms, Notice) else await self._find_refusal(asked, actor, tools)
         if refusal is not None or isinstance(terms, Notice):
             await _answer(row, session, actor, refusal or Notice(code="schedule-gone"))
@@ -143,13 +143,13 @@ class Orders:
         await _carry_out(row, session, actor, _Change(given, entry, event, notice, button="cancel"))
 
 
-def _read_terms(asked: ScheduleAdd, row: InboxRow) -> Terms | Notice:
+def _read_terms(asked: ScheduleAdd, row: InboxRow, zone: str) -> Terms | Notice:
     """Return when the schedule is to be due, or the sentence that says what is wrong with it.
 
     A single moment must lie ahead of the request, not of now: if the bot was down in between, the run starts late.
     """
     try:
-        terms = parse_terms(asked.at, asked.cron, asked.zone)
+        terms = parse_terms(asked.at, asked.cron, asked.zone or zone)
         check_moment(terms, row.received_at)
     except TermsError as error:
         return words.build_terms_notice(error)
@@ -162,7 +162,7 @@ def may_control(actor: Actor, owner: str) -> bool:
 
 
 def _name(entry: Schedule, actor: Actor) -> dict[str, object]:
-    return {"definition": entry.definition[: words.LONGEST_NAME], "who": actor.name[: words.LONGEST_NAME]}
+    return {"definition": entry.definition[: words.LONGEST_NAME], "who": actor.name[: words.LONGEST_NAME], "person": actor.key}
 
 
 async def _answer(row: InboxRow, session: Session, actor: Actor, notice: Notice) -> None:

@@ -62,6 +62,7 @@ def describe_schedule(found: FoundSchedule, actor: Actor, now: datetime, *, who:
         "id": mark or NONE,
         "note": entry.note[:LONGEST_NAME] or NONE,
         "who": who[:LONGEST_NAME] or NONE,
+        "person": entry.owner,
         "when": describe_when(entry, actor, now).model_dump(),
         "what": _describe_state(entry, actor, now).model_dump(),
         "missed": min(entry.missed, MOST_COUNTED),
@@ -116,7 +117,8 @@ def build_skip_notice(entry: Schedule, why: str, following: str, actor: Actor, n
 
 def build_pause_notice(entry: Schedule, why: str, who: str = "") -> Notice:
     """Return the message that a schedule starts nothing until somebody resumes it; `who` names its owner to others."""
-    args = {"definition": entry.definition[:LONGEST_NAME], "why": describe_reason(why).model_dump(), "who": who[:LONGEST_NAME] or NONE}
+    named = {"who": who[:LONGEST_NAME] or NONE, "person": entry.owner}
+    args = {"definition": entry.definition[:LONGEST_NAME], "why": describe_reason(why).model_dump(), **named}
     return Notice(code="schedule-was-paused", args=args)
 
 

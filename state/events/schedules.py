@@ -22,8 +22,8 @@ class ScheduleAdded(Event):
     engine: str
     definition: str
     due: str
-    cron: str = ""
-    zone: str = ""
+    cron: Personal[str] = ""
+    zone: Personal[str] = ""
     """The time zone of the cron line."""
     by: str = ""
     """Who made it, if not the owner."""

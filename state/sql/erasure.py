@@ -38,6 +38,7 @@ from state.sql.person_rows import (
     match_keys,
     match_session,
     match_stream,
+    match_timers,
     read_keys,
     read_keys_of,
     select_runs,
@@ -130,7 +131,8 @@ class Erasure:
     def count_holdings(self, person: str) -> dict[str, int]:
         """Return by table how many rows `erase` would empty or remove, without zeros; "events" are records that become unreadable."""
         with self._begin() as connection:
-            counts = {table.name: _count(connection, table, match_session(table, person)) for table in (outbox, deliveries, timers)}
+            counts = {table.name: _count(connection, table, match_session(table, person)) for table in (outbox, deliveries)}
+            counts["timers"] = _count(connection, timers, match_timers(person))
             counts["inbox"] = _count(connection, inbox, and_(match_inputs(person), inbox.c.note != EMPTIED))
             counts["effects"] = _count(connection, effects, and_(match_calls(person), effects.c.call.contains('"call":')))
             counts["events"] = _count(connection, events, match_encrypted(list_live_keys(connection, person)))
@@ -191,8 +193,8 @@ class Erasure:
             removed["effects"] = _erase_calls(connection, person)
             removed["outbox"] = _delete(connection, outbox, match_session(outbox, person)) + _change_deliveries(connection, person, change)
             removed |= definition_people.erase_personal(connection, person)
-            for table in (deliveries, timers):
-                removed[table.name] = _delete(connection, table, match_session(table, person))
+            removed["deliveries"] = _delete(connection, deliveries, match_session(deliveries, person))
+            removed["timers"] = _delete(connection, timers, match_timers(person))
             removed["blobs"] = _delete(connection, blobs, blobs.c.digest.in_(list(digests)))
             gone = update(person_keys).where(match_keys(person), LIVE).values(secret=ERASED, erased_at=format_iso(now))
             removed["person_keys"] = connection.execute(gone).rowcount

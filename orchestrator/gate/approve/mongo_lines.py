@@ -13,7 +13,7 @@ from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds.mongo import ID, count_matches
 from orchestrator.gate.call.kinds.mongo_methods import MANY
-from orchestrator.gate.call.kinds.mongo_queries import is_typed
+from orchestrator.gate.call.kinds.mongo_queries import COMPARISONS, is_typed
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
 from state.stored import JsonObject
@@ -160,7 +160,7 @@ class _Words:
         if operator == "$not":
             return _TITLES["not"][self._locale].format(part=self._describe_part(name, operand))
         if operator == "$elemMatch":
-            is_comparison = next(iter(operand)).startswith("$")
+            is_comparison = next(iter(operand)) in COMPARISONS
             part = self._describe_part("", operand).strip() if is_comparison else self.describe_query(operand)
             return _TITLES["element"][self._locale].format(name=name, part=part)
         word = ("present" if operand else "absent") if operator == "$exists" else operator

@@ -1,5 +1,6 @@
 """MODELS_FILE and the settings as a careless or hostile hand writes them: no foreign secret is sent, nothing is chosen in silence."""
 
+import ssl
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from bot.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.models import ModelRequest
 from orchestrator.model_client.plain_calls import PlainCalls
+from sandbox.model.authority import make_certificates
 from tests.unit.model_client.loopback_kit import FINE, Seen, reply, serving
 
+build_fresh_context: Any = getattr(ssl.create_default_context, "__wrapped__", ssl.create_default_context)
 ASK = ({"role": "user", "content": "?"},)
 ONE = "providers:\n  one: {kind: openai, base: 'https://llm.example/v1', key: LLM_KEY%s}\n"
 SECRETS: dict[str, Any] = {
@@ -167,3 +170,26 @@ async def test_doctor_reads_no_endless_list_of_models() -> None:
     plain = Settings(_env_file=None, openai_api_base="http://llm.example/v1", openai_api_key=SecretStr("k"))  # type: ignore[call-arg]  # as above
     (found,) = [one async for one in check_model(plain, spend=False, within=1.0)]
     assert (found.check, found.verdict) == ("OPENAI_API_BASE", "wrong")
+
+
+@pytest.mark.parametrize("kind", ["openai", "gigachat"])
+async def test_a_certificate_authority_of_ones_own_is_trusted_for_its_provider_only(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another provider at the same address, without the file, is not believed."""
+    monkeypatch.setattr(ssl, "create_default_context", build_fresh_context)  # the tests keep one for all clients
+    made = make_certificates(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(made.server, made.key)
+
+    def answer(request: Seen) -> bytes:
+        return reply({"access_token": "token", "expires_at": 9e12}) if request.path == "/oauth" else FINE
+
+    async with serving(answer, tls=tls) as service:
+        told = f"kind: {kind}, base: '{service.base}/v1'" + (f", auth_url: '{service.base}/oauth'" if kind == "gigachat" else "")
+        text = f"providers:\n  own: {{{told}, ca_file: '{made.authority}'}}\n  other: {{{told}}}\nroles: {{agent: [own], tool: [other]}}"
+        built = build_models(write(tmp_path, text, gigachat_credentials=SecretStr("g")))
+        assert (await built.router.chat(ModelRequest(messages=ASK))).text == "Привет"
+        with pytest.raises(ModelClientError, match="does not trust"):
+            await built.router.chat(ModelRequest(messages=ASK, role="tool"))
+        await close(built)

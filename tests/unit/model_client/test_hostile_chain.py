@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import EmbedRequest, ModelAnswer, ModelRequest, ProviderUnavailable
+from orchestrator.domain.models import EmbedRequest, ModelAnswer, ModelOptions, ModelRequest, ProviderUnavailable, UnusableAnswer
 from orchestrator.model_client.breaker import CircuitBreaker
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.plain_calls import PlainCalls
@@ -212,3 +212,20 @@ async def test_a_fallback_in_the_middle_of_many_texts_begins_anew() -> None:
             await one.provider.client.aclose()  # type: ignore[attr-defined]  # as above
     assert (found.provider, found.failed_before, len(found.vectors)) == ("two", ("one",), 300)
     assert sum("/two/" in path for path in service.list_paths()) == -(-300 // BATCH)
+
+
+@pytest.mark.parametrize("asked", [None, "special"])
+async def test_an_answer_that_names_no_model_is_one_of_the_model_that_was_asked(asked: str | None) -> None:
+    """Without a name its tokens would count for nobody, also if it cannot be used."""
+    unnamed = [{name: value for name, value in one.items() if name != "model"} for one in (delta("да"), delta(None, "stop"))]
+    bodies = [reply(sse(*unnamed)), reply(sse(unnamed[0], {"choices": [{"index": 0, "finish_reason": "length"}]}))]
+    async with serving(lambda _: bodies.pop(0)) as service:
+        one = build_route(service)
+        router = ModelRouter([one], {})
+        request = ModelRequest(messages=REQUEST.messages, options=ModelOptions(model=asked))
+        answer = await router.chat(request)
+        with pytest.raises(UnusableAnswer) as cut:
+            await router.chat(request)
+        await one.provider.client.aclose()  # type: ignore[attr-defined]  # as above
+    assert cut.value.answer is not None
+    assert [(one.model, one.provider) for one in (answer, cut.value.answer)] == [(asked or "m", "one")] * 2

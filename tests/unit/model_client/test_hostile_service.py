@@ -196,6 +196,8 @@ async def test_what_is_wrong_with_a_certificate_is_said_and_not_tried_again(
     kind: str, fault: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is sent to a service whose certificate is not trusted, not even the credentials."""
+    fresh = getattr(ssl.create_default_context, "__wrapped__", ssl.create_default_context)
+    monkeypatch.setattr(ssl, "create_default_context", fresh)  # the tests keep one for all clients
     monkeypatch.setattr(authority, "_WEEK", timedelta(minutes=-1 if fault == "expired" else 60))
     if fault == "other host":
         monkeypatch.setattr(authority, "_list_names", lambda _: [authority.x509.DNSName("elsewhere.example")])

@@ -55,6 +55,9 @@ class Documents(Definitions):
         document = self.documents.get(key)
         return Definition(key=key, version=1, document=document, engine=engine) if document is not None else None
 
+    async def check_start(self, engine: str, key: str) -> None:
+        """Let every definition be started."""
+
 
 @dataclass
 class People:
@@ -63,7 +66,7 @@ class People:
     actors: dict[str, Actor] = field(default_factory=lambda: {one.key: one for one in (ANNA, BORIS, VERA)})
 
     def refresh(self, actor: Actor) -> Actor | None:
-        return self.actors.get(actor.key)
+        return actor if actor.key.startswith("cli:") else self.actors.get(actor.key)  # as the access list does
 
 
 class Leads:

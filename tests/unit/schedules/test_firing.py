@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli.chat import is_served
 from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.stored_definitions import DAMAGED, OFF, UNPUBLISHED
@@ -302,6 +303,23 @@ async def test_a_program_that_knows_no_rights_fires_nothing_and_puts_the_moment_
         async with a_bench(tmp_path, QUIET, store=store) as other:
             store.expire_leases()
             await other.until(FIRST + timedelta(minutes=1))
+            assert moments(other) == ["2026-11-22T06:00 run"]
+
+
+async def test_a_terminal_chat_leaves_the_schedules_of_other_conversations_to_the_bot(tmp_path: Path) -> None:
+    """It does not know the rights of their people; it does not wait for them either."""
+    async with a_bench(tmp_path, QUIET) as bench:
+        await bench.world.work(add(cron=DAILY))
+        store = bench.world.sql
+        store.expire_leases()
+        bench.world.orchestrator.serves = is_served
+        bench.world.clock.advance(FIRST - NOW + SECOND)
+        async with bench.world.working() as orchestrator:
+            await until(lambda: store.list_ready_sessions() == [(CHAT, "express")])
+            assert await orchestrator.is_idle()
+        assert (bench.runs(), bench.fired()) == ([], [])
+        async with a_bench(tmp_path, QUIET, store=store) as other:
+            await other.until(FIRST)
             assert moments(other) == ["2026-11-22T06:00 run"]
 
 

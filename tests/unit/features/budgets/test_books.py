@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,11 +11,17 @@ import pytest
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ModelRequest
 from orchestrator.domain.outputs import Notice
+from orchestrator.model_client.client import ModelClient
+from orchestrator.model_client.router import ModelRouter
+from orchestrator.model_client.settings import ModelSettings
 from orchestrator.runtime.model_calls import Reservation, hold
 from orchestrator.runtime.session import Session
 from state.events.conversation import ModelAnswered, ModelAsked, ModelFailed
 from tests.unit.features.budgets.test_reservations import ANSWER, ask_for, limit, reserve, settle_soon
-from tests.unit.runs.runs_kit import a_run_world
+from tests.unit.model_client.loopback_kit import reply as reply_with
+from tests.unit.model_client.loopback_kit import serving
+from tests.unit.model_client.test_model_client import USAGE, delta, sse
+from tests.unit.runs.runs_kit import a_run_world, start, steps
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, message, until
 
 PERSON, MONTH = f"employee:{ANNA.bitrix_user_id}" if ANNA.bitrix_user_id else ANNA.key, 202611
@@ -166,3 +173,59 @@ def test_an_estimate_of_a_missing_count_leaves_the_other_one_as_it_is() -> None:
     known = request.count_missing(ModelAnswer("я" * 30, 5, 0, "m", "stop", 0.0))
     assert (known.prompt_tokens, known.completion_tokens) == (5, 10)
     assert request.count_missing(known) == known
+
+
+CUT: dict[str, tuple[bytes, tuple[int, int]]] = {
+    "cut off": (sse(delta("слово"), delta(None, "length"), USAGE, "[DONE]"), (7, 5)),
+    "stopped by a filter": (
+        sse(delta("слово"), {**delta(None, "blacklist"), "usage": {"prompt_tokens": 9, "completion_tokens": 1}}),
+        (9, 1),
+    ),
+    "refused": (sse({**delta(None, refusal="no"), "usage": {"prompt_tokens": 8, "completion_tokens": 2}}), (8, 2)),
+    "empty": (sse(delta(None, "stop"), USAGE), (7, 5)),
+    "a call without tools": (sse(delta(None, function_call={"name": "f", "arguments": {}}), delta(None, "function_call"), USAGE), (7, 5)),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+async def test_an_answer_that_cannot_be_used_was_paid_and_counts(name: str, tmp_path: Path) -> None:
+    """In a turn and in a run, for the person who asked; its reservation ends."""
+    body, tokens = CUT[name]
+    async with serving(lambda _: reply_with(body)) as service, a_run_world(tmp_path, {"plan": steps({"model": "подумай"})}) as world:
+        budget = limit(world, 100_000)
+        client = ModelClient(ModelSettings(base_url=f"{service.base}/v1"))
+        world.orchestrator.tools = replace(world.orchestrator.tools, model=ModelRouter.from_client(client, model="m-1"))
+        await world.work(message("что нового?"))
+        assert await budget._sum_usage(ANNA, NOW) == {"m-1": tokens}
+        assert budget._reserved == {}
+        await world.work(start("plan"))
+        assert await budget._sum_usage(ANNA, NOW) == {"m-1": (2 * tokens[0], 2 * tokens[1])}
+        assert budget._reserved == {}
+        await client.aclose()
+
+
+async def test_an_unusable_answer_without_counts_is_estimated(tmp_path: Path) -> None:
+    """A service that reports nothing makes it no cheaper."""
+    body = sse(delta("слово" * 30), delta(None, "length"))
+    async with serving(lambda _: reply_with(body)) as service, a_run_world(tmp_path, {}) as world:
+        budget = limit(world, 100_000)
+        client = ModelClient(ModelSettings(base_url=f"{service.base}/v1"))
+        world.orchestrator.tools = replace(world.orchestrator.tools, model=ModelRouter.from_client(client, model="m-1"))
+        await world.work(message("что нового?"))
+        (tokens,) = (await budget._sum_usage(ANNA, NOW)).values()
+        assert tokens[0] > 1_000
+        assert tokens[1] == 50
+        await client.aclose()
+
+
+async def test_a_limit_that_is_raised_lets_a_waiting_call_go_on(tmp_path: Path) -> None:
+    """The policy of the moment counts, not that of when the call began to wait."""
+    async with a_run_world(tmp_path, {}) as world:
+        budget = limit(world, 600)
+        first = await reserve(budget)
+        second = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for(500)))
+        await settle_soon()
+        assert not second.done()
+        budget._policies = limit(world, None)._policies
+        first.settle(replace(ANSWER, prompt_tokens=900))
+        assert isinstance(await second, Reservation)
