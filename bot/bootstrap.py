@@ -66,7 +66,7 @@ from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.registry import Engines
-from orchestrator.runs.stored_definitions import with_stored_definitions
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.turn_context import Query
@@ -184,7 +184,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     """
     policy, catalogue = load_rules(settings)
     _check_rules(policy, catalogue, engines)
-    engines = with_stored_definitions(engines, store)
+    engines = add_stored_definitions(engines, store)
     credentials = load_http_credentials(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)

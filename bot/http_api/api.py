@@ -28,7 +28,7 @@ from bot.http_api.server.tokens import Tokens, read_tokens
 from bot.settings import Settings
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.runs.registry import Engines
-from orchestrator.runs.stored_definitions import with_stored_definitions
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
@@ -80,7 +80,7 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
     """
     desk = EndpointContext(orchestrator, clock)
     reading = StreamReader(desk)
-    stored = with_stored_definitions(engines, desk.store)
+    stored = add_stored_definitions(engines, desk.store)
     deps = orchestrator.tools.gate.deps
     definitions = build_definition_service(
         desk.store, engines, policies=deps.policies, find_classes=partial(find_method_classes, deps.catalogue), clock=clock

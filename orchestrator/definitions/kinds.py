@@ -6,7 +6,7 @@ An engine registers its kind (`orchestrator/runs/registry.py`); the store keeps 
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.definitions.mistakes import SENTENCES
 from orchestrator.documents.document import Document
@@ -27,7 +27,7 @@ def report_nothing(_document: Document) -> Iterable[Finding]:
     return ()
 
 
-def tell_no_writes(_document: Any) -> Sequence[Write] | None:
+def tell_no_writes(_document: object) -> Sequence[Write] | None:
     """Return None: it cannot be told what documents of this kind write, so each of them counts as critical."""
     return None
 
@@ -39,7 +39,7 @@ class DefinitionKind:
     name: str
     check: Callable[[Document], Iterable[Finding]] = report_nothing
     """Returns what is wrong with a document, all of it. It gets drafts with any content, and reports through `Findings`."""
-    list_writes: Callable[[Any], Sequence[Write] | None] = tell_no_writes
+    list_writes: Callable[[object], Sequence[Write] | None] = tell_no_writes
     """Returns all effects that a correct document may submit itself, None if that cannot be told.
 
     What the definitions that it starts as children submit is theirs; those are published on their own.
@@ -62,7 +62,7 @@ def find_mistakes(kind: DefinitionKind, reading: Reading) -> tuple[Finding, ...]
     return found.list_all()
 
 
-def find_writes(kind: DefinitionKind, document: Any) -> Sequence[Write] | None:
+def find_writes(kind: DefinitionKind, document: object) -> Sequence[Write] | None:
     """Return what a document may write as its kind tells it; None if it cannot be told, also because of an error."""
     try:
         return kind.list_writes(document)

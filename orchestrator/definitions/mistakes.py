@@ -1,7 +1,7 @@
 """Reports the mistakes that all kinds of definitions have in common: fields that are missing, unknown, of another type or doubled."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
@@ -29,7 +29,7 @@ def report_missing(findings: Findings, path: Path, name: str) -> None:
     _report(findings, "finding-field-missing", (*path, name), name=name)
 
 
-def report_unknown_fields(findings: Findings, path: Path, given: Mapping[str, Any], known: Collection[str]) -> None:
+def report_unknown_fields(findings: Findings, path: Path, given: Mapping[str, object], known: Collection[str]) -> None:
     """Report each field of the object at `path` that is none of `known`, with the one that was probably meant."""
     for name in given:
         if name not in known:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Change, list_changes
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
@@ -75,7 +75,7 @@ class Checked:
     """What a check of a document found: its findings, the methods in it that need two people, and its data if it has no error."""
 
     findings: tuple[Finding, ...]
-    document: Any = None
+    document: object = None
     critical: tuple[str, ...] | None = ()
     """None if it cannot be told what the document writes."""
 
@@ -338,7 +338,7 @@ class DefinitionService:
         return Author(key=actor.key, name=actor.name, user=actor.bitrix_user_id, via=editor.via, at=self._clock.now())
 
 
-def _to_reading(data: Any) -> Reading:
+def _to_reading(data: object) -> Reading:
     """Return stored data as a document that was read without mistakes."""
     document = Document.from_data(data)
     return Reading(document=document, draft=document, findings=())

@@ -71,7 +71,7 @@ def _build_off(head: DefinitionKey) -> RunFailed:
     return RunFailed(OFF, f"{head.key} is switched off", definition=head.key)
 
 
-def with_stored_definitions(engines: Engines, store: AsyncStore) -> Engines:
+def add_stored_definitions(engines: Engines, store: AsyncStore) -> Engines:
     """Return the engines with the definitions of the store before those that they came with."""
     if isinstance(engines.definitions, StoredDefinitions):
         return engines

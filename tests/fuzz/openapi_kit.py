@@ -18,7 +18,7 @@ from bot.process import _build_monitoring_routers
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder
-from orchestrator.runs.stored_definitions import with_stored_definitions
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from state.canonical import hash_text
 from state.clock import SystemClock
 from tests.unit.bot.http_api.chat_kit import settings_of
@@ -150,7 +150,7 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         world.model.stream_chat = Talker().stream_chat  # type: ignore[method-assign]
         world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
         engines = build_engines(DOCUMENTS)
-        features = with_engines(world.tools.features, with_stored_definitions(engines, world.store))
+        features = with_engines(world.tools.features, add_stored_definitions(engines, world.store))
         world.orchestrator.tools = replace(world.tools, features=features)
         app = build_app(
             *_build_monitoring_routers(settings, world.orchestrator, None, monitor),

@@ -46,11 +46,13 @@ def classes(kind: str, method: str) -> frozenset[str] | None:
     return find_method_classes(load_catalogue(DATA / "catalogue"), kind, method)
 
 
+@pytest.mark.req("S002-A3")
 @pytest.mark.parametrize("key", ["a", "9", "welcome_new-client", "A" * 64, "x_", "0190aaaa-0000-7000-8000-000000000001"])
 def test_a_slug_and_a_uuid_are_keys(key: str) -> None:
     assert find_key_mistake(key) is None
 
 
+@pytest.mark.req("S002-A3")
 @pytest.mark.parametrize(
     ("key", "suggestion"),
     [

@@ -13,7 +13,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
-from orchestrator.runs.stored_definitions import with_stored_definitions
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features
 from state.clock import generate_id
 from state.events.runs import RunStarted
@@ -47,7 +47,7 @@ async def a_run_world(
     keyed = {("fan" if "things" in document else "steps", key): document for key, document in documents.items()}
     async with a_world(folder, mode=mode, store=store, portal=portal) as world:
         tools = world.orchestrator.tools
-        features = merge_features(tools.features, build_feature(with_stored_definitions(build_engines(keyed), world.store)))
+        features = merge_features(tools.features, build_feature(add_stored_definitions(build_engines(keyed), world.store)))
         world.orchestrator.tools = replace(tools, features=features)
         yield world
 

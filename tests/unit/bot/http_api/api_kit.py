@@ -19,7 +19,7 @@ from bot.http_api.server.tokens import Client, Tokens, read_tokens
 from orchestrator.domain.actor import Actor
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines
-from orchestrator.runs.stored_definitions import with_stored_definitions
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import build_engines
@@ -128,7 +128,7 @@ async def an_api(
         world.orchestrator.tools = replace(world.tools, refresh_actor=present)
         engines = build_engines(documents) if documents is not None else Engines()
         if documents is not None:
-            features = merge_features(world.tools.features, build_feature(with_stored_definitions(engines, world.store)))
+            features = merge_features(world.tools.features, build_feature(add_stored_definitions(engines, world.store)))
             world.orchestrator.tools = replace(world.tools, features=features)
         transport = httpx.ASGITransport(app=an_app(world, tokens, engines))
         async with world.working(), httpx.AsyncClient(transport=transport, base_url="http://bot") as http:

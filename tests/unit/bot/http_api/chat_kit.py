@@ -15,7 +15,7 @@ from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.settings import Settings
 from orchestrator.runs.feature import build_feature
-from orchestrator.runs.stored_definitions import with_stored_definitions
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import build_engines
@@ -64,7 +64,7 @@ async def a_door(
         engines = build_engines(documents or {})
         if documents is not None:
             world.orchestrator.tools = replace(
-                world.tools, features=merge_features(world.tools.features, build_feature(with_stored_definitions(engines, world.store)))
+                world.tools, features=merge_features(world.tools.features, build_feature(add_stored_definitions(engines, world.store)))
             )
         app = build_app(*api.build_routers(world.orchestrator, engines), identity=api.identity)
         transport = httpx.ASGITransport(app=app)
