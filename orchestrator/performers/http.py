@@ -9,6 +9,7 @@ import ipaddress
 import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
@@ -103,14 +104,16 @@ class HttpPerformer:
         except (AddressRefused, httpx.InvalidURL) as error:
             return Rejected(code="http-not-sent", detail=str(error), sent=False)
         is_read = call.method == _READ
+        heard = _Heard()
         try:
             async with asyncio.timeout(self._total):
-                return await self._send(request, is_read=is_read)
+                return await self._send(request, heard, is_read=is_read)
         except _NOT_SENT as error:
             return Rejected(code="http-not-reached", detail=_describe(error), sent=False)
         except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError) as error:
-            detail = _describe(error)
-            return Rejected(code="http-not-reached", detail=detail, sent=False) if is_read else Unknown(detail=detail)
+            if is_read:
+                return Rejected(code="http-not-reached", detail=_describe(error), sent=False)
+            return _judge_write(heard.status, _describe(error))
 
     async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
         """Return that it is not clear whether the request arrived: there is no general way to ask another host."""
@@ -159,10 +162,10 @@ class HttpPerformer:
             extensions={"sni_hostname": site.host},
         )
 
-    async def _send(self, request: httpx.Request, *, is_read: bool) -> CallResult:
+    async def _send(self, request: httpx.Request, heard: "_Heard", *, is_read: bool) -> CallResult:
         response = await self._http.send(request, stream=True)
         try:
-            status = response.status_code
+            status = heard.status = response.status_code
             if response.is_success or status == _SEE_OTHER:
                 return await self._read_success(response, is_read=is_read)
             if is_read or _is_refusal(status):
@@ -178,8 +181,26 @@ class HttpPerformer:
         except (httpx.HTTPError, httpx.StreamError, AddressRefused) as error:
             if is_read:
                 return Rejected(code="http-unreadable", detail=_describe(error))
-            return Succeeded(result={"status": response.status_code, "body": None}, note="the answer could not be read", foreign_text=True)
+            return _build_unread_success(response.status_code)
         return Succeeded(result={"status": response.status_code, "body": content}, foreign_text=True)
+
+
+@dataclass
+class _Heard:
+    """What is known of an answer while its body comes: its status, 0 before that."""
+
+    status: int = 0
+
+
+def _judge_write(status: int, detail: str) -> CallResult:
+    """Return the result of a write whose answer broke off: its status says whether the host did it, if it came."""
+    if httpx.codes.is_success(status) or status == _SEE_OTHER:
+        return _build_unread_success(status)
+    return _build_rejection(status, "") if _is_refusal(status) else Unknown(detail=detail)
+
+
+def _build_unread_success(status: int) -> Succeeded:
+    return Succeeded(result={"status": status, "body": None}, note="the answer could not be read", foreign_text=True)
 
 
 def _is_refusal(status: int) -> bool:

@@ -148,7 +148,7 @@ card-second-tap = Нажмите ещё раз: проверьте карточ�
 card-denied = Отклонено: { $who }
 may-not-approve = Вам нельзя подтверждать изменения
 not-your-card = Решает { $who }
-changed-meanwhile = Запись успели изменить — проверьте новые значения
+changed-meanwhile = Данные успели изменить — проверьте новые значения
 changed-values = Пока карточка ждала: { $changes }
 changed-field = { $field ->
     [OPPORTUNITY] сумма изменилась
