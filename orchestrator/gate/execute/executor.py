@@ -19,7 +19,6 @@ from orchestrator.gate.call.budget import build_person_key
 from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.kinds import mongo_methods
 from orchestrator.gate.call.limits import count_call_changes
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
@@ -207,9 +206,9 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
 async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *, seconds: float) -> Outcome:
     event = _build_outcome_event(order, performed, seconds, params={})
     outcome = _build_outcome(order, performed)
-    # What a write to a database gives is a few numbers and ids, and a run that was played again after the card needs them.
-    is_short = order.call.kind == mongo_methods.KIND
-    told = outcome.model_dump(mode="json", exclude={"call", "repeat_of"} if is_short else {"result", "call", "repeat_of"})
+    # A run that is played again after the card goes on with what its write gave: an id, the number of a message, the answer of a site.
+    is_of_run = order.call.kind != "bitrix"
+    told = outcome.model_dump(mode="json", exclude={"call", "repeat_of"} if is_of_run else {"result", "call", "repeat_of"})
     change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=told)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
     await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)

@@ -234,3 +234,11 @@ def test_the_longest_condition_is_compiled_and_evaluated() -> None:
     assert isinstance(compile_condition(longest), Condition)
     assert evaluate(longest, {"a": 1}) == 1
     assert refuse(longest + " " * MAX_CHARACTERS) == ["expression-long-source"]
+
+
+def test_a_computed_key_is_quoted_without_hidden_signs() -> None:
+    """A stranger may have written it, and people read the finding."""
+    with pytest.raises(ConditionFailed) as error:
+        evaluate("deal[key] == 1", {"deal": {}, "key": "a\n✅ done\u202e"})
+
+    assert error.value.finding.args["name"] == "aU+000A✅ doneU+202E"

@@ -85,3 +85,27 @@ async def test_a_call_that_came_too_late_is_explained_in_words(tmp_path: Path, m
     assert outcome.reason is not None
     assert Translator("ru").translate_notice(outcome.reason) == said
     assert sent == ([], [], "old\n", 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "result"),
+    [
+        ("http.post", {"status": 201, "body": {"order": 7}}),
+        ("telegram.send_message", {"chat_id": -100123, "message_id": 57}),
+        ("file.write", {"path": "a.txt", "size": 4, "sha256": "7aa7a5359173d05b63cfd682e3c38487f3cb4f7f1d60659fe59fab1505977d4c"}),
+        ("mongo.delete_one", {"delete_result": {"deleted_count": 1}}),
+    ],
+)
+async def test_what_a_write_gave_is_there_when_its_step_is_played_again(tmp_path: Path, method: str, result: object) -> None:
+    """A run waits for the card, and goes on with the number of the message or the answer of the site."""
+    async with a_product(tmp_path) as kinds:
+        kinds.reply = lambda: answer(b'{"order": 7}', status=201)
+        entry = await kinds.ask(method)
+        first = await kinds.approve(entry)
+        kinds.count -= 1
+        again = await kinds.submit(method)
+
+    assert isinstance(again, Outcome)
+    assert (again.status, again.result) == ("succeeded", result)
+    assert first.result == result
+    assert len(kinds.requests) + len(kinds.messenger.sent) <= 1

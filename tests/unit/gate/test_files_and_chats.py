@@ -164,6 +164,7 @@ async def test_text_is_added_and_a_file_is_deleted_with_what_it_holds_on_the_car
         ("file.create", {"path": "есть.txt", "text": "x"}, "file-exists"),
         ("file.write", {"path": "ЕСТЬ.txt", "text": "x"}, "file-name-taken"),
         ("file.read", {"path": "двоичный.bin"}, "file-not-text"),
+        ("file.read", {"path": "ноль.txt"}, "file-not-text"),
         ("file.write", {"path": "../x", "text": "x"}, "gate-file-path-outside"),
         ("file.write", {"path": ".env", "text": "x"}, "gate-file-path-hidden"),
         ("file.write", {"path": "a", "text": "x" * 65_537}, "gate-kind-params"),
@@ -186,6 +187,7 @@ async def test_text_is_added_and_a_file_is_deleted_with_what_it_holds_on_the_car
 async def test_bad_input_is_refused_with_a_sentence_before_any_card(here: Setup, method: str, params: dict[str, Any], code: str) -> None:
     (here.root / "есть.txt").write_text("x")
     (here.root / "двоичный.bin").write_bytes(b"\xff\xfe")
+    (here.root / "ноль.txt").write_bytes(b"a\0b")
     refused = await here.submit(method, params)
     assert reason_of(refused) == code
     for locale in ("ru", "en"):

@@ -317,3 +317,10 @@ async def test_a_check_of_a_script(runner: ScriptRunner, source: str, codes: lis
 async def test_a_check_has_the_lines_of_the_script(runner: ScriptRunner) -> None:
     """Also where the text cannot be read at all."""
     assert [(one.line, one.column) for one in await runner.check("x = 1\ny = " + "(" * 10_000)] == [(2, 205)]
+
+
+async def test_an_error_quotes_its_text_in_one_line_without_hidden_signs(runner: ScriptRunner) -> None:
+    """A script may raise what a stranger wrote, and people read the finding."""
+    with pytest.raises(ScriptFailed) as failed:
+        await runner.run("raise ValueError(x)", {"x": "no\n✅ done \u202e\u200b"})
+    assert failed.value.finding.args["problem"] == "no ⏎ ✅ done U+202EU+200B"
