@@ -143,14 +143,12 @@ def _translate_error(error: Exception) -> httpx.TransportError:
     """
     name = type(error).__name__
     match error:
-        case aiohttp.ClientConnectorCertificateError():
-            problem = httpx.ConnectError(name)
-            problem.__cause__ = error.certificate_error  # so that the reader can say what is wrong with the certificate
-            return problem
         case aiohttp.ConnectionTimeoutError():
             return httpx.ConnectTimeout(name)
         case aiohttp.ClientConnectorError():
-            return httpx.ConnectError(f"{name}: {error.os_error.strerror or type(error.os_error).__name__}")
+            problem = httpx.ConnectError(f"{name}: {error.os_error.strerror or type(error.os_error).__name__}")
+            problem.__cause__ = error.os_error  # by it the caller sees what is wrong with a certificate
+            return problem
         case TimeoutError():
             return httpx.ReadTimeout(name)
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError() | aiohttp.ClientResponseError():

@@ -105,9 +105,10 @@ async def _fetch_model_names(provider: ModelSettings, within: float) -> frozense
             answer, body = await _read_models(http, f"{provider.base_url.rstrip('/')}/models", within)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         return AREA.report_wrong("reachable", f"{build_wire_failure(error).reason}", _REACH_ADVICE)
-    except (ModelClientError, TimeoutError) as error:
-        why = error.reason if isinstance(error, ModelClientError) else "The list of models does not end in time."
-        return AREA.report_wrong("answer", why, "Check that OPENAI_API_BASE is the address of a provider.")
+    except TimeoutError:
+        return AREA.report_wrong("reachable", "The model service did not answer in time.", _REACH_ADVICE)
+    except ModelClientError as error:
+        return AREA.report_wrong("answer", error.reason, "Check that OPENAI_API_BASE is the address of a provider.")
     if answer.status_code in {401, 403}:
         return AREA.report_wrong("key", f"The provider does not accept OPENAI_API_KEY (HTTP {answer.status_code}).", _KEY_ADVICE)
     if answer.status_code in {404, 405}:
