@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial as partial_of
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
@@ -23,7 +24,7 @@ from bot.access.portal_auth import build_portal_auth
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.http_credentials import list_http_secrets, load_http_credentials
 from bot.http_transport import build_transport
-from bot.model_providers import build_models, list_model_secrets
+from bot.model_providers import ProviderSpec, build_model_settings, build_models, list_model_secrets
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings, list_secrets
 from orchestrator.directory.answers import OutcomeView, Resolution
@@ -54,10 +55,8 @@ from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
 from orchestrator.language.date_format import format_calendar
-from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
-from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.files.folder import Folder
@@ -67,10 +66,12 @@ from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.turn_context import Query
 from orchestrator.runtime.worker import Orchestrator, TellTrouble
+from orchestrator.schedules.checks import StartChecker
 from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, SystemClock, read_boottime
 from state.journal.async_store import AsyncStore
@@ -89,6 +90,14 @@ PROBE = 5.0
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
+@runtime_checkable
+class Closing(Protocol):
+    """A client with connections of its own, which are closed when the program stops."""
+
+    async def aclose(self) -> None:
+        """Close them."""
+
+
 def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     settings: Settings,
     store: AsyncStore,
@@ -103,7 +112,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     ears: ReachabilityTracker | None = None,
     engines: Engines = SHIPPED_ENGINES,
     messenger: ChatMessenger | None = None,
-) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
+) -> tuple[Orchestrator, list[Closing]]:
     """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
     The orchestrator calls `trouble` to tell a session that nothing can be stored, and `partial` to show a session the progress of its
@@ -127,9 +136,9 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     models = build_models(settings, heard=ears.record_model_call, observe=ears.record_provider_call)
     ears.breakers = {name: route.breaker for name, route in models.router.routes.items()}
     ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
-    ears.model.probe = models.clients[models.router.find_chain("agent")[0].name].probe
-    provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
-    hearing = Transcriber(provider, settings.openai_transcribe_model) if settings.openai_transcribe_model else None
+    ears.model.probe = models.probe
+    speech = settings.openai_transcribe_model
+    hearing = Transcriber(build_model_settings(ProviderSpec(kind="openai"), settings), speech) if speech else None
     made = build_from_clients(
         settings,
         store,
@@ -146,7 +155,8 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         engines=engines,
         messenger=messenger,
     )
-    return made, [client, *models.clients.values(), limiter, *([hearing] if hearing else [])]
+    performers = [one for one in made.tools.gate.deps.performers.values() if isinstance(one, Closing)]
+    return made, [client, *models.clients.values(), limiter, *([hearing] if hearing else []), *performers]
 
 
 def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wire to the outside
@@ -173,6 +183,8 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     of their own.
     """
     policy, catalogue = load_rules(settings)
+    _check_rules(policy, catalogue, engines)
+    engines = add_stored_definitions(engines, store)
     credentials = load_http_credentials(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
@@ -180,7 +192,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
     kept = timedelta(days=settings.run_retention_days)
     ports = Ports(reads, naming, store, watcher, switch, members, ear, engines=engines, files=files, run_retention=kept)
-    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news)
+    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     gate = Gate(
         catalogue=catalogue,
@@ -190,7 +202,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
         performers={
             "bitrix": BitrixPerformer(client, reads),
-            "schedule": SchedulePerformer(store, clock),
+            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
             "http": _build_http(credentials, live),
             **_build_mongo(settings),
             **_build_files(settings, live, members, messenger),
@@ -227,7 +239,7 @@ def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySourc
 
 
 def _build_mongo(settings: Settings) -> dict[str, Performer]:
-    """Return the performer of mongo effects, if a database is set. Its connection opens with the first call and goes with the process."""
+    """Return the performer of mongo effects, if a database is set. Its connection opens with the first call."""
     if settings.mongo_url is None:
         return {}
     from orchestrator.performers.mongo import MongoPerformer  # noqa: PLC0415  # the driver takes a while to load
@@ -302,10 +314,14 @@ def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
     """
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
-    faults = check_policy(policy, catalogue)
-    if faults:
-        raise SettingsError("POLICY_FILE: " + "; ".join(faults))
+    _check_rules(policy, catalogue, SHIPPED_ENGINES)
     return policy, catalogue
+
+
+def _check_rules(policy: Policy, catalogue: Catalogue, engines: Engines) -> None:
+    """Raise SettingsError if the policy names methods, fields or kinds of definitions that there are not."""
+    if faults := check_policy(policy, catalogue, kinds=engines.kinds):
+        raise SettingsError("POLICY_FILE: " + "; ".join(faults))
 
 
 def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:

@@ -13,6 +13,7 @@ from orchestrator.domain.chat_messages import KnownPeople
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.daily import feature as daily
 from orchestrator.features.daily.ports import Nobody, People
+from orchestrator.features.definitions import feature as definitions
 from orchestrator.features.freezing import feature as freezing
 from orchestrator.features.history import feature as history
 from orchestrator.features.leads import feature as leads
@@ -32,6 +33,7 @@ from orchestrator.runs import feature as runs
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.retention import KEPT
 from orchestrator.runtime.feature import Feature, Files, merge_features
+from orchestrator.schedules import feature as schedules
 from state.journal.async_store import AsyncStore
 
 SHIPPED_ENGINES = Engines()
@@ -77,7 +79,9 @@ def build_features(ports: Ports, data: Path) -> Feature:
         history.build_feature(),
         talking.build_feature(ports.ear),
         freezing.build_feature(ports.switch, members),
+        definitions.build_feature(members),
         portal_events.build_feature(ports.watcher),
         *([people.build_feature(registry)] if registry else []),
+        schedules.build_feature(ports.engines, fires=members is not None),  # without the list of people nobody knows their rights
         *([runs.build_feature(ports.engines, store=store, keep=ports.run_retention, files=ports.files)] if ports.engines.runs else []),
     )

@@ -143,6 +143,10 @@ def _translate_error(error: Exception) -> httpx.TransportError:
     """
     name = type(error).__name__
     match error:
+        case aiohttp.ClientConnectorCertificateError():
+            problem = httpx.ConnectError(name)
+            problem.__cause__ = error.certificate_error  # so that the reader can say what is wrong with the certificate
+            return problem
         case aiohttp.ConnectionTimeoutError():
             return httpx.ConnectTimeout(name)
         case aiohttp.ClientConnectorError():

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from state.card import Card
 from state.registry import Registry
 from state.run_state import RunState
+from state.schedule_state import Schedule
 from state.stored import JsonObject, Stored
 
 FEATURES = ("daily", "written", "stops")
@@ -228,6 +229,8 @@ class SessionState:
     """The time of each person's last /stop, in milliseconds since 1970."""
     run: RunState | None = None
     """The run itself, if this is the state of a run's stream."""
+    schedules: dict[str, Schedule] | None = None
+    """The schedules that are shown in this chat and not over, by id."""
     listening: dict[str, Listener] | None = None
     """The runs that wait for an answer in this chat, by the id of their question, oldest first."""
 
@@ -249,6 +252,7 @@ class SessionState:
             access=Registry.from_stored(data["access"]) if "access" in data else None,
             reasons={key: AwaitedDenial.from_stored(one) for key, one in data["reasons"].items()} if "reasons" in data else None,
             run=RunState.from_stored(data["run"]) if "run" in data else None,
+            schedules={key: Schedule.from_stored(one) for key, one in data["schedules"].items()} if "schedules" in data else None,
             listening={key: Listener.from_stored(one) for key, one in data["listening"].items()} if "listening" in data else None,
             **{name: data[name] for name in FEATURES if name in data},
         )
@@ -269,6 +273,7 @@ class SessionState:
             **({"access": self.access.to_stored()} if self.access is not None else {}),
             **({"reasons": {key: one.to_stored() for key, one in self.reasons.items()}} if self.reasons is not None else {}),
             **({"run": self.run.to_stored()} if self.run is not None else {}),
+            **({"schedules": {key: one.to_stored() for key, one in self.schedules.items()}} if self.schedules is not None else {}),
             **({"listening": {key: one.to_stored() for key, one in self.listening.items()}} if self.listening is not None else {}),
             **{name: part for name in FEATURES if (part := getattr(self, name)) is not None},
         }

@@ -15,6 +15,7 @@ from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
@@ -132,6 +133,7 @@ async def run_chat(settings: Settings, *, name: str, user: int | None, language:
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
     async with open_async_store(settings) as store:
         orchestrator, closing = build_orchestrator(settings, store, trouble=_build_trouble_reporter(actor), partial=_discard)
+        orchestrator.serves = is_served
         terminal = Terminal(store, actor, actor.key, read_line=_read_line, show=_show)
         try:
             working = asyncio.ensure_future(orchestrator.run())
@@ -141,6 +143,14 @@ async def run_chat(settings: Settings, *, name: str, user: int | None, language:
         finally:
             for part in closing:
                 await part.aclose()
+
+
+def is_served(key: str) -> bool:
+    """Return whether a terminal works on the session: it leaves the conversations of other doors to the bot.
+
+    It does not know the rights that their people have now, and what is due for them, such as their schedules, works with these rights.
+    """
+    return Address.parse(key).channel not in {"tg", "http"}
 
 
 async def _read_line(prompt: str) -> str | None:

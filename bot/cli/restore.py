@@ -144,6 +144,7 @@ def _write_result(manifest: "Manifest", settled: "RestoreReport", found: "Sequen
     rows = [_build_row("unknown call", one.session, f"{one.method} ({one.status} in the backup)", one.at) for one in settled.unknown]
     rows += [_build_row("input set aside", one.session, one.kind, one.received_at) for one in settled.inputs]
     rows += [_build_row("run paused", key, "", "") for key in settled.runs]
+    rows += [_build_row("schedule paused", schedule, "", "") for schedule in settled.schedules]
     rows += [_build_row("damaged effect", "", effect_id, "") for effect_id in settled.damaged]
     rows += [_build_row("erased again", person, f"{left} places still hold something", "") for person, left in settled.erased.items()]
     rows += [_build_row(one.kind, one.place, one.why, "") for one in found if one.kind != "note"]
@@ -165,6 +166,8 @@ def _write_result(manifest: "Manifest", settled: "RestoreReport", found: "Sequen
         say("Inputs set aside: at its start the bot tells their people to look, and to ask again if need be.\n")
     if settled.runs:
         say(f"{len(settled.runs)} runs are paused: at its start the bot asks their people whether they go on.\n")
+    if settled.schedules:
+        say(f"{len(settled.schedules)} schedules are paused: at its start the bot asks their people which of them go on.\n")
     if settled.cards:
         say(f"{len(settled.cards)} cards still wait; before one runs, the bot looks whether it was done already.\n")
 

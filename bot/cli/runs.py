@@ -5,35 +5,27 @@ by a bot that works with the same database; the commands wait a little for that 
 """
 
 import getpass
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from bot.cli.inputs import EXIT_CODES, Wait, build_input_row, check_person, format_time, parse_arg, submit_input
 from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_database_writer, write_json_lines, write_table
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
-    from orchestrator.domain.actor import Actor
-    from orchestrator.domain.inputs import Input
     from orchestrator.runs.orders import Order
     from state.journal.run_index import RunRow
-    from state.journal.store import InboxRow, Lane, Store
+    from state.journal.store import Store
     from state.run_state import RunState
-    from state.sql.store import SqlStore
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="List, show, start and control runs.")
 
 NOT_DONE: Final = 1
-_POLL: Final = 0.1
 _ID_HELP = "The run's id, or a part at its beginning or end that only one run has."
-_EXIT_CODES = (
-    "Exit codes: 0 = done, 1 = the bot refused it, or no bot has taken it yet (then it is carried out as soon as one works), 2 = wrong use."
-)
 _Id = Annotated[str, typer.Argument(help=_ID_HELP)]
 _Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
-_Wait = Annotated[float, typer.Option(min=0, max=600, help="How many seconds to wait until a bot has carried it out.")]
 
 
 @app.callback()
@@ -70,8 +62,8 @@ def list_(
             row.definition,
             row.owner,
             row.home,
-            _format_time(row.started_at),
-            _format_time(row.updated_at),
+            format_time(row.started_at),
+            format_time(row.updated_at),
         )
         for row in found
     ]
@@ -80,12 +72,19 @@ def list_(
 
 @app.command()
 def show(run: _Id, *, as_json: _Json = False) -> None:
-    """Show one run: where it stands, and what it waits for since when. Exit codes: 0 = shown, 2 = no such run, or several fit."""
+    """Show one run: where it stands, what it waits for since when, and which calls of the model have no answer.
+
+    Exit codes: 0 = shown, 2 = no such run, or several fit.
+    """
+    from orchestrator.reports.open_model_calls import list_open_model_calls  # noqa: PLC0415 - see list_
+
     with open_database_reader() as store:
         run_id = _find_run(store, run)
         state, _ = _load_run(store, run_id)
+        calls = list_open_model_calls(store, f"run:{run_id}")
     if as_json:
-        write_json_lines([{"id": run_id, **_hide_owner(state.to_stored())}])
+        open_calls = {"model_calls_without_answer": [one.to_json() for one in calls]} if calls else {}
+        write_json_lines([{"id": run_id, **_hide_owner(state.to_stored()), **open_calls}])
         return
     parent = {"started by": state.parent} if state.parent else {}
     told = {
@@ -96,18 +95,25 @@ def show(run: _Id, *, as_json: _Json = False) -> None:
         "shown in": state.home,
         "mode": state.mode,
         **parent,
-        "started": _format_time(state.started_at),
-        "changed": _format_time(state.updated_at),
+        "started": format_time(state.started_at),
+        "changed": format_time(state.updated_at),
         "nodes done": state.done,
         "nodes failed": ", ".join(f"{node} ({times})" for node, times in state.failures.items()) or "—",
     }
     write_table(("what", "is"), list(told.items()))
     if state.waits:
         waits = [
-            (node, one.on, one.waits_for, _format_time(one.since), _format_time(one.until), ", ".join(one.answers))
+            (node, one.on, one.waits_for, format_time(one.since), format_time(one.until), ", ".join(one.answers))
             for node, one in state.waits.items()
         ]
         write_table(("node", "waits for", "key", "when", "until", "who answers"), waits, title="waits")
+    if calls:
+        is_over = state.status in {"done", "failed", "cancelled"}
+        asked = [
+            (one.place, format_time(one.asked_at), one.model, one.tokens, "lost" if one.asked_again or is_over else "under way or lost")
+            for one in calls
+        ]
+        write_table(("node", "asked", "model", "tokens, estimated", "the call is"), asked, title="model calls without an answer")
 
 
 @app.command()
@@ -131,7 +137,7 @@ def events(
             write_table(("#", "time", "who", "what happened"), cells)
 
 
-@app.command(epilog=_EXIT_CODES)
+@app.command(epilog=EXIT_CODES)
 def start(
     engine: Annotated[str, typer.Argument(help="The engine that executes it.")],
     definition: Annotated[str, typer.Argument(help="The key of the definition.")],
@@ -139,7 +145,7 @@ def start(
     person: Annotated[str, typer.Option("--for", help="The person or token with whose rights it works, such as tg:1007.")],
     home: Annotated[str, typer.Option(help="The chat in which it is shown; by default the person's own.")] = "",
     arg: Annotated[list[str] | None, typer.Option(help="A value such as deal=481, as JSON or plain text; may be given again.")] = None,
-    wait: _Wait = 10.0,
+    wait: Wait = 10.0,
     as_json: _Json = False,
 ) -> None:
     """Start a run for a person. It works with the rights that this person has in the bot, and is shown in their chat."""
@@ -150,15 +156,13 @@ def start(
     from state.clock import generate_id  # noqa: PLC0415 - see list_
     from state.journal.journal import load_state  # noqa: PLC0415 - see list_
 
-    channel = person.partition(":")[0]
-    if channel not in {"tg", "http"} or not person.partition(":")[2]:
-        raise SettingsError("--for: a person or token such as tg:1007 or http:site is needed")
-    args = {name: Value(value, frozenset({"person"})) for name, value in map(_parse_arg, arg or ())}
+    channel = check_person(person)
+    args = {name: Value(value, frozenset({"person"})) for name, value in map(parse_arg, arg or ())}
     place = home or (f"{person}:runs" if channel == "http" else person)
     run_id = generate_id()
     order = RunStart(engine=engine, definition=definition, home=place, args=format_args(args))
     with open_database_writer() as store:
-        worked = _submit(store, _build_row(f"run:{run_id}", order, Actor(key=person, name=person), lane="turn"), wait)
+        worked = submit_input(store, build_input_row(f"run:{run_id}", order, Actor(key=person, name=person), lane="turn"), wait)
         run = load_state(store, f"run:{run_id}")[0].run
     _tell(run_id, "start", run, worked=worked, done=run is not None, as_json=as_json)
 
@@ -166,8 +170,8 @@ def start(
 def _add_order(order: "Order", what: str) -> None:
     """Add the command that gives this order to a run; `what` is its help text."""
 
-    @app.command(name=order, help=what, epilog=_EXIT_CODES)
-    def give(run: _Id, *, wait: _Wait = 10.0, as_json: _Json = False) -> None:
+    @app.command(name=order, help=what, epilog=EXIT_CODES)
+    def give(run: _Id, *, wait: Wait = 10.0, as_json: _Json = False) -> None:
         _submit_order(run, order, wait=wait, as_json=as_json)
 
 
@@ -191,7 +195,7 @@ def _submit_order(run: str, order: "Order", *, wait: float, as_json: bool) -> No
             typer.echo(escape_text(describe_late_order(order, state.status)), err=True)
             raise typer.Exit(NOT_DONE)
         key = f"run:{run_id}"
-        worked = _submit(store, _build_row(key, RunOrder(order=order), actor), wait)
+        worked = submit_input(store, build_input_row(key, RunOrder(order=order), actor), wait)
         now, _ = _load_run(store, run_id)
         done = any(is_carried_out(event, order) for event in store.read_events(key, after=seq))
     _tell(run_id, order, now, worked=worked, done=done, as_json=as_json)
@@ -217,38 +221,6 @@ def _tell(run_id: str, order: str, run: "RunState | None", *, worked: bool, done
         )
     if not done:
         raise typer.Exit(NOT_DONE)
-
-
-def _submit(store: "SqlStore", row: "InboxRow", wait: float) -> bool:
-    """Store the inbox row and return whether a bot has worked it within `wait` seconds."""
-    from state.clock import read_boottime  # noqa: PLC0415 - see list_
-
-    store.put_inbox([row])
-    until = read_boottime() + wait
-    while True:
-        stored = store.find_inbox(row.source)
-        if stored is None or stored.status != "new":
-            return True
-        if read_boottime() >= until:
-            return False
-        time.sleep(_POLL)
-
-
-def _build_row(key: str, given: "Input", actor: "Actor", lane: "Lane" = "express") -> "InboxRow":
-    from state.clock import SystemClock, generate_id  # noqa: PLC0415 - see list_
-    from state.journal.store import InboxRow  # noqa: PLC0415 - see list_
-
-    row_id = generate_id()
-    return InboxRow(
-        id=row_id,
-        source=f"cli:{given.KIND}:{row_id}",
-        session=key,
-        lane=lane,
-        kind=given.KIND,
-        actor=actor.model_dump(mode="json"),
-        body=given.to_json(),
-        received_at=SystemClock().now(),
-    )
 
 
 def _find_run(store: "Store", text: str) -> str:
@@ -287,29 +259,9 @@ def _load_run(store: "Store", run_id: str) -> "tuple[RunState, int]":
 
 def _build_cells(row: "RunRow") -> tuple[object, ...]:
     named = (row.run_id, row.status, row.engine, row.definition, row.owner, row.home)
-    return *named, _format_time(row.started_at), _format_time(row.updated_at)
+    return *named, format_time(row.started_at), format_time(row.updated_at)
 
 
 def _hide_owner(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return a stored run without the copy of its person's rights, which is of use only to the program."""
     return {name: value for name, value in stored.items() if name != "actor"}
-
-
-def _parse_arg(text: str) -> tuple[str, object]:
-    """Return (name, value) of an option such as deal=481: the value is JSON data, or else the text as it stands."""
-    import orjson  # noqa: PLC0415 - see list_
-
-    from state.canonical import to_storable  # noqa: PLC0415 - see list_
-
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise SettingsError(escape_text(f"--arg {text!r}: a value such as deal=481 is needed"))
-    try:
-        return name, to_storable(orjson.loads(value))
-    except orjson.JSONDecodeError:
-        return name, to_storable(value)
-
-
-def _format_time(ts: str) -> str:
-    """Return a stored time as "2026-11-21 12:00:05Z", "" for an empty one."""
-    return f"{ts[:19].replace('T', ' ')}Z" if ts else ""

@@ -52,11 +52,15 @@ _PLAIN = frozenset(
         "run-answer-photo",
         "run-answer-document",
         "run-answer-contact",
+        "schedules-listed",
+        "schedules-more",
+        "schedules-restored",
+        "schedule-line",
     }
 )
 """Codes of notices that are not warnings, so that no warning sign is put before them."""
-_LINES = MADE_CODES | {"made-more", "run-line"}
-"""Codes of the lines about changes made without a card, and of runs, which stand together like a list."""
+_LINES = MADE_CODES | {"made-more", "run-line", "schedule-line"}
+"""Codes of the lines about changes made without a card, and of runs and schedules, which stand together like a list."""
 _ENDING = "run-ended"
 """The code of the notice that a run has ended; the notice after it says why, and needs no warning sign of its own."""
 _SIGNS = ("⚠️", "⛔")

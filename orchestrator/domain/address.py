@@ -59,6 +59,15 @@ class Address:
         return ":".join(part for part in (self.channel, self.chat, self.thread) if part)
 
 
+OWN_SESSION: Final = "runs"
+"""The conversation of a token in which its runs and schedules are shown if nobody names another."""
+
+
+def find_own_chat(person: str) -> str:
+    """Return the session in which what the program does for a person is shown: their private chat, or a session of a token."""
+    return f"{person}:{OWN_SESSION}" if Address.parse(person).is_pulled else person
+
+
 def is_chat(session: str) -> bool:
     """Return whether a session key names a chat of a messenger; a chat with a topic (thread) counts too."""
     channel, _, place = session.partition(":")

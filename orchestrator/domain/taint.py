@@ -6,7 +6,7 @@ gate gets the origins with each effect: a call whose values come from text of ot
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from state.stored import JsonObject
 
@@ -14,6 +14,7 @@ Origin = Literal["definition", "person", "label", "prose", "model", "document", 
 """Where a value comes from: the definition that is executed (its author), what a person typed or chose in this run, a short text of the CRM
 (a title, a name), a long text of the CRM (a comment, an e-mail), an answer of the model, a document of the company, the web, a foreign
 database."""
+ORIGINS: Final[frozenset[str]] = frozenset(get_args(Origin))
 FOREIGN: Final[frozenset[Origin]] = frozenset({"prose", "document", "web", "database"})
 """Origins where strangers may have written what they like, also orders to the model."""
 Origins = frozenset[Origin]

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.actor import Actor, Mode, is_same_person
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
@@ -33,7 +33,7 @@ from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Ref
 from orchestrator.gate.call.gate_deps import GateDeps, PolicySource
 from orchestrator.gate.call.limits import ChangeCounter, SessionChangeCounter
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.gate.call.permissions import Approvers, NoLeads, is_same_person
+from orchestrator.gate.call.permissions import Approvers, NoLeads
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Performer, Records
 from orchestrator.gate.call.reasons import build_read_refusal

@@ -29,6 +29,9 @@ MAX_DEPTH: Final = 100
 _SHOWN: Final = 300
 _READ: Final = "http.get"
 _SEE_OTHER, _CLIENT_ERROR, _SERVER_ERROR, _TIMED_OUT = 303, 400, 500, 408
+_REASONS: Final = ("message", "error", "detail", "error_description", "title", "errors")
+"""What answers call the sentence that says why they refuse; it may stand in an object of that name."""
+_NESTED: Final = 3
 _MOVED: Final = frozenset({307, 308})
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
@@ -237,12 +240,27 @@ async def _read_some(response: httpx.Response) -> str:
                 break
     except (httpx.HTTPError, httpx.StreamError):
         return ""
-    return to_storable_text(found.decode(errors="replace"))[:_SHOWN]
+    return to_storable_text(_find_reason(found.decode(errors="replace"))).strip()[:_SHOWN]
+
+
+def _find_reason(text: str) -> str:
+    """Return the sentence in which an answer says why it refuses, if it is JSON that names one as is usual; otherwise the text itself."""
+    try:
+        told: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    for _ in range(_NESTED):
+        if not isinstance(told, Mapping):
+            break
+        told = next((one for name in _REASONS if (one := told.get(name))), None)
+    return told if isinstance(told, str) else text
 
 
 def _build_rejection(status: int, body: str) -> Rejected:
+    if not body:
+        return Rejected(code="http-refused-silent", detail=f"the host answered {status}", args={"status": status})
     return Rejected(
-        code="http-refused", detail=f"the host answered {status}: {body}" if body else f"the host answered {status}", foreign_text=True
+        code="http-refused", detail=f"the host answered {status}: {body}", args={"status": status, "text": body}, foreign_text=True
     )
 
 

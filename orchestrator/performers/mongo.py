@@ -80,7 +80,7 @@ class MongoPerformer:
         self._seen.record(call, before)
         return before
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
         await self._connection.close()
 

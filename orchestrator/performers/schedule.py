@@ -1,4 +1,4 @@
-"""Performs effects of kind `schedule`: stores a reminder as an inbox row for the person's private chat.
+"""Performs effects of kind `schedule`: stores a reminder as an inbox row for the person's private chat, and hands on schedules of runs.
 
 The worker of that chat then sets the timer. The row's field `source` is the same each time this reminder is stored, and the inbox holds a
 `source` only once. So storing it again changes nothing, and one can always find out whether it was stored.
@@ -7,9 +7,11 @@ The worker of that chat then sets the timer. The row's field `source` is the sam
 from datetime import timedelta
 from typing import Final
 
+from orchestrator.gate.call import run_schedules
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.reminders import MARK, PERSON
+from orchestrator.performers.run_schedules import CheckStart, RunSchedulePerformer
 from state.clock import Clock, format_iso, generate_id, parse_iso
 from state.events.daily import ReminderSet, list_reminders
 from state.journal.async_store import AsyncStore
@@ -24,17 +26,26 @@ _OVER: Final = timedelta(minutes=1)
 
 
 class SchedulePerformer:
-    """Performs effects of kind "schedule": stores the reminders that the gate has allowed."""
+    """Performs effects of kind "schedule": stores the reminders and the schedules of runs that the gate has allowed."""
 
     portal = ""
     is_application = True
 
-    def __init__(self, store: AsyncStore, clock: Clock) -> None:
-        """Keep the store into whose inbox reminders are put, and the clock."""
+    def __init__(self, store: AsyncStore, clock: Clock, check: CheckStart) -> None:
+        """Keep the store into whose inbox they are put, the clock, and the function that says which runs may be started."""
         self._store = store
         self._clock = clock
+        self._runs = RunSchedulePerformer(store, clock, check)
+
+    async def read_before(self, call: Call) -> BeforeImage | Rejected:
+        """Return no data; rejected if a schedule of runs cannot be made. Never raises."""
+        return await self._runs.read_before(call) if call.method == run_schedules.ADD else {}
 
     async def execute(self, call: Call) -> CallResult:
+        """Store the reminder or schedule durably and return its result."""
+        return await (self._runs.execute(call) if call.method == run_schedules.ADD else self._set_reminder(call))
+
+    async def _set_reminder(self, call: Call) -> CallResult:
         """Store the reminder durably and return the result: `Succeeded`, `Rejected` or `Unknown`.
 
         The reminder is rejected if its time has passed or if the person has `MOST` reminders waiting. The result is unknown if the database
@@ -51,8 +62,10 @@ class SchedulePerformer:
             return Unknown(detail=f"the store did not say whether the reminder is kept: {error}")
         return Succeeded(result=True, entity="reminder", note=f"set for {format_iso(due)}; code shows the person its time and text")
 
-    async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
-        """Return whether the reminder is stored: done or not done, never unclear. Raises StoreError."""
+    async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
+        """Return whether the reminder or schedule is stored: done or not done, never unclear. Raises StoreError."""
+        if call.method == run_schedules.ADD:
+            return await self._runs.reconcile(call, before)
         session, known = str(call.params[PERSON]), str(call.params[MARK])
         kept = await self._store.read(_is_kept, session, known)
         return Reconciled(verdict="done" if kept else "not_done", detail="the reminder is kept" if kept else "no such reminder is kept")

@@ -10,19 +10,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from orchestrator.domain.schedule_inputs import SchedulesRestored
 from orchestrator.gate.execute.recovery import MARK, SETTLED, TIMER
 from orchestrator.reports.erasure import erase
 from orchestrator.reports.erasure.erase import OPS, ErasureFiles
 from orchestrator.runs.ending import build_restored_row
+from orchestrator.runtime.input_filter import build_system_row
 from state.clock import Clock, format_iso, generate_id
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown
 from state.events.runs import WHOLE, RunWaits, preview_run
+from state.events.schedules import SchedulePaused, list_schedules
 from state.events.transfer import BackupRestored
 from state.journal.journal import load_state
 from state.journal.run_index import PREFIX, RunFilter, build_run_row
+from state.journal.schedule_index import build_timer, iterate_timers
 from state.journal.store import Commit, EffectChange, EffectRow, StoreError, Timer
-from state.journal.streams import to_lease_key
+from state.journal.streams import to_lease_key, to_stream
 from state.sql.checksummed_json import DamagedRow
 from state.sql.store import SqlStore
 from state.transfer.after_restore import SetAside, expire_leases, list_running_calls, mark_cards, record_restore, set_aside
@@ -57,6 +61,8 @@ class RestoreReport:
     """The ids of effects whose row is damaged; the bot never acts on them."""
     runs: Sequence[str]
     """The runs that were paused, by key: each asks its owner whether it goes on."""
+    schedules: Sequence[str]
+    """The schedules that were paused, by id: their chats are asked which of them go on."""
     erased: Mapping[str, int]
     """The people who were erased again, each with the number of places where text of theirs was still found afterwards."""
 
@@ -80,6 +86,7 @@ def prepare_restored(
         record_restore(connection, made_at=manifest.made_at, at=at)
     loading.rebuild_run_index()
     paused = list(_pause_runs(store, manifest.made_at, clock))
+    schedules = list(_pause_schedules(store, manifest.made_at, clock))
     unknown = []
     for effect_id, stream in doubtful:
         try:
@@ -91,7 +98,7 @@ def prepare_restored(
         backup=manifest.id, made_at=manifest.made_at, by=by, cards=len(cards), unknown=len(unknown), set_aside=len(inputs)
     )
     _commit(store, f"session:{OPS}", told, now=now, actor=by)
-    return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased, runs=paused)
+    return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased, runs=paused, schedules=schedules)
 
 
 def _pause_runs(store: SqlStore, made_at: str, clock: Clock) -> Iterator[str]:
@@ -120,6 +127,28 @@ def _pause_run(store: SqlStore, key: str, made_at: str, clock: Clock) -> str:
         raise StoreError(f"{key} is listed and was never begun: the backup is damaged")
     _commit(store, key, event, now=now, actor="system", run=build_run_row(key, after), inbox_new=[build_restored_row(key, made_at, now)])
     return key
+
+
+def _pause_schedules(store: SqlStore, made_at: str, clock: Clock) -> Iterator[str]:
+    """Pause every schedule, and yield their ids.
+
+    Its moments since the backup was made may have had their runs, or somebody may have cancelled it. People know, so each chat is asked.
+    """
+    homes = sorted({timer.session for timer in iterate_timers(store)})
+    for home in homes:
+        stream = to_stream(home)
+        state, seq = load_state(store, stream)
+        for schedule, entry in list_schedules(state).items():
+            if entry.status == "paused":
+                continue
+            now, event = clock.now(), SchedulePaused(schedule=schedule, why="restored")
+            timer = build_timer(schedule, entry, [event], home=home, now=now, seq=seq)
+            _commit(store, stream, event, now=now, actor="system", timers=[timer])
+            seq += 1
+            yield schedule
+        body = SchedulesRestored(made_at=made_at)
+        source = f"{SchedulesRestored.KIND}:{home}:{format_iso(clock.now())}"
+        store.put_inbox([build_system_row(SchedulesRestored.KIND, home, source, clock.now(), body=body.to_json())])
 
 
 def _mark_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) -> UncertainCall:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from orchestrator.domain.effect import Provenance
-from orchestrator.domain.taint import FOREIGN, Origins, Value, split_values
+from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value, join_origins, split_values
 from orchestrator.runs.foreign_texts import ForeignTexts
 from state.stored import JsonObject
 
@@ -31,6 +31,22 @@ def build_provenance(params: Mapping[str, Any], foreign: ForeignTexts) -> tuple[
         keys=frozenset(key for one in values if one.origins - _AUTHOR for key in _list_keys(one.data)),
         numbers=frozenset(int(text) for one in own for text in _list_texts(one) if text.isascii() and text.isdecimal()),
     )
+
+
+def list_arg_origins(args: object, foreign: ForeignTexts) -> dict[str, list[str]]:
+    """Return where each of the values comes from with which another run is to begin later, by its name.
+
+    The gate shows a person these values as they are; the later run must still know which of them strangers may have written.
+    """
+    whole = args.origins if isinstance(args, Value) else NOWHERE
+    given = args.data if isinstance(args, Value) else args
+    if not isinstance(given, Mapping):
+        return {}
+    found: dict[str, list[str]] = {}
+    for name, one in given.items():
+        data, values = split_values(one)
+        found[str(name)] = [str(origin) for origin in sorted(foreign.find_origins(data, whole | join_origins(values)))]
+    return found
 
 
 def _list_texts(value: Value) -> list[str]:

@@ -58,7 +58,8 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
     If a crash happens between the two, the person is told again; the message has the same key, so it replaces the first one.
     """
     store = tools.store
-    if Address.parse(session.key).channel not in TALK_CHANNELS:  # nobody reads such sessions
+    if Address.parse(session.key).channel not in TALK_CHANNELS or _find_given_up_timer(row, tools) is not None:
+        # nobody reads the session, or the feature of the timer says itself what became of it
         await _quarantine_system_input(row, session, tools)
         await store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
         return
@@ -73,6 +74,11 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
     await store.finish_inbox(row.id, "quarantined", why)
 
 
+def _find_given_up_timer(row: InboxRow, tools: Tools) -> Handler | None:
+    """Return what a feature does about its timer whose input is given up; None for other inputs and timers."""
+    return tools.features.given_up_timers.get(TimerDue.model_validate(row.body).kind) if row.kind == TimerDue.KIND else None
+
+
 async def _quarantine_system_input(row: InboxRow, session: Session, tools: Tools) -> None:
     """Log that an input which no person sent could not be handled.
 
@@ -83,7 +89,7 @@ async def _quarantine_system_input(row: InboxRow, session: Session, tools: Tools
         await ended(row, session, tools)
     if row.kind != TimerDue.KIND:
         return
-    given_up = tools.features.given_up_timers.get(TimerDue.model_validate(row.body).kind)
+    given_up = _find_given_up_timer(row, tools)
     if given_up is not None:
         await given_up(row, session, tools)
     else:

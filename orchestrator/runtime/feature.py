@@ -86,9 +86,9 @@ class Feature:
     They notice changes whose result somebody is waiting to see, such as a file that was just saved.
     """
     given_up_timers: Mapping[str, Handler] = field(default_factory=dict)
-    """Handlers, by kind of timer, that set the timer again when its input is quarantined in a session that nobody reads.
+    """Handlers, by kind of timer, that set the timer again when its input is quarantined, and tell whoever should hear of it.
 
-    Without one the timer is set again an hour later.
+    Without one the timer is set again an hour later in a session that nobody reads; elsewhere it is deleted, and the chat is told.
     """
     starts: Mapping[str, Callable[[datetime], InboxRow]] = field(default_factory=dict)
     """Functions, by kind, that build the input with which a feature begins its work.

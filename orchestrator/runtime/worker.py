@@ -79,6 +79,8 @@ class Orchestrator:
         self._group: asyncio.TaskGroup | None = None
         """The task group of the drains; None while none may be started."""
         self._ending = False
+        self.serves: Callable[[str], bool] = lambda _key: True
+        """Whether this process works on the session with this key; what it does not serve it leaves to other processes."""
         self.listeners: list[Callable[[], None]] = []
         self.polled_at: float | None = None
         """When the loop last looked for work, on the clock of `read_boottime`; None before the first look.
@@ -186,8 +188,8 @@ class Orchestrator:
                 log.warning("a session was not closed: %s", error, extra={"action": "session_not_closed"})
 
     async def is_idle(self) -> bool:
-        """Return whether no input waits and none is being handled."""
-        return not self._lanes and not await self.tools.store.list_ready_sessions()
+        """Return whether no input waits that this process would handle, and none is being handled."""
+        return not self._lanes and not any(self.serves(key) for key, _ in await self.tools.store.list_ready_sessions())
 
     async def _scan(self) -> None:
         try:
@@ -198,7 +200,7 @@ class Orchestrator:
         except StoreError as error:
             log.error("the store cannot be read: %s", error, extra={"action": "store_trouble"})  # noqa: TRY400 - no stack needed
             return
-        self._start(ready)
+        self._start([(key, lane) for key, lane in ready if self.serves(key)])
 
     def _start(self, ready: Iterable[LaneKey]) -> None:
         for key, lane in ready:

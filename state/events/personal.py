@@ -36,6 +36,8 @@ CLEAR = frozenset(
         *("provider", "failed_before", "reservation"),
         # runs: their engine and definition, their nodes, and what a node waits for
         *("engine", "definition", "digest", "parent", "parent_node", "node", "waits_for", "until", "takes", "origins", "run"),
+        # schedules: their id, and their moments
+        *("schedule", "due", "following"),
     }
 )
 """Names of text fields that stay readable without a key in every event. Numbers and fixed words are always readable."""

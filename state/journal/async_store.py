@@ -385,6 +385,14 @@ class AsyncStore:
         """Return timers whose `due_at` has come, oldest first. A timer stays until a commit deletes it."""
         return await self._reader.call(self._store.list_due_timers, now, limit)
 
+    async def list_timers(self, kind: str, after: str = "", limit: int = 1000) -> list[Timer]:
+        """Return the timers of one kind with an id above `after`, sorted by id, whether they are due or not."""
+        return await self._reader.call(self._store.list_timers, kind, after, limit)
+
+    async def find_timer(self, timer_id: str) -> Timer | None:
+        """Return the timer with this id, None if there is none."""
+        return await self._reader.call(self._store.find_timer, timer_id)
+
     async def get_value(self, key: str) -> str | None:
         """Return the small value stored under `key` (such as a polling offset), None if there is none."""
         return await self._reader.call(self._store.get_value, key)

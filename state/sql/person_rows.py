@@ -14,7 +14,8 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, or_, sele
 from state import canonical
 from state.events.runs import RunStarted
 from state.journal.encryption import ERASED, FIELD, find_key_owner
-from state.sql.tables import blobs, effects, events, inbox, mentions, person_keys
+from state.journal.schedule_index import TIMER
+from state.sql.tables import blobs, effects, events, inbox, mentions, person_keys, timers
 
 SEALED = f'"{FIELD}":"'
 """A text that the stored data of every record with an encrypted part contains, and that of no other record."""
@@ -45,6 +46,12 @@ def match_session(table: Table, person: str) -> ColumnElement[bool]:
     """Return the SQL condition for the rows of `table` whose session is a chat or a run of the person."""
     chats = or_(table.c.session == person, table.c.session.startswith(f"{person}:", autoescape=True))
     return or_(chats, table.c.session.in_(select_runs(person)))
+
+
+def match_timers(person: str) -> ColumnElement[bool]:
+    """Return the SQL condition for the timers of the person's chats and runs, and of their schedules, which a group may show."""
+    own = timers.c.body.contains(f'"owner":{canonical.dumps(person)}', autoescape=True)
+    return or_(match_session(timers, person), and_(timers.c.kind == TIMER, own))
 
 
 def match_inputs(person: str) -> ColumnElement[bool]:

@@ -39,6 +39,7 @@ from state.sql import commit as writing
 from state.sql import commit_batch, row_mapping, schema, server_functions
 from state.sql.commit_batch import Changes, CommitBatch, CommitCall, KnownStream
 from state.sql.database import Contended, Database, Params, Row, Statement, translate_errors
+from state.sql.definitions import SqlDefinitions
 from state.sql.dialect import Dialect, open_database, open_read_only
 from state.sql.server_functions import Function
 from state.sql.statements import compile_statements
@@ -92,6 +93,7 @@ class SqlStore:
         self.threads = dialect.threads
         """The number of concurrent calls for which the database has connections."""
         self._statements = compile_statements(dialect)
+        self.definitions = SqlDefinitions(self._database, self._statements.definitions)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inbox rows, and claim the oldest new row of each (session, lane) in `claim`, that is, add one to its `attempts`.
@@ -181,8 +183,9 @@ class SqlStore:
             with self._database.write() as transaction:
                 return writing.write_commit(transaction, self._statements, steps, commit.after)
 
-        # First the commit is tried with the remembered end of the stream, then with the end as read, and at last under a lock.
-        for _ in range(2 if self._gathers else 0):
+        # First the commit is tried with the remembered end of the stream, then with the end as read, and at last under a lock. Definitions
+        # change seldom: their commits go under a lock at once, so that the rules about their rows are written for one way only.
+        for _ in range(2 if self._gathers and not any(step.definitions for step, _ in steps) else 0):
             with suppress(Contended):
                 return self._commit_batch(commit, steps)
         return self._database.retry(locked)
@@ -346,6 +349,16 @@ class SqlStore:
         """Return timers whose `due_at` has come, oldest first; they stay until a commit deletes them."""
         found = self._fetch_rows(self._statements.due_timers, {"at_now": format_iso(now), "at_most": limit})
         return [row_mapping.to_timer(row) for row in found]
+
+    def list_timers(self, kind: str, after: str = "", limit: int = 1000) -> list[Timer]:
+        """Return the timers of one kind with an id above `after`, sorted by id, whether they are due or not."""
+        found = self._fetch_rows(self._statements.kind_timers, {"at_kind": kind, "at_after": after, "at_most": limit})
+        return [row_mapping.to_timer(row) for row in found]
+
+    def find_timer(self, timer_id: str) -> Timer | None:
+        """Return the timer with this id, None if there is none."""
+        found = self._fetch_rows(self._statements.timer, {"at_id": timer_id})
+        return row_mapping.to_timer(found[0]) if found else None
 
     def get_value(self, key: str) -> str | None:
         """Return the small value named `key`, None if it was never set."""

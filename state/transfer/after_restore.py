@@ -14,8 +14,8 @@ from state.sql.tables import effects, events, inbox, leases, values
 NOTE = "came back with a backup: it may have been worked on since"
 
 
-NEWS_OF_RUNS = ("run_play", "run_child_end", "run_message", "run_question", "run_owner_gone", "run_forget")
-"""The kinds of inbox rows that the program itself writes for runs (executions of scenarios, flows and workflows)."""
+NEWS_OF_RUNS = ("run_play", "run_child_end", "run_message", "run_question", "run_owner_gone", "run_forget", "schedules_restored")
+"""The kinds of inbox rows that the program itself writes for runs (executions of scenarios, flows and workflows) and their schedules."""
 
 
 @dataclass(frozen=True, kw_only=True)

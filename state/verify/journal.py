@@ -1,13 +1,15 @@
 """Verifies the whole journal in one pass. Repairs nothing.
 
 It checks the database file, the hash chains with their separately stored ends, the anchors (last records noted
-outside the database at an earlier time), snapshots, the switch that freezes writes, the large values, and the indexes of records and runs.
+outside the database at an earlier time), snapshots, the switch that freezes writes, the large values, the indexes of records, runs and
+schedules, and the stored definitions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, get_args
 
+from state.events.schedules import ScheduleAdded
 from state.findings import Finding
 from state.journal import freeze_switch
 from state.journal.store import EffectRow, EffectStatus, Store, StoredEvent
@@ -17,7 +19,9 @@ from state.sql.record_index import find_differences
 from state.sql.run_index import find_run_differences
 from state.verify import database
 from state.verify.chain import Chain, check_next
+from state.verify.definitions import check_definition_texts, find_definition_differences
 from state.verify.freeze_switch import check_switch
+from state.verify.schedules import check_schedules
 from state.verify.snapshots import SnapshotChecker, check_blobs
 
 PAGE = 500
@@ -96,6 +100,13 @@ class _Check:
     judge: Callable[[str], StreamChecker]
     anchors: Anchors
     progress: Callable[[int], None]
+    scheduling: set[str] = field(default_factory=set)
+    """The streams that tell of schedules."""
+
+    def note_schedules(self, event: StoredEvent) -> None:
+        """Note that the stream of the event tells of a schedule, if it does."""
+        if event.type == ScheduleAdded.__name__:
+            self.scheduling.add(event.stream)
 
 
 def _check_journal(look: _Check) -> None:
@@ -113,10 +124,13 @@ def _check_journal(look: _Check) -> None:
     found.extend(check_switch(look.store) if whole else ())
     sound = all(finding.kind == "note" for finding in found)  # what a damaged record speaks of nobody knows
     found.extend(check_blobs(look.store, spoken_of, look.raw.list_digests(), before=before if sound else ()))
+    found.extend(check_definition_texts(look.raw.ask))
     found.extend(database.parse_problems(look.raw.list_problems()))
     if all(finding.kind == "note" for finding in found):  # further comparisons with a damaged journal would mean nothing
         found.extend(find_differences(look.raw.ask))
         found.extend(find_run_differences(look.raw.ask))
+        found.extend(find_definition_differences(look.raw.ask))
+        found.extend(check_schedules(look.store, look.scheduling))
 
 
 def _check_chain(look: _Check, stream: str) -> Chain:
@@ -179,7 +193,7 @@ def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, in
             folded = SnapshotChecker(stream, snapshot)
         except Exception as error:  # noqa: BLE001 - see verify_journal
             return [Finding(kind="damaged", place=f"snapshot of {stream}", why=f"it cannot be read: {error}")]
-        found = list(_feed_events(look.store, stream, (judge.add_event, folded.add_event)))
+        found = list(_feed_events(look.store, stream, (judge.add_event, folded.add_event, look.note_schedules)))
         # If the events could not be read to the end, comparing snapshot and effects with them would blame intact data.
         found = found or [*folded.list_findings(), *_check_rows(look, stream, judge)]
         if not found or look.store.read_head(stream) == before:

@@ -168,6 +168,20 @@ class TestSmallThings:
         store.commit(step(held, timers=[timer("early", 1, delete=True), timer("unknown", 1, delete=True)]))
         assert [item.id for item in store.list_due_timers(at)] == ["late"]
 
+    def test_timers_are_found_by_kind_and_by_id_before_they_are_due(self, store: SqlStore) -> None:
+        """In pages, sorted by id; timers of other kinds are not among them."""
+        kinds = {"b": "k", "a": "k", "c": "k", "x": "other"}
+        timers = [
+            Timer(id=id_, due_at=NOW + timedelta(days=9), session=SESSION, kind=kind, body={"of": id_}) for id_, kind in kinds.items()
+        ]
+        store.commit(step(lease(store), timers=timers))
+        assert [item.id for item in store.list_timers("k")] == ["a", "b", "c"]
+        assert [item.id for item in store.list_timers("k", limit=2)] == ["a", "b"]
+        assert [item.id for item in store.list_timers("k", after="b")] == ["c"]
+        assert store.list_timers("none") == []
+        assert store.find_timer("c") == timers[2]
+        assert store.find_timer("d") is None
+
     def test_values_and_blobs(self, store: SqlStore) -> None:
         """A value is overwritten, a blob is written once, a missing one is None."""
         store.set_value("offset", "1")

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 
 from examples.engines.definitions import load_engines
@@ -46,6 +47,30 @@ async def runs_denied(studio: Studio) -> None:
     await studio.shoot("denied", boris)
 
 
+async def schedules(studio: Studio) -> None:
+    """What starts by itself is listed; after days without the bot it starts once, late, and says so."""
+    await _begin(studio, RULES)
+    boris, world = studio.world.boris, studio.world
+    for definition, *when in (
+        ("Новый клиент", "--cron", "0 9 * * 1-5", "--note", "заявки с сайта"),
+        ("Скидка", "--cron", "30 18 L * *"),
+        ("Скидка", "--at", (studio.clock.now() + timedelta(days=40)).isoformat(timespec="seconds")),
+    ):
+        code, told = await world.command("schedules", "add", "steps", definition, "--for", boris.session, *when)
+        assert code == 0, told
+    await world.settled()
+    await boris.ask("/schedules")
+    await studio.shoot("list", boris)
+    await studio.bot.aclose()
+    studio.clock.ahead += timedelta(days=5)
+    (await world.telegram.post("/sandbox/clock", json={"seconds": timedelta(days=5).total_seconds()})).raise_for_status()
+    count = len(await boris.seen())
+    await _begin(studio, RULES)
+    await boris.sees_words(count, "должен был запуститься")
+    await world.settled()
+    await studio.shoot("late", boris, last=len(await boris.seen()) - count)
+
+
 async def _begin(studio: Studio, policy: str) -> None:
     await studio.bot.aclose()
     await studio.begin(policy, load_engines())
@@ -58,4 +83,4 @@ async def _ask_for_discount(person: Person) -> Shown:
     return await person.sees_words(question.number, "120 000 ₽ → 108 000 ₽")
 
 
-SCENES: Final[Sequence[Scene]] = (runs, runs_denied)
+SCENES: Final[Sequence[Scene]] = (runs, runs_denied, schedules)

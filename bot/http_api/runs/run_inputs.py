@@ -12,9 +12,11 @@ from bot.http_api.runs.run_reader import FoundRun, RunReader
 from bot.http_api.server.endpoint_context import EndpointContext, store_once
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
+from orchestrator.domain.address import find_own_chat
 from orchestrator.domain.inputs import Input
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunStart
 from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.runs import Definition, RunFailed
 from orchestrator.runs.inputs import may_control
 from orchestrator.runs.memo import format_args
 from orchestrator.runs.orders import FITTING, Order, describe_late_order, is_carried_out
@@ -32,8 +34,6 @@ WITHIN: Final = 30.0
 """Seconds that a request waits until its order or answer is worked; after that the answer is 202."""
 BEGIN_WITHIN: Final = 5.0
 """Seconds that a request to start a run waits until the run has begun."""
-OWN_SESSION: Final = "runs"
-"""The conversation of a token in which its runs are shown if the caller names no other."""
 _PERSON: Final[Origins] = frozenset({"person"})
 _CUSTOMER: Final[Origins] = frozenset({"prose"})
 
@@ -47,9 +47,9 @@ class RunInputs:
 
     async def start_run(self, client: Client, body: RunBody, key: str | None) -> RunAccepted:
         """Store the order to start a run; a repeated request with the same Idempotency-Key `key` gives the run of the first."""
-        await self._check_start(client, body)
-        home = body.home or f"{client.actor.key}:{OWN_SESSION}"
-        await self._check_home(client, home)
+        await check_start(self._engines, client, body.engine, body.definition)
+        home = body.home or find_own_chat(client.actor.key)
+        await check_home(self._desk, client, home)
         origins = _CUSTOMER if client.customers else _PERSON
         args = {name: Value(to_storable(value), origins) for name, value in body.args.items()}
         order = RunStart(engine=body.engine, definition=body.definition, home=home, args=format_args(args))
@@ -73,34 +73,6 @@ class RunInputs:
             return True if seq or stored is None or stored.status != "new" else None
 
         await self._desk.wait_until(begun, BEGIN_WITHIN)
-
-    async def _check_start(self, client: Client, body: RunBody) -> None:
-        registered = self._engines.runs.get(body.engine)
-        definition = await self._engines.definitions.find(body.engine, body.definition) if registered is not None else None
-        if registered is None or definition is None:
-            wrong = f"engine: there is no engine {body.engine!r}" if registered is None else f"definition: there is no {body.definition!r}"
-            known = ", ".join(sorted(self._engines.runs)) or "none"
-            raise ApiError(404, "definition_not_found", f"{wrong}; name a definition of one of the engines: {known}.")
-        if client.actor.role not in registered.roles:
-            roles = ", ".join(sorted(registered.roles))
-            raise ApiError(
-                403,
-                "not_allowed",
-                f"engine: {body.engine!r} is for {roles}, and this token is a {client.actor.role}; use a token of such a role.",
-            )
-
-    async def _check_home(self, client: Client, home: str) -> None:
-        """Raise ApiError 403 unless the run may be shown in the session `home`.
-
-        That is one of the token's own sessions or, for the token of an administrator, a conversation that it may read.
-        """
-        viewer = self._desk.build_viewer(client)
-        if viewer.is_own(home) and len(home) > len(client.actor.key) + 1:
-            return
-        seq, _ = await self._desk.store.read_head(to_stream(home))
-        if not (viewer.may_see_session(home) and seq):
-            told = f"home: {home!r} is none of the token's own sessions; leave it out, or name one such as {client.actor.key}:42."
-            raise ApiError(403, "not_your_session", told)
 
     async def submit_order(self, client: Client, found: FoundRun, order: Order) -> tuple[Run, bool]:
         """Submit an order to a run. Return the run as it is then, and whether the order was already worked."""
@@ -177,6 +149,45 @@ class RunInputs:
             body={**given.to_json(), **({"request": request} if request else {})},
             received_at=self._desk.clock.now(),
         )
+
+
+async def check_start(engines: Engines, client: Client, engine: str, definition: str) -> None:
+    """Raise ApiError 404 if there is no such definition, 403 if the token's role may not start its runs, 409 if nobody may start it now."""
+    registered = engines.runs.get(engine)
+    found = await _find_definition(engines, engine, definition) if registered is not None else None
+    if registered is None or found is None:
+        wrong = f"engine: there is no engine {engine!r}" if registered is None else f"definition: there is no {definition!r}"
+        known = ", ".join(sorted(engines.runs)) or "none"
+        raise ApiError(404, "definition_not_found", f"{wrong}; name a definition of one of the engines: {known}.")
+    if client.actor.role not in registered.roles:
+        roles = ", ".join(sorted(registered.roles))
+        raise ApiError(
+            403,
+            "not_allowed",
+            f"engine: {engine!r} is for {roles}, and this token is a {client.actor.role}; use a token of such a role.",
+        )
+
+
+async def _find_definition(engines: Engines, engine: str, definition: str) -> Definition | None:
+    """Return the definition, None if there is none; raises ApiError 409 for one that may not be started now."""
+    try:
+        return await engines.definitions.find(engine, definition)
+    except RunFailed as error:
+        raise ApiError(409, error.code.removeprefix("run-").replace("-", "_"), f"definition: {error.detail}.") from None
+
+
+async def check_home(desk: EndpointContext, client: Client, home: str) -> None:
+    """Raise ApiError 403 unless what a run says may be shown in the session `home`.
+
+    That is one of the token's own sessions or, for the token of an administrator, a conversation that it may read.
+    """
+    viewer = desk.build_viewer(client)
+    if viewer.is_own(home) and len(home) > len(client.actor.key) + 1:
+        return
+    seq, _ = await desk.store.read_head(to_stream(home))
+    if not (viewer.may_see_session(home) and seq):
+        told = f"home: {home!r} is none of the token's own sessions; leave it out, or name one such as {client.actor.key}:42."
+        raise ApiError(403, "not_your_session", told)
 
 
 def _describe_unfit(body: AnswerBody, wait: RunWait) -> str:

@@ -93,9 +93,9 @@ card-undo-not-done = ⚠️ Not undone: checked in Bitrix24
 card-not-done = ⚠️ Not done: I checked { in-service }
 card-elsewhere = ↪ { $who } decides now, nothing is needed of you
 card-unknown = ❓ Outcome unknown: the answer of { of-service } was lost. { $service ->
-    [site] Look at the site
-    [messenger] Look into the chat
-   *[other] Press “Check”
+    [site] Only the site itself shows whether it arrived
+    [telegram] Look into the chat whether it arrived
+   *[portal] Press “Check”
   }, I will not repeat it myself
 card-sure = This cannot be undone. Run it for sure?
 card-sure-twice = Run it for sure? Please check once more what is written above.
@@ -195,31 +195,26 @@ portal-unreadable = The record could not be read in Bitrix24, so nothing was don
 of-service = { $service ->
     [database] the database
     [site] the site
-    [disk] the disk
-    [messenger] Telegram
-    [own] the bot's own database
+    [telegram] Telegram
+    [files] the disk with the files
+    [own] my own database
    *[portal] Bitrix24
   }
 in-service = { $service ->
+    [database] in the database
     [site] at the site
-    [disk] on the disk
-   *[other] in { of-service }
+    [telegram] in Telegram
+    [files] in the folder of files
+    [own] in my reminders
+   *[portal] in Bitrix24
   }
-look-in-service = { $service ->
-    [database] the entry in the database
-    [site] the site
-    [disk] the file
-    [messenger] the chat
-    [own] your list of reminders
-   *[portal] the record in Bitrix24
+to-look-at = { $service ->
+    [site] please look at the site itself whether it arrived
+    [telegram] please look into the chat whether it arrived
+    [files] please look at the file
+   *[portal] please look at the record
   }
-outcome-unknown = Outcome unknown: { call-named }. The answer of { of-service } was lost: please look at { $service ->
-    [site] the site
-    [disk] the file
-    [messenger] the chat
-    [own] your list of reminders
-   *[other] the record
-  }, I will not repeat it.
+outcome-unknown = Outcome unknown: { call-named }. The answer of { of-service } was lost: { to-look-at }, I will not repeat it.
 reason-more = { $text } and { $count } more
 four-eyes = A sum like this is approved by a lead, not by the one who asks ({ $who })
 requester-gone = The person who asked has no access any more
@@ -232,7 +227,7 @@ recovered-partly = Checked: { call-named }: { $done } of { $commands } done in B
     [0] {""}
    *[other] , { $unknown } unknown
   }. I do not repeat it by myself.
-recovered-unclear = The answer never came, the outcome is unknown for now: { call-named }. Please look at { look-in-service }, I will not repeat it myself.
+recovered-unclear = The answer never came, the outcome is unknown for now: { call-named }. Please look { in-service }, I will not repeat it myself.
 # What was done without a card: “Deal created: «Romashka» №484 — Responsible: you”.
 made-more = { $count ->
     [one] and { $count } more change

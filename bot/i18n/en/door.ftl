@@ -95,7 +95,7 @@ attached-not-read = { $kind ->
 }
 which-card = Several requests wait: press the button under the right card.
 only-button = This is confirmed only by the button under its card.
-shadow-plan = Shadow mode: nothing was sent to Bitrix24. I would have done:
+shadow-plan = Shadow mode: nothing was sent or changed. I would have done:
 approval-too-old = This was approved, but the bot stood still and could not do it in time. Nothing was sent: ask again if it is still wanted.
 shadow-now = This is shadow mode: nothing was sent.
 planned-other = call { $method }

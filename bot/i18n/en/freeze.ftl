@@ -2,8 +2,8 @@
 frozen = ⛔ { $service ->
     [database] Writing is stopped
     [site] Writing is stopped
-    [disk] Writing is stopped
-    [messenger] Writing is stopped
+    [files] Writing is stopped
+    [telegram] Writing is stopped
    *[portal] Writing to Bitrix24 is stopped
   }{ $known ->
     [yes] {" "}({ $who }, { $on })

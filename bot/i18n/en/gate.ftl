@@ -21,6 +21,15 @@ gate-file-path-invisible = The name of the file has an invisible character, so n
 gate-file-path-long = The path of the file is too long
 gate-file-path-odd = This name of a file will not do: extra spaces, dots or special characters
 gate-file-path-outside = This file is outside the folder set aside for this: there is no access
+gate-schedule-person = Only people in a messenger and tokens of the API can have schedules
+gate-schedule-when = { $fault ->
+    [both] A schedule needs one of them: a moment or a line
+    [neither] It is not said when to start
+    [zone] There is no such time zone
+    [naive] The time zone of the moment to start is missing
+    [moment] It is not clear when to start
+   *[line] Nothing can be started by this line
+  }. Show its author: { $param }
 gate-kind-method = I do not know this action: { $method }
 gate-kind-params = The request has a mistake, so it was not run. Show its author: { $param }
 gate-kind-missing = This action is not set up on this server, tell the administrator ({ $setting })
@@ -29,7 +38,8 @@ gate-mongo-operator = Data from outside has field names that the database would 
 gate-mongo-collection = The administrator has not opened “{ $collection }” of the database
 http-not-sent = The request was not sent: the address is not found or closed, tell the administrator
 http-not-reached = The site cannot be reached: nothing was sent. Try again a little later
-http-refused = The site refused: { $text }
+http-refused = The site refused (code { $status }): { $text }
+http-refused-silent = The site refused (code { $status })
 http-unreadable = The site's answer could not be read
 mongo-not-reached = The database cannot be reached: nothing was changed. Try again a little later
 mongo-refused = The database refused: { $text }
@@ -230,6 +240,8 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-mongo-operator] { gate-mongo-operator }
     [gate-kind-method] { gate-kind-method }
     [gate-kind-params] { gate-kind-params }
+    [gate-schedule-person] { gate-schedule-person }
+    [gate-schedule-when] { gate-schedule-when }
     [gate-http-host] { gate-http-host }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
@@ -346,6 +358,7 @@ gate-hands-away = { $who } will not see { $many ->
     }
   } any more: only a lead can take it back
 gate-add-stage = The record would not start at the first stage
+gate-schedule-repeats = It will start by itself again and again
 gate-file-replaces = What the file holds will be replaced
 gate-mongo-many = { $count ->
     [one] This concerns { $count } entry
@@ -408,6 +421,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
     [gate-file-replaces] { gate-file-replaces }
+    [gate-schedule-repeats] { gate-schedule-repeats }
     [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

@@ -20,8 +20,8 @@ undo-none = The bot cannot undo this: put it back in Bitrix24 by hand
 undo-unsupported = The bot cannot undo this: put it back { $service ->
     [database] in the database
     [site] at the site
-    [disk] in the file
-    [messenger] in the chat
+    [files] in the file
+    [telegram] in the chat
    *[portal] in Bitrix24
   } by hand
 undo-of-undo = This is an undo already. If you want the change after all, ask for it again

@@ -629,6 +629,7 @@ act-voximplant-user-deactivatephone = Отключить сотруднику SI
 ## Вне портала: Telegram, база данных, расписание, адреса, сценарии
 
 act-reminder-add = Поставить напоминание
+act-schedule-run-add = Запланировать запуск сценария
 act-http-get = Запросить данные с сайта
 act-http-post = Отправить данные на сайт
 act-http-put = Записать данные на сайт

@@ -95,9 +95,9 @@ card-undo-not-done = ⚠️ Не отменено: проверил в Битр�
 card-not-done = ⚠️ Не выполнено: проверил { in-service }
 card-elsewhere = ↪ Теперь решает { $who }, от вас ничего не нужно
 card-unknown = ❓ Исход неизвестен: ответ { of-service } потерян. { $service ->
-    [site] Посмотрите на сайте
-    [messenger] Посмотрите в чате
-   *[other] Нажмите «Проверить»
+    [site] Дошло ли, видно только на самом сайте
+    [telegram] Посмотрите в чате, дошло ли
+   *[portal] Нажмите «Проверить»
   } — сам повторять не буду
 card-sure = Это нельзя отменить. Точно выполнить?
 card-sure-twice = Точно выполнить? Проверьте ещё раз, что написано выше.
@@ -199,34 +199,26 @@ portal-unreadable = Битрикс24 не показал запись, поэт�
 of-service = { $service ->
     [database] базы данных
     [site] сайта
-    [disk] диска
-    [messenger] Telegram
-    [own] базы бота
+    [telegram] Telegram
+    [files] диска с файлами
+    [own] моей базы
    *[portal] Битрикс24
   }
 in-service = { $service ->
     [database] в базе данных
     [site] на сайте
-    [disk] на диске
-    [messenger] в Telegram
-    [own] в базе бота
+    [telegram] в Telegram
+    [files] в папке файлов
+    [own] в моих напоминаниях
    *[portal] в Битрикс24
   }
-look-in-service = { $service ->
-    [database] запись в базе данных
-    [site] на сайте
-    [disk] файл
-    [messenger] в чате
-    [own] список напоминаний
-   *[portal] запись в Битрикс24
+to-look-at = { $service ->
+    [site] проверьте на самом сайте, дошло ли
+    [telegram] проверьте в чате, дошло ли
+    [files] проверьте файл
+   *[portal] проверьте запись
   }
-outcome-unknown = Исход неизвестен: { call-named }. Ответ { of-service } потерян — проверьте { $service ->
-    [site] на сайте
-    [disk] файл
-    [messenger] в чате
-    [own] список напоминаний
-   *[other] запись
-  }, сам повторять не буду.
+outcome-unknown = Исход неизвестен: { call-named }. Ответ { of-service } потерян — { to-look-at }, сам повторять не буду.
 reason-more = { $text } и ещё { $count }
 four-eyes = Такую сумму подтверждает руководитель, не тот, кто просит ({ $who })
 requester-gone = У того, кто просил, больше нет доступа
@@ -239,7 +231,7 @@ recovered-partly = Проверил: { call-named } — в Битрикс24 вы
     [0] {""}
    *[other] , неизвестно { $unknown }
   }. Сам повторять не буду.
-recovered-unclear = Ответ не пришёл, исход пока неизвестен: { call-named }. Посмотрите { look-in-service }, сам повторять не буду.
+recovered-unclear = Ответ не пришёл, исход пока неизвестен: { call-named }. Посмотрите { in-service }, сам повторять не буду.
 # Что сделано без карточки: «Создана сделка «Ромашка» №484 — Ответственный: вы».
 made-more = { $count ->
     [one] и ещё { $count } изменение

@@ -21,6 +21,15 @@ gate-file-path-invisible = В имени файла есть невидимый 
 gate-file-path-long = Слишком длинный путь к файлу
 gate-file-path-odd = Такое имя файла не годится: лишние пробелы, точки или служебные знаки
 gate-file-path-outside = Этот файл вне отведённой папки, туда доступа нет
+gate-schedule-person = Запускать по расписанию можно только для людей в мессенджере и для ключей API
+gate-schedule-when = { $fault ->
+    [both] Для запуска по расписанию нужно что-то одно: время или расписание
+    [neither] Не указано, когда запускать
+    [zone] Такого часового пояса нет
+    [naive] У времени запуска не указан часовой пояс
+    [moment] Непонятно, когда запускать
+   *[line] По такой строке расписания запускать нельзя
+  }. Покажите автору: { $param }
 gate-kind-method = Такого действия я не знаю: { $method }
 gate-kind-params = Запрос составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
 gate-kind-missing = Это действие не настроено на этом сервере, скажите администратору ({ $setting })
@@ -29,7 +38,8 @@ gate-mongo-operator = В данных со стороны есть имена п
 gate-mongo-collection = Раздел базы «{ $collection }» не открыт администратором
 http-not-sent = Запрос не отправлен: адрес не найден или закрыт, скажите администратору
 http-not-reached = Не удалось связаться с сайтом: ничего не отправлено. Попробуйте ещё раз чуть позже
-http-refused = Сайт отказал: { $text }
+http-refused = Сайт отказал (код { $status }): { $text }
+http-refused-silent = Сайт отказал (код { $status })
 http-unreadable = Ответ сайта прочитать не удалось
 mongo-not-reached = Не удалось связаться с базой данных: ничего не изменено. Попробуйте ещё раз чуть позже
 mongo-refused = База данных отказала: { $text }
@@ -230,6 +240,8 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-mongo-operator] { gate-mongo-operator }
     [gate-kind-method] { gate-kind-method }
     [gate-kind-params] { gate-kind-params }
+    [gate-schedule-person] { gate-schedule-person }
+    [gate-schedule-when] { gate-schedule-when }
     [gate-http-host] { gate-http-host }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
@@ -361,6 +373,7 @@ gate-hands-away = { $who } больше не увидит { $many ->
     }
   }: вернуть сможет только руководитель
 gate-add-stage = Запись сразу встанет не на первую стадию
+gate-schedule-repeats = Будет запускаться само, раз за разом
 gate-file-replaces = Прежнее содержимое файла заменится
 gate-mongo-many = { $count ->
     [one] Это касается { $count } записи
@@ -428,6 +441,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-hands-away] { gate-hands-away }
     [gate-hidden-link] { gate-hidden-link }
     [gate-file-replaces] { gate-file-replaces }
+    [gate-schedule-repeats] { gate-schedule-repeats }
     [gate-mongo-many] { gate-mongo-many }
     [gate-notifies] { gate-notifies }
     [gate-phone-gone] { gate-phone-gone }

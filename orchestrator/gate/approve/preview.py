@@ -104,7 +104,7 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         entity=_find_kind_shown(call),
         id=target[1] if target else None,
         record=f"{target[0]}:{target[1]}" if target else "",
-        title=find_kind_title(call, facts, reader) if has_view(call.kind) else await find_title(call, facts, reader),
+        title=find_kind_title(call, facts, reader) if has_view(call) else await find_title(call, facts, reader),
         url=reader.names.build_card_url(*target, user=reader.user) if target and not is_about_calendar(call) else "",
         lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader), *await build_notified_lines(call, reader)],
     )
@@ -163,7 +163,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
     Fields that keep their value are left out, unless no field changes.
     """
-    if has_view(call.kind):
+    if has_view(call):
         return build_kind_view_lines(call, facts, reader)
     if call.reads_only:
 

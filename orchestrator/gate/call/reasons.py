@@ -27,6 +27,8 @@ REFUSALS: dict[str, str] = {
     "gate-kind": "effects of kind {kind} ({method}) are not opened by the policy.",
     "gate-kind-method": "effects of kind {kind} have no method {method}.{hint}",
     "gate-kind-params": "{method}, {param}: {why}",
+    "gate-schedule-person": "{method}: only people in a messenger and tokens of the API have schedules.",
+    "gate-schedule-when": "{method}, {param} ({fault}): {why}",
     "gate-mongo-operator": "an object from outside of the definition has field names that a database may read as orders: {names}. "
     "Take single values out of it.",
     "gate-mongo-collection": "the policy does not open the collection {collection} (mongo_collections).",
@@ -106,6 +108,7 @@ ASKS: dict[str, str] = {
     "gate-add-stage": "the new record does not start at the first stage ({field}).",
     "gate-hands-away": "{who} hands {entity} {id} (and more: {many}) to somebody else and cannot see it afterwards.",
     "gate-file-replaces": "it replaces what the file holds.",
+    "gate-schedule-repeats": "it starts by itself again and again.",
     "gate-mongo-many": "it concerns {count} entries at once.",
     "gate-class-delete": "{method} cannot be undone.",
     "gate-class-unlink": "{method} unlinks everything at once.",

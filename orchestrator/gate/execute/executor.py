@@ -255,7 +255,8 @@ def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *,
                 created=performed.created,
             )
         case Rejected():
-            args = {} if order.call.kind == "bitrix" else dict(_build_refusal_notice(performed, order.call).args)
+            told = _build_refusal_notice(performed, order.call)
+            args = dict(told.args) if told.code == performed.code else {}
             return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, args=args, seconds=round(seconds, 4))
         case Unknown():
             return CallOutcomeUnknown(**common, detail=performed.detail)
@@ -328,7 +329,8 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
         return Notice(code=DECLINED)
     if call.kind != "bitrix":
         at = {"at": format_iso(performed.free_at)} if performed.free_at is not None else {}
-        return Notice(code=performed.code, args={"text": escape_text(performed.detail, limit=_LONGEST_QUOTE), **at})
+        said = escape_text(str(performed.args.get("text", performed.detail)), limit=_LONGEST_QUOTE)
+        return Notice(code=performed.code, args={**performed.args, "text": said, **at})
     if performed.free_at is not None:
         return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
     if performed.code in _NO_ACCESS:

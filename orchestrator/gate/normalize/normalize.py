@@ -151,7 +151,7 @@ def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, obj
         hint = params.build_hint(effect.method, effect_kinds.list_methods(name))
         raise build_refusal("gate-kind-method", kind=name, method=effect.method, hint=hint)
     keys = effect.provenance.keys
-    request = KindRequest(method=method, effect_id=bench.effect_id, person=bench.actor.key, keys=keys)
+    request = KindRequest(method=method, effect_id=bench.effect_id, person=bench.actor.key, zone=bench.actor.time_zone, keys=keys)
     spec, made = method.spec, kind.normalize(request, given)
     return Call(
         kind=name,

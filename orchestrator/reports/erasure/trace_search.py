@@ -27,6 +27,8 @@ _STRUCTURE = frozenset(
         "person",
         # of runs: what they execute, and where their values come from
         *("engine", "definition", "parent", "parent_node", "run", "origins", "digest"),
+        # of schedules: their moments, and when they come
+        *("due", "next", "cron", "zone"),
     }
 )
 

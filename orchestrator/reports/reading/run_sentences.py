@@ -1,14 +1,36 @@
-"""Describes the events of runs as sentences for operators. A run is one execution of a scenario, flow or workflow."""
+"""Describes the events of runs, and of the schedules that start them, as sentences for operators.
+
+A run is one execution of a scenario, flow or workflow.
+"""
 
 from typing import Final
 
-from orchestrator.reports.reading.journal_reader import bind_reader, describe_fallback, describe_gap, format_words, to_one_line
+from orchestrator.reports.reading.journal_reader import (
+    bind_reader,
+    describe_failed_cost,
+    describe_fallback,
+    describe_gap,
+    format_words,
+    to_one_line,
+)
 from orchestrator.reports.reading.narrator import Narrator
-from state.events import runs
+from state.events import runs, schedules
 from state.journal.store import StoredEvent
 
 _WAITS: Final = {"input": "an answer to question", "effect": "the decision about call", "timer": "", "run": "the end of"}
 _WORDS: Final = 120
+_SKIPS: Final = {
+    "unfinished": "the run before it is not over",
+    "definition_gone": "there is no such definition",
+    "engine_gone": "its engine is not there",
+    "failed": "each attempt to start it failed",
+}
+_PAUSES: Final = {
+    **_SKIPS,
+    "restored": "a backup brought it back",
+    "owner_left": "its owner has no access any more",
+    "not_allowed": "its owner may not start such runs any more",
+}
 
 
 def _describe_start(voice: Narrator, said: runs.RunStarted, event: StoredEvent) -> str:
@@ -29,7 +51,7 @@ def _describe_done(_voice: Narrator, said: runs.NodeDone, event: StoredEvent) ->
 
 def _describe_failure(_voice: Narrator, said: runs.NodeFailed, event: StoredEvent) -> str:
     why = format_words(event, said.detail) or to_one_line(said.code)
-    return f"node {to_one_line(said.node)} failed (attempt {said.attempt}): {why}"
+    return f"node {to_one_line(said.node)} failed (attempt {said.attempt}): {why}{describe_failed_cost(said)}"
 
 
 def _describe_wait(voice: Narrator, said: runs.RunWaits, event: StoredEvent) -> str:
@@ -68,7 +90,42 @@ def _describe_taking(_voice: Narrator, said: runs.InputTaken, _event: StoredEven
     return f"question {to_one_line(said.question_id)} of a run is not open here any more"
 
 
+def _describe_adding(voice: Narrator, said: schedules.ScheduleAdded, event: StoredEvent) -> str:
+    when = f"at each moment of {to_one_line(said.cron)} ({to_one_line(said.zone)}), first at" if said.cron else "at"
+    by = f", made by {voice.format_person(said.by)}" if said.by else ""
+    what = f"{to_one_line(said.definition)} ({to_one_line(said.engine)})"
+    who = voice.format_person(event.actor)
+    return f"the schedule {to_one_line(said.schedule)} is to start {what} for {who} {when} {to_one_line(said.due)}{by}"
+
+
+def _describe_firing(_voice: Narrator, said: schedules.ScheduleFired, _event: StoredEvent) -> str:
+    late = f", {said.late} seconds late" if said.late else ""
+    more = f"; {said.missed} later moments passed meanwhile" if said.missed else ""
+    began = f"started {to_one_line(said.run)}" if said.run else f"started nothing: {_SKIPS.get(said.skipped, to_one_line(said.skipped))}"
+    return f"the schedule {to_one_line(said.schedule)}, due at {to_one_line(said.due)}, {began}{late}{more}"
+
+
+def _describe_schedule_pause(voice: Narrator, said: schedules.SchedulePaused, _event: StoredEvent) -> str:
+    if said.why == "person":
+        return f"{voice.format_person(said.by)} paused the schedule {to_one_line(said.schedule)}"
+    return f"the schedule {to_one_line(said.schedule)} is paused: {_PAUSES.get(said.why, to_one_line(said.why))}"
+
+
+def _describe_resumption(voice: Narrator, said: schedules.ScheduleResumed, _event: StoredEvent) -> str:
+    return f"{voice.format_person(said.by)} resumed the schedule {to_one_line(said.schedule)}, due at {to_one_line(said.due)}"
+
+
+def _describe_schedule_end(voice: Narrator, said: schedules.ScheduleEnded, _event: StoredEvent) -> str:
+    how = f"{voice.format_person(said.by)} cancelled it" if said.why == "cancelled" else "it has no further moment"
+    return f"the schedule {to_one_line(said.schedule)} is over: {how}"
+
+
 DESCRIPTIONS: Final = {
+    **bind_reader(schedules.ScheduleAdded, _describe_adding),
+    **bind_reader(schedules.ScheduleFired, _describe_firing),
+    **bind_reader(schedules.SchedulePaused, _describe_schedule_pause),
+    **bind_reader(schedules.ScheduleResumed, _describe_resumption),
+    **bind_reader(schedules.ScheduleEnded, _describe_schedule_end),
     **bind_reader(runs.RunStarted, _describe_start),
     **bind_reader(runs.NodeDone, _describe_done),
     **bind_reader(runs.NodeFailed, _describe_failure),

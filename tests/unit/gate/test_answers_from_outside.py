@@ -42,8 +42,8 @@ REFUSED = "нет такого\n\n✅ Выполнено · решение: Ан
 @pytest.mark.parametrize(
     ("method", "body", "said"),
     [
-        ("http.post", REFUSED, "Сайт отказал: the host answered 404: нет такого ⏎  ⏎ ✅ Выполнено · решение: Анна ⟨U+202E⟩"),
-        ("http.post", "", "Сайт отказал: the host answered 404"),
+        ("http.post", REFUSED, "Сайт отказал (код 404): нет такого ⏎  ⏎ ✅ Выполнено · решение: Анна ⟨U+202E⟩"),
+        ("http.post", "", "Сайт отказал (код 404)"),
     ],
 )
 async def test_a_card_quotes_a_refusal_in_one_line(tmp_path: Path, method: str, body: str, said: str) -> None:

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_effect_id
@@ -93,6 +95,17 @@ async def test_every_answer_ends_in_its_status(world: World, answer: CallResult,
     assert row.outcome is not None
     assert "result" not in row.outcome
     assert row.call["started_at"].endswith("Z")
+
+
+async def test_what_another_party_said_is_kept_for_the_card(world: World) -> None:
+    """The words of its sentence stand in the event, from which the card is drawn; those of the portal are its detail."""
+    session = await world.session()
+    refused = Rejected(code="http-refused", detail="the host answered 422: no", args={"status": 422, "text": "no"})
+    call = replace(order(world).call, kind="http")
+    outcome = await executor.run_write(order(world, call=call), Act(world, refused), session)
+    assert outcome.reason == Notice(code="http-refused", args={"status": 422, "text": "no"})
+    (event,) = world.events("CallRefused")
+    assert (event.data["code"], event.data["args"]) == ("http-refused", {"status": 422, "text": "no"})
 
 
 async def test_a_batch_keeps_the_word_of_each_command(world: World) -> None:

@@ -126,6 +126,13 @@ async def test_a_card_of_a_replaced_file_shows_each_line_that_changes(here: Setu
     assert (here.root / "note.txt").read_text() == "один\nДВА\nтри\nчетыре\nпять\n"
 
 
+async def test_lines_that_take_the_place_of_as_many_others_stand_one_by_one(here: Setup) -> None:
+    """And how many lines a file has is said only where that changes."""
+    (here.root / "note.txt").write_text("Заявка\n80 шт.\n86 400\nТверь\n")
+    entry = await here.ask("file.write", {"path": "note.txt", "text": "Заявка\n100 шт.\n108 000\nТверь\n"})
+    assert lines_of(entry) == [("Строка 2", "80 шт.", "100 шт."), ("Строка 3", "86 400", "108 000")]
+
+
 async def test_a_file_that_changes_while_its_card_waits_is_not_overwritten(here: Setup) -> None:
     (here.root / "note.txt").write_text("старое")
     entry = await here.ask("file.write", {"path": "note.txt", "text": "новое"})

@@ -14,9 +14,9 @@ from state.journal.freeze_switch import SwitchOperator
 from tests.unit.gate.kinds_kit import CALLS, SITE, Kinds, a_product
 
 LOST = {
-    "file.write": ("ответ диска потерян. Нажмите «Проверить»", "потерян — проверьте файл", "look at the file"),
-    "http.post": ("ответ сайта потерян. Посмотрите на сайте", "потерян — проверьте на сайте", "look at the site"),
-    "telegram.send_message": ("ответ Telegram потерян. Посмотрите в чате", "потерян — проверьте в чате", "look at the chat"),
+    "file.write": ("ответ диска с файлами потерян. Нажмите «Проверить»", "потерян — проверьте файл", "look at the file"),
+    "http.post": ("ответ сайта потерян. Дошло ли, видно только на самом сайте", "потерян — проверьте на самом сайте", "look at the site"),
+    "telegram.send_message": ("ответ Telegram потерян. Посмотрите в чате", "потерян — проверьте в чате", "look into the chat"),
     "mongo.delete_one": ("ответ базы данных потерян. Нажмите «Проверить»", "потерян — проверьте запись", "look at the record"),
 }
 

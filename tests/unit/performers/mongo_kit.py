@@ -29,7 +29,7 @@ async def a_performer(server: MongoServer, url: str = "", **bounds: Any) -> Asyn
     try:
         yield performer
     finally:
-        await performer.close()
+        await performer.aclose()
 
 
 async def do(performer: MongoPerformer, name: str, **params: Any) -> Any:

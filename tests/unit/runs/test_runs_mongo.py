@@ -54,7 +54,7 @@ async def a_mongo_world(folder: Path, play: Play, **policy: Any) -> AsyncIterato
         try:
             yield world, server
         finally:
-            await performer.close()
+            await performer.aclose()
 
 
 def effect(method: str, **params: Any) -> RunEffect:

@@ -34,6 +34,8 @@ class KindRequest:
     effect_id: str
     person: str
     """The key of the requester."""
+    zone: str = "UTC"
+    """The requester's time zone."""
     keys: frozenset[str] = frozenset()
     """The names of fields in objects that came from outside of the definition as whole values; see `Provenance.keys`."""
 

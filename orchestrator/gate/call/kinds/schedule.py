@@ -1,17 +1,35 @@
-"""The kind `schedule`: what the bot's own database does later. A reminder for the requester alone needs neither a card nor an opening."""
+"""The kind `schedule`: what the bot's own database does later. It needs no opening by the policy.
 
+A reminder for the requester alone needs no card. Neither does one run at a later moment; what starts again and again asks a person.
+"""
+
+from collections.abc import Iterator
 from typing import Any, Final
 
-from orchestrator.gate.call import reminders
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call import reminders, run_schedules
+from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
 from orchestrator.gate.call.kinds.schedule_methods import KIND, METHODS
+from orchestrator.gate.call.reasons import ask
 from state.stored import JsonObject
 
 
 def _normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
     if request.method.spec.name == reminders.ADD:
         return reminders.normalize_reminder(given, person=request.person, effect_id=request.effect_id)
-    return validate_params(request, given)
+    marks = {run_schedules.PERSON: request.person, run_schedules.MARK: request.effect_id}
+    made = validate_params(request, {name: value for name, value in given.items() if value != marks.get(name, ...)})
+    return run_schedules.normalize_schedule(made, person=request.person, effect_id=request.effect_id, zone=request.zone)
+
+
+def _drop_marks(_method: str, params: JsonObject) -> JsonObject:
+    return {name: value for name, value in params.items() if name != run_schedules.MARK}
+
+
+def _ask_about_repetition(call: Call, _facts: Facts) -> Iterator[Notice]:
+    if "cron" in call.params:
+        yield ask("gate-schedule-repeats")
 
 
 SCHEDULE: Final = EffectKind(
@@ -19,5 +37,7 @@ SCHEDULE: Final = EffectKind(
     methods=METHODS,
     origin="label",
     normalize=_normalize_params,
-    always_open=frozenset({reminders.ADD}),
+    drop_marks=_drop_marks,
+    collect_reasons=_ask_about_repetition,
+    always_open=frozenset(METHODS),
 )

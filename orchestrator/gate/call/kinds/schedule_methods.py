@@ -6,8 +6,8 @@ from typing import Final
 from pydantic import BaseModel
 
 from bitrix.catalogue.catalogue import Method
-from orchestrator.gate.call import reminders
-from orchestrator.gate.call.kinds.method import KindMethod
+from orchestrator.gate.call import reminders, run_schedules
+from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 
 KIND: Final = "schedule"
 _REMINDER = Method(
@@ -32,4 +32,9 @@ class ReminderParams(BaseModel):
     """The parameters of a reminder, which `reminders.normalize_reminder` checks."""
 
 
-METHODS: Final[Mapping[str, KindMethod]] = {reminders.ADD: KindMethod(spec=_REMINDER, params=ReminderParams)}
+METHODS: Final[Mapping[str, KindMethod]] = {
+    reminders.ADD: KindMethod(spec=_REMINDER, params=ReminderParams),
+    run_schedules.ADD: build_kind_method(
+        run_schedules.ADD, "W", "add", run_schedules.RunScheduleParams, entity="schedule", safe_create=True
+    ),
+}

@@ -11,6 +11,7 @@ from orchestrator.directory.agenda import Agenda, load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.daily.digests import DailyPlanner
 from orchestrator.features.daily.feature import build_feature
 from orchestrator.language.work_calendar import Workdays
@@ -27,6 +28,11 @@ WORKDAYS = Workdays(yearly=frozenset({(1, 1)}), off=frozenset({HOLIDAY}), on=fro
 MONDAY = datetime(2026, 11, 23, 6, 0, tzinfo=UTC)
 """09:00 in Moscow, a working day."""
 ON: Mapping[str, str] = {"digest": "on", "evening": "on"}
+
+
+async def no_runs(_engine: str, _definition: str, _person: str) -> Notice:
+    """Nothing can be started on schedule here."""
+    return Notice(code="run-engine-gone")
 
 
 @dataclass
@@ -105,7 +111,7 @@ def a_home(world: World) -> Home:
     object.__setattr__(world.tools, "refresh_actor", household.present)
     reads = PortalReader(world.client, world.gate._catalogue, world.clock)
     naming = Naming(reads)
-    world.gate._performers["schedule"] = SchedulePerformer(world.store, world.clock)  # type: ignore[index]
+    world.gate._performers["schedule"] = SchedulePerformer(world.store, world.clock, no_runs)  # type: ignore[index]
 
     async def agenda_of(actor: Actor, now: datetime, *, team: Sequence[int], priority: Priority) -> Agenda:
         home.asked.append((actor.key, priority))

@@ -1,0 +1,161 @@
+"""Submits what a caller of the API wants of schedules: that one is made, paused, resumed or cancelled.
+
+Each is stored as an inbox row, as from Telegram or the terminal, and the schedules' own code accepts or refuses it. These functions only
+check first what can be told at once, and read the outcome from the journal.
+"""
+
+from typing import Final
+
+from bot.http_api.runs.run_inputs import WITHIN, check_home, check_start
+from bot.http_api.schedules.schedule_models import Schedule, ScheduleAccepted, ScheduleBody, ScheduleCancelled
+from bot.http_api.schedules.schedule_reader import ScheduleReader, build_not_found
+from bot.http_api.server.endpoint_context import EndpointContext, store_once
+from bot.http_api.server.errors import ApiError
+from bot.http_api.server.tokens import Client
+from orchestrator.domain.address import Address, find_own_chat
+from orchestrator.domain.inputs import Input
+from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName
+from orchestrator.domain.taint import Origins
+from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
+from orchestrator.runs.registry import Engines
+from orchestrator.schedules.orders import FITTING, may_control
+from state.canonical import dumps, hash_text, to_storable, to_storable_text
+from state.clock import format_iso, generate_id
+from state.events.schedules import ScheduleAdded, ScheduleEnded
+from state.journal.schedule_index import FoundSchedule, count_schedules, find_schedule
+from state.journal.store import InboxRow, StoredEvent
+from state.journal.streams import to_stream
+
+_PERSON: Final[Origins] = frozenset({"person"})
+_CUSTOMER: Final[Origins] = frozenset({"prose"})
+
+
+class ScheduleInputs:
+    """Submits new schedules and orders; one instance per app. All methods raise ApiError and StoreError."""
+
+    def __init__(self, desk: EndpointContext, reader: ScheduleReader, engines: Engines) -> None:
+        """Keep the services of the endpoints, and the engines whose runs may be started."""
+        self._desk, self._reader, self._engines = desk, reader, engines
+
+    async def add_schedule(self, client: Client, body: ScheduleBody, key: str | None) -> ScheduleAccepted:
+        """Make a schedule; a repeated request with the same Idempotency-Key `key` gives the schedule of the first."""
+        fresh = generate_id()
+        source = f"{client.actor.key}:schedule:{hash_text(key)}" if key is not None else f"schedule:{fresh}"
+        is_known = key is not None and await self._desk.store.find_inbox(source) is not None
+        terms = self._read_terms(client, body, is_known=is_known)
+        await check_start(self._engines, client, body.engine, body.definition)
+        home = body.home or find_own_chat(client.actor.key)
+        await check_home(self._desk, client, home)
+        if not (self._desk.build_viewer(client).is_own(home) or Address.parse(home).is_group):
+            raise ApiError(403, "not_your_session", "home: what starts on schedule is shown in a session of the token, or in a group.")
+        origins = _CUSTOMER if client.customers else _PERSON
+        args = {name: {"data": to_storable(value), "origins": sorted(origins)} for name, value in body.args.items()}
+        asked = ScheduleAdd(
+            schedule=fresh,
+            engine=body.engine,
+            definition=body.definition,
+            args=args,
+            at=body.at,
+            cron=body.cron,
+            zone=terms.zone,
+            note=" ".join(to_storable_text(body.note).split()),
+        )
+        same = {**asked.to_json(), "schedule": ""}
+        row = self._build_row(client, home, asked, source=source, request=hash_text(dumps([home, same])))
+        if not is_known and await self._desk.store.read(count_schedules, client.actor.key) >= MOST:
+            raise ApiError(409, "too_many_schedules", f"This token has {MOST} schedules already, which is the most; cancel some.")
+        known = await store_once(row, self._take, self._desk.store)
+        await self._wait_until_worked(known)
+        schedule = str(known.body["schedule"])
+        if await self._desk.store.read(find_schedule, schedule) is None and not await self._was_added(known, schedule):
+            raise ApiError(409, "schedule_refused", f"It was refused; GET /sessions/{home}/events says why.")
+        first = terms.find_first(self._desk.clock.now())
+        return ScheduleAccepted(id=schedule, home=known.session, next=format_iso(first) if first is not None else "")
+
+    def _read_terms(self, client: Client, body: ScheduleBody, *, is_known: bool) -> Terms:
+        """Return when the schedule is to be due; raises ApiError 400 with what is wrong.
+
+        A request that `is_known` was accepted before: its moment may be over by now.
+        """
+        try:
+            terms = parse_terms(body.at, body.cron, body.zone or client.actor.time_zone)
+            if not is_known:
+                check_moment(terms, self._desk.clock.now())
+        except TermsError as error:
+            raise ApiError(400, "invalid_schedule", f"{error.param}: {error.detail}.") from None
+        return terms
+
+    async def _was_added(self, row: InboxRow, schedule: str) -> bool:
+        """Return whether the schedule was made, also if it is over by now, or whether its input still waits."""
+        stored = await self._desk.store.find_inbox(row.source)
+        if stored is not None and stored.status == "new":
+            return True
+        return await self._has_happened(row.session, 0, ScheduleAdded.__name__, schedule)
+
+    async def submit_order(self, client: Client, schedule: str, order: ScheduleOrderName) -> tuple[Schedule, bool]:
+        """Submit an order to a schedule. Return the schedule as it is then, and whether the order was already worked."""
+        found = await self._reader.find_schedule(client, schedule)
+        worked = await self._submit(client, found, order)
+        now = await self._reader.find_schedule(client, schedule)
+        if worked and now.entry.status in FITTING[order]:
+            told = f"It was refused; the events of {found.home} say why."
+            raise ApiError(409, "order_refused", told)
+        return self._reader.describe_schedule(client, now), worked
+
+    async def cancel_schedule(self, client: Client, schedule: str) -> tuple[ScheduleCancelled, bool]:
+        """Cancel a schedule. Return that it is cancelled, and whether that was already carried out."""
+        found = await self._reader.find_schedule(client, schedule)
+        seq, _ = await self._desk.store.read_head(to_stream(found.home))
+        worked = await self._submit(client, found, "cancel")
+        if worked and not await self._has_happened(found.home, seq, ScheduleEnded.__name__, schedule):
+            raise build_not_found()  # somebody else was first
+        return ScheduleCancelled(id=schedule, status="cancelled" if worked else "accepted"), worked
+
+    async def _submit(self, client: Client, found: FoundSchedule, order: ScheduleOrderName) -> bool:
+        """Store the order and wait until it is worked; return False if that takes more than `WITHIN` seconds."""
+        if not may_control(client.actor, found.entry.owner):
+            told = f"Only the owner of a schedule, leads and administrators may {order} it; use a token of one of them."
+            raise ApiError(403, "not_your_schedule", told)
+        if found.entry.status not in FITTING[order]:
+            wanted = " or ".join(sorted(FITTING[order]))
+            told = f"The schedule is {found.entry.status}; {order} is for a schedule that is {wanted}."
+            raise ApiError(409, "order_late", told)
+        row = self._build_row(client, found.home, ScheduleOrder(schedule=found.schedule, order=order))
+        await self._take(row)
+        return await self._wait_until_worked(row)
+
+    async def _take(self, row: InboxRow) -> bool:
+        [is_new] = await self._desk.orchestrator.receive([row])
+        return is_new
+
+    async def _wait_until_worked(self, row: InboxRow) -> bool:
+        async def worked() -> bool | None:
+            stored = await self._desk.store.find_inbox(row.source)
+            return True if stored is None or stored.status != "new" else None
+
+        return bool(await self._desk.wait_until(worked, WITHIN))
+
+    async def _has_happened(self, home: str, after: int, kind: str, schedule: str) -> bool:
+        """Return whether the session has an event of this kind about the schedule among those after the number `after`."""
+
+        def fits(event: StoredEvent) -> bool:
+            return event.type == kind and event.data.get("schedule") == schedule
+
+        while page := await self._desk.store.read_events(to_stream(home), after=after):
+            if any(fits(event) for event in page):
+                return True
+            after = page[-1].seq
+        return False
+
+    def _build_row(self, client: Client, home: str, given: Input, *, source: str = "", request: str = "") -> InboxRow:
+        row_id = generate_id()
+        return InboxRow(
+            id=row_id,
+            source=source or f"{client.actor.key}:{given.KIND}:{row_id}",
+            session=home,
+            lane="express",
+            kind=given.KIND,
+            actor=client.actor.model_dump(mode="json"),
+            body={**given.to_json(), **({"request": request} if request else {})},
+            received_at=self._desk.clock.now(),
+        )

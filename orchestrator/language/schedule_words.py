@@ -1,0 +1,59 @@
+"""Puts the cron line of a schedule in words, as notices from which sentences are made in the reader's language. Pure."""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Final
+
+from orchestrator.domain.cron_lines import CronLine
+from orchestrator.domain.cron_shapes import CronShape, find_shape
+from orchestrator.domain.outputs import Notice
+
+LAST_SHORT_DAY: Final = 28
+"""Each month has this day; a line for a later one is not due in every month."""
+
+
+def describe_line(line: CronLine, zone: str, *, reader_zone: str = "") -> Notice | None:
+    """Return when the line is due, such as "on weekdays at 9:00"; None for a line that no short sentence tells.
+
+    The zone is named unless it is that of the reader.
+    """
+    shape = find_shape(line)
+    if shape is None:
+        return None
+    said = _describe_shape(shape)
+    if zone == reader_zone or shape.kind == "minutes":
+        return said
+    return Notice(code="schedule-in-zone", args={"when": said.model_dump(), "zone": zone})
+
+
+def _describe_shape(shape: CronShape) -> Notice:
+    times = _join([Notice(code="schedule-word", args={"text": f"{hour}:{minute:02}"}) for hour, minute in shape.times])
+    match shape.kind:
+        case "minutes":
+            return Notice(code="schedule-each-minutes", args={"count": shape.every})
+        case "hours":
+            return Notice(code="schedule-each-hours", args={"count": shape.every, "minute": shape.minute})
+        case "daily":
+            return Notice(code="schedule-daily", args={"times": times})
+        case "workdays":
+            return Notice(code="schedule-workdays", args={"times": times})
+        case "weekly":
+            days = _join([Notice(code="schedule-weekday", args={"day": day}) for day in shape.weekdays])
+            return Notice(code="schedule-weekly", args={"days": days, "times": times})
+        case "monthly":
+            days = _join([Notice(code="schedule-monthday", args={"day": day}) for day in shape.days])
+            rare = "yes" if max(shape.days) > LAST_SHORT_DAY else "no"
+            return Notice(code="schedule-monthly", args={"days": days, "times": times, "rare": rare})
+        case "month_end":
+            return Notice(code="schedule-month-end", args={"times": times})
+
+
+def _join(words: Sequence[Notice]) -> dict[str, object]:
+    """Return one notice for a list in words, as the argument of a sentence: "9:00, 13:00 and 18:00"."""
+    if not words:
+        return Notice(code="schedule-word", args={"text": ""}).model_dump()
+    *first, last = [one.model_dump() for one in words]
+    if not first:
+        return last
+    begun = reduce(lambda one, other: Notice(code="schedule-comma", args={"first": one, "then": other}).model_dump(), first)
+    return Notice(code="schedule-and", args={"first": begun, "then": last}).model_dump()

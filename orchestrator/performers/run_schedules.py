@@ -1,0 +1,132 @@
+"""Performs schedule.run.add: stores a schedule as an inbox row for the requester's own chat, whose worker then makes it.
+
+The row's field `source` follows from the id of the effect, and the inbox holds a `source` only once. So storing it again changes nothing,
+and one can always find out whether it was stored.
+"""
+
+from typing import Final, Protocol
+from uuid import uuid5
+
+from orchestrator.domain.address import find_own_chat
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd
+from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.gate.call.run_schedules import ARG_ORIGINS, MARK, PERSON
+from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
+from state.clock import UUID_NAMESPACE, Clock, format_iso, generate_id
+from state.journal.async_store import AsyncStore
+from state.journal.schedule_index import count_schedules
+from state.journal.store import InboxRow, StoreError
+
+_CODES: Final = {
+    "run-engine-gone": "schedule-refused-engine",
+    "run-not-allowed": "schedule-refused-role",
+    "run-definition-gone": "schedule-refused-definition",
+}
+
+
+class CheckStart(Protocol):
+    """A function that says whether runs of a definition may start for a person now."""
+
+    async def __call__(self, engine: str, definition: str, person: str) -> Notice | None:
+        """Return why runs of this definition may not start for the person with this key; None if they may."""
+
+
+class RunSchedulePerformer:
+    """Stores the schedules that the gate has allowed. `SchedulePerformer` hands their calls on to it."""
+
+    def __init__(self, store: AsyncStore, clock: Clock, check: CheckStart) -> None:
+        """Store them in `store`; `check` says what may be started."""
+        self._store = store
+        self._clock = clock
+        self._check = check
+
+    async def read_before(self, call: Call) -> BeforeImage | Rejected:
+        """Return no data; rejected if the schedule cannot be made, so that nobody is asked about it. Never raises."""
+        return await self._check_again(call) or {}
+
+    async def execute(self, call: Call) -> CallResult:
+        """Store the schedule durably and return its id and its first moment as the result; unknown if the database fails."""
+        if (refusal := await self._check_again(call)) is not None:
+            return refusal
+        try:
+            await self._store.put_inbox([self._build_row(call)])
+        except StoreError as error:
+            return Unknown(detail=f"the store did not say whether the schedule is kept: {error}")
+        first = _parse_terms(call).find_first(self._clock.now())
+        moment = format_iso(first) if first is not None else ""
+        schedule = build_schedule_id(str(call.params[MARK]))
+        return Succeeded(
+            result={"schedule": schedule, "next": moment},
+            entity="schedule",
+            note=f"first at {moment}; code shows the person when it starts, /schedules lists it",
+        )
+
+    async def _check_again(self, call: Call) -> Rejected | None:
+        """Return why the schedule cannot be made now; also if that cannot be read. Never raises."""
+        try:
+            return await self._find_refusal(call)
+        except Exception as error:  # noqa: BLE001 - whatever keeps the definitions from being read: nothing is stored then
+            return Rejected(code="schedule-refused-unread", detail=f"it could not be checked: {error}", sent=False)
+
+    async def _find_refusal(self, call: Call) -> Rejected | None:
+        person = str(call.params[PERSON])
+        try:
+            terms = _parse_terms(call)
+            check_moment(terms, self._clock.now())
+        except TermsError as error:
+            code = "schedule-refused-far" if error.fault == "far" else "schedule-refused-past"
+            return Rejected(code=code, detail=str(error), sent=False)
+        if terms.find_first(self._clock.now()) is None:
+            return Rejected(code="schedule-refused-past", detail="cron: this line is not due any more", sent=False)
+        if await self._store.read(count_schedules, person) >= MOST:
+            return Rejected(code="schedule-refused-many", detail=f"{MOST} schedules of this person wait already", sent=False)
+        engine, definition = str(call.params["engine"]), str(call.params["definition"])
+        notice = await self._check(engine, definition, person)
+        if notice is None:
+            return None
+        detail = f"runs of {definition} ({engine}) cannot be started for {person}: {notice.code}"
+        return Rejected(code=_CODES.get(notice.code, "schedule-refused-owner"), detail=detail, sent=False)
+
+    async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
+        """Return whether the schedule is stored: done or not done, never unclear. Raises StoreError."""
+        kept = await self._store.find_inbox(_build_source(call)) is not None
+        return Reconciled(verdict="done" if kept else "not_done", detail="the schedule is kept" if kept else "no such schedule is kept")
+
+    def _build_row(self, call: Call) -> InboxRow:
+        given, person = call.params, str(call.params[PERSON])
+        origins = given.get(ARG_ORIGINS, {})
+        asked = ScheduleAdd(
+            schedule=build_schedule_id(str(given[MARK])),
+            engine=given["engine"],
+            definition=given["definition"],
+            args={name: {"data": value, "origins": list(origins[name])} for name, value in given.get("args", {}).items()},
+            at=given.get("at"),
+            cron=given.get("cron"),
+            zone=given.get("zone") or "UTC",
+            note=given.get("note", ""),
+        )
+        return InboxRow(
+            id=generate_id(),
+            source=_build_source(call),
+            session=find_own_chat(person),
+            lane="express",
+            kind=ScheduleAdd.KIND,
+            actor={"key": person, "name": person},
+            body=asked.to_json(),
+            received_at=self._clock.now(),
+        )
+
+
+def build_schedule_id(effect_id: str) -> str:
+    """Return the id of the schedule that the effect makes; the same each time it is computed."""
+    return str(uuid5(UUID_NAMESPACE, f"schedule:{effect_id}"))
+
+
+def _build_source(call: Call) -> str:
+    return f"schedule:{call.params[MARK]}"
+
+
+def _parse_terms(call: Call) -> Terms:
+    return parse_terms(call.params.get("at"), call.params.get("cron"), call.params.get("zone") or "UTC")

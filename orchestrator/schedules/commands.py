@@ -1,0 +1,123 @@
+"""The typed command /schedules, and the buttons below its answer."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
+from orchestrator.domain.inputs import FeatureClick
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
+from orchestrator.domain.schedule_inputs import ScheduleOrder
+from orchestrator.gate.call.permissions import find_visible_users
+from orchestrator.runs.inputs import MAY_CONTROL
+from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.input_filter import build_cross_session_row
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.schedules import words
+from orchestrator.schedules.firing import BUTTON
+from orchestrator.schedules.orders import build_button, may_control
+from state.journal.schedule_index import FoundSchedule, collect_schedules, name_timer
+from state.journal.store import InboxRow, OutboxRow
+
+LISTED: Final = 10
+"""How many schedules one message lists."""
+ID_SHOWN: Final = 6
+"""How many characters of its id tell a schedule from another one of the same definition."""
+PAGE: Final = "page"
+"""The order of the button that lists further schedules: ("schedule", "page", how many were listed)."""
+_DIGITS: Final = 5
+
+
+async def show_schedules(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Answer /schedules: list the schedules with their next moments, each with a button that cancels or resumes it. Raises StoreError.
+
+    A private chat lists the person's own schedules and, for a lead or administrator, below them those of people whose records they may see;
+    a group those that are shown in it.
+    """
+    actor = await admit_actor(row, session, tools)
+    if actor is not None:
+        await _show_page(row, session, tools, actor, 0)
+
+
+async def _show_page(row: InboxRow, session: Session, tools: Tools, actor: Actor, first: int) -> None:
+    found = await _collect(session, tools, actor)
+    shown = found[first : first + LISTED]
+    known = Counter(one.entry.definition for one in found)
+    marks = {one.schedule: one.schedule[-ID_SHOWN:] if known[one.entry.definition] > 1 else "" for one in shown}
+    heading = Notice(code="schedules-listed", args={"count": len(found)})
+    lines = [
+        words.describe_schedule(one, actor, session.now, who=_name_owner(one, actor, tools), mark=marks[one.schedule]) for one in shown
+    ]
+    actions = [
+        build_button(one.schedule, one.entry, order, marks[one.schedule])
+        for one in shown
+        if may_control(actor, one.entry.owner)
+        for order in (("resume", "cancel") if one.entry.status == "paused" else ("cancel",))
+    ]
+    left = len(found) - first - len(shown)
+    if left > 0:
+        lines.append(Notice(code="schedules-more", args={"count": left}))
+        actions.append(Action(words=(BUTTON, PAGE, str(first + len(shown))), label=Notice(code="schedules-next-page")))
+    reply = Reply(notices=(heading, *lines) if not first else tuple(lines), actions=tuple(actions))
+    told = [outbox.build_reply_row(session.key, reply, session.now), *build_click_toasts(row, session, Notice(code="toast-doing"))]
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+
+
+async def _collect(session: Session, tools: Tools, actor: Actor) -> Sequence[FoundSchedule]:
+    is_group = Address.parse(session.key).is_group
+
+    def fits(owner: str, home: str) -> bool:
+        return home == session.key or (not is_group and (owner == actor.key or _may_see(actor, owner, tools)))
+
+    found = await tools.store.read(collect_schedules, fits)
+    return sorted(found, key=lambda one: one.entry.owner != actor.key)
+
+
+def _may_see(actor: Actor, owner: str, tools: Tools) -> bool:
+    """Return whether a lead or administrator sees the schedules of this person or token: those of people whose records they may see."""
+    acting = tools.gate.deps.approvers.apply_delegation(actor)
+    if acting.role not in MAY_CONTROL:
+        return False
+    visible = find_visible_users(acting)
+    person = tools.refresh_actor(Actor(key=owner, name=""))
+    return visible is None or (person is not None and person.bitrix_user_id in visible)
+
+
+def _name_owner(found: FoundSchedule, actor: Actor, tools: Tools) -> str:
+    """Return the owner's name for a list; "" if it is the reader."""
+    if found.entry.owner == actor.key:
+        return ""
+    owner = Actor.model_validate(found.entry.actor)
+    return (tools.refresh_actor(owner) or owner).name
+
+
+async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Handle a click on a button of a schedule; the session that shows the schedule carries the order out. Raises StoreError."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    match FeatureClick.model_validate(row.body).words:
+        case (_, "page", first) if first.isascii() and first.isdecimal() and len(first) <= _DIGITS:
+            await _show_page(row, session, tools, actor, int(first))
+        case (_, schedule, ("pause" | "resume" | "cancel") as order):
+            await _pass_order(row, session, tools, actor, ScheduleOrder(schedule=schedule, order=order, chat=session.key))
+        case _:
+            await session.commit(actor=actor.key, outbox=_answer_click(row, session, Notice(code="schedule-gone")), inbox_done=[row.id])
+
+
+async def _pass_order(row: InboxRow, session: Session, tools: Tools, actor: Actor, given: ScheduleOrder) -> None:
+    timer = await tools.store.find_timer(name_timer(given.schedule))
+    if timer is None:
+        await session.commit(actor=actor.key, outbox=_answer_click(row, session, Notice(code="schedule-gone")), inbox_done=[row.id])
+        return
+    passed = build_cross_session_row(ScheduleOrder.KIND, row, timer.session, given.to_json(), session)
+    told = _answer_click(row, session, Notice(code="schedule-passed"))
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[passed])
+
+
+def _answer_click(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
+    """Return the toast that answers a click, or a message for a client that waits for the answer to each input."""
+    return build_click_toasts(row, session, notice) or [outbox.build_reply_row(session.key, build_reply(notice), session.now)]

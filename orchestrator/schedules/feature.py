@@ -1,0 +1,30 @@
+"""Registers schedules with the runtime: their inputs, timers and buttons, and the command /schedules."""
+
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.schedule_inputs import ScheduleAdd, ScheduleOrder, SchedulesRestored
+from orchestrator.runs.registry import Engines
+from orchestrator.runtime.feature import CommandSpec, Feature
+from orchestrator.schedules.commands import show_schedules, take_click
+from orchestrator.schedules.firing import BUTTON, Firer
+from orchestrator.schedules.orders import Orders, tell_restored
+from state.journal.schedule_index import TIMER
+
+
+def build_feature(engines: Engines, *, fires: bool = True) -> Feature:
+    """Return the part of the program that starts runs of these engines on schedule; with `fires=False` it only keeps the schedules.
+
+    A program without engines offers no command; its schedules wait until their engines are there again.
+    """
+    firer, orders = Firer(engines, fires=fires), Orders(engines)
+    return Feature(
+        inbox={
+            ScheduleAdd.KIND: orders.take_addition,
+            ScheduleOrder.KIND: orders.take_order,
+            SchedulesRestored.KIND: tell_restored,
+        },
+        timers={TIMER: firer.fire_due},
+        given_up_timers={TIMER: firer.give_up},
+        buttons={BUTTON: take_click},
+        commands={"schedules": show_schedules} if engines.runs else {},
+        command_specs={"schedules": CommandSpec(menu=Notice(code="menu-schedules"), in_groups=True)} if engines.runs else {},
+    )

@@ -1,0 +1,222 @@
+"""Makes, cancels, pauses and resumes schedules at the order of a person, in the session in whose chat the schedule is shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
+from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName, SchedulesRestored
+from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
+from orchestrator.runs.inputs import MAY_CONTROL
+from orchestrator.runs.registry import Engines
+from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.schedules import words
+from orchestrator.schedules.checks import find_start_refusal
+from orchestrator.schedules.firing import BUTTON
+from state.clock import format_iso, parse_iso
+from state.events.base import Event
+from state.events.schedules import ScheduleAdded, ScheduleEnded, SchedulePaused, ScheduleResumed, list_schedules
+from state.journal.schedule_index import FoundSchedule, build_timer, count_schedules
+from state.journal.store import InboxRow, OutboxRow
+from state.schedule_state import Schedule
+
+FITTING: Final[Mapping[ScheduleOrderName, frozenset[str]]] = {
+    "pause": frozenset({"waiting"}),
+    "resume": frozenset({"paused"}),
+    "cancel": frozenset({"waiting", "paused"}),
+}
+"""The statuses of a schedule in which each order can be carried out."""
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What an order changes, and the message about it."""
+
+    given: ScheduleOrder
+    entry: Schedule
+    """The schedule before the change."""
+    event: Event
+    notice: Notice
+    button: str = ""
+    """The order for which the message has a button, "" for none."""
+
+
+class Orders:
+    """Handles the orders of people to schedules."""
+
+    def __init__(self, engines: Engines) -> None:
+        """Make schedules for runs of these engines."""
+        self._engines = engines
+
+    async def take_addition(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Make the schedule that the input asks for, and show when it is due; or say why it cannot be made. Raises StoreError."""
+        actor = await admit_actor(row, session, tools)
+        if actor is None:
+            return
+        asked = ScheduleAdd.model_validate(row.body)
+        if asked.schedule in list_schedules(session.state):
+            await session.commit(actor=actor.key, inbox_done=[row.id])
+            return
+        terms = _read_terms(asked, row, actor.time_zone)
+        refusal = terms if isinstance(terms, Notice) else await self._find_refusal(asked, actor, tools)
+        if refusal is not None or isinstance(terms, Notice):
+            await _answer(row, session, actor, refusal or Notice(code="schedule-gone"))
+            return
+        first = terms.find_first(session.now)
+        if first is None:
+            await _answer(row, session, actor, words.NEVER)
+            return
+        event = ScheduleAdded(
+            schedule=asked.schedule,
+            engine=asked.engine,
+            definition=asked.definition,
+            due=format_iso(first),
+            cron=terms.cron,
+            zone=terms.zone,
+            by=asked.by,
+            actor=actor.model_dump(mode="json"),
+            args=dict(asked.args),
+            note=asked.note,
+        )
+        entry = Schedule.create(engine=asked.engine, definition=asked.definition, due=event.due, cron=event.cron, zone=event.zone)
+        notice = words.build_added_notice(entry, actor, session.now)
+        told = _build_message(session.key, asked.schedule, entry, notice, "cancel", session)
+        timer = build_timer(asked.schedule, None, [event], home=session.key, now=session.now, seq=session.seq)
+        await session.commit(event, actor=actor.key, outbox=[told], timers=[timer], inbox_done=[row.id])
+
+    async def _find_refusal(self, asked: ScheduleAdd, actor: Actor, tools: Tools) -> Notice | None:
+        if await tools.store.read(count_schedules, actor.key) >= MOST:
+            return Notice(code="schedule-too-many", args={"most": MOST})
+        return await find_start_refusal(self._engines, asked.engine, asked.definition, actor)
+
+    async def take_order(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Pause, resume or cancel a schedule. Raises StoreError."""
+        actor = await admit_actor(row, session, tools)
+        if actor is None:
+            return
+        given = ScheduleOrder.model_validate(row.body)
+        entry = list_schedules(session.state).get(given.schedule)
+        if entry is None:
+            await _refuse(row, session, actor, given, Notice(code="schedule-gone"))
+        elif not may_control(actor, entry.owner):
+            await _refuse(row, session, actor, given, Notice(code="schedule-not-yours"))
+        elif entry.status not in FITTING[given.order]:
+            await _refuse(row, session, actor, given, Notice(code="schedule-order-late", args={"status": entry.status}))
+        elif given.order == "resume":
+            await self._resume(row, session, tools, actor, given, entry)
+        elif given.order == "pause":
+            event = SchedulePaused(schedule=given.schedule, why="person", by=actor.key)
+            notice = Notice(code="schedule-person-paused", args=_name(entry, actor))
+            await _carry_out(row, session, actor, _Change(given, entry, event, notice, button="resume"))
+        else:
+            ended = ScheduleEnded(schedule=given.schedule, why="cancelled", by=actor.key)
+            notice = Notice(code="schedule-was-cancelled", args=_name(entry, actor))
+            await _carry_out(row, session, actor, _Change(given, entry, ended, notice))
+
+    async def _resume(self, row: InboxRow, session: Session, tools: Tools, actor: Actor, given: ScheduleOrder, entry: Schedule) -> None:
+        """Let a schedule go on if its owner may still start such runs. Moments of a cron line that have passed since are left out."""
+        owner = tools.refresh_actor(Actor.model_validate(entry.actor))
+        refusal = (
+            await find_start_refusal(self._engines, entry.engine, entry.definition, owner)
+            if owner is not None
+            else Notice(code="schedule-no-owner")
+        )
+        if refusal is not None:
+            await _refuse(row, session, actor, given, refusal)
+            return
+        due = entry.due
+        if entry.cron and parse_iso(due) <= session.now:
+            following = parse_terms(None, entry.cron, entry.zone).find_first(session.now)
+            due = format_iso(following) if following is not None else due
+        event = ScheduleResumed(schedule=given.schedule, by=actor.key, due=due)
+        kept = entry.with_values(due=due)
+        when = words.describe_when(kept, actor, session.now).model_dump()
+        moment = words.format_moment(due, actor, session.now) if entry.cron else words.NONE
+        notice = Notice(
+            code="schedule-was-resumed", args={"definition": entry.definition[: words.LONGEST_NAME], "when": when, "moment": moment}
+        )
+        await _carry_out(row, session, actor, _Change(given, entry, event, notice, button="cancel"))
+
+
+def _read_terms(asked: ScheduleAdd, row: InboxRow, zone: str) -> Terms | Notice:
+    """Return when the schedule is to be due, or the sentence that says what is wrong with it.
+
+    A single moment must lie ahead of the request, not of now: if the bot was down in between, the run starts late.
+    """
+    try:
+        terms = parse_terms(asked.at, asked.cron, asked.zone or zone)
+        check_moment(terms, row.received_at)
+    except TermsError as error:
+        return words.build_terms_notice(error)
+    return terms
+
+
+def may_control(actor: Actor, owner: str) -> bool:
+    """Return whether the actor may pause, resume and cancel the schedules of `owner`: the owner, leads and administrators may."""
+    return actor.key == owner or actor.role in MAY_CONTROL
+
+
+def _name(entry: Schedule, actor: Actor) -> dict[str, object]:
+    return {"definition": entry.definition[: words.LONGEST_NAME], "who": actor.name[: words.LONGEST_NAME], "person": actor.key}
+
+
+async def _answer(row: InboxRow, session: Session, actor: Actor, notice: Notice) -> None:
+    told = outbox.build_reply_row(session.key, build_reply(notice), session.now)
+    await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
+
+
+async def _refuse(row: InboxRow, session: Session, actor: Actor, given: ScheduleOrder, notice: Notice) -> None:
+    """Say in the chat in which the order was given why it is not carried out; a click is answered with a toast."""
+    told: list[OutboxRow] = build_click_toasts(row, session, notice)
+    if not told:
+        told = [outbox.build_reply_row(chat, build_reply(notice), session.now) for chat in _list_chats(session, given)[-1:]]
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+
+
+async def _carry_out(row: InboxRow, session: Session, actor: Actor, change: _Change) -> None:
+    """Store what the order changes, and tell it in the chat of the schedule and in that of the order."""
+    given, entry = change.given, change.entry
+    told = [_build_message(chat, given.schedule, entry, change.notice, change.button, session) for chat in _list_chats(session, given)]
+    timer = build_timer(given.schedule, entry, [change.event], home=session.key, now=session.now, seq=session.seq)
+    toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
+    await session.commit(change.event, actor=actor.key, outbox=[*toasts, *told], timers=[timer], inbox_done=[row.id])
+
+
+def _list_chats(session: Session, given: ScheduleOrder) -> list[str]:
+    """Return the chats that hear what becomes of an order: that of the schedule, and the messenger chat in which the order was given."""
+    elsewhere = given.chat not in {"", session.key} and Address.parse(given.chat).is_messenger
+    return [session.key, given.chat] if elsewhere else [session.key]
+
+
+def _build_message(chat: str, schedule: str, entry: Schedule, notice: Notice, button: str, session: Session) -> OutboxRow:
+    """Return a message about a schedule with a button for the order `button`; "" for none."""
+    actions = (build_button(schedule, entry, button),) if button else ()
+    return outbox.build_reply_row(chat, Reply(notices=(notice,), actions=actions), session.now)
+
+
+def build_button(schedule: str, entry: Schedule, order: str, mark: str = "") -> Action:
+    """Return the button with which a person cancels or resumes a schedule; `mark` tells it from its namesakes."""
+    args = {"definition": entry.definition[: words.LONGEST_NAME], "id": mark or words.NONE}
+    label = Notice(code="schedule-resume-one", args=args) if order == "resume" else Notice(code="schedule-cancel-one", args=args)
+    return Action(words=(BUTTON, schedule, order), label=label)
+
+
+async def tell_restored(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Tell the chat that a backup brought its schedules back, with buttons that let them go on or end them. Raises StoreError."""
+    made_at = SchedulesRestored.model_validate(row.body).made_at
+    known = list_schedules(session.state).items()
+    found = [FoundSchedule(schedule=key, home=session.key, entry=one) for key, one in known if one.why == "restored"]
+    told: list[OutboxRow] = []
+    if found:
+        owner = Actor.model_validate(found[0].entry.actor)
+        reader = tools.refresh_actor(owner) or owner
+        lines = [words.describe_schedule(one, reader, session.now) for one in found]
+        actions = [build_button(one.schedule, one.entry, order) for one in found for order in ("resume", "cancel")]
+        heading = Notice(code="schedules-restored", args={"at": made_at})
+        told = [outbox.build_reply_row(session.key, Reply(notices=(heading, *lines), actions=tuple(actions)), session.now)]
+    await session.commit(actor="system", outbox=told, inbox_done=[row.id])

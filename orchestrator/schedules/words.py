@@ -1,0 +1,139 @@
+"""Puts schedules in words for a person: when they are due, in the person's time zone, and why they wait. Pure."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.cron_lines import CronError, CronLine
+from orchestrator.domain.cron_shapes import find_shape
+from orchestrator.domain.due_moments import MOST_COUNTED
+from orchestrator.domain.outputs import Notice
+from orchestrator.language.date_format import When, format_when
+from orchestrator.language.schedule_terms import TermsError, parse_terms
+from orchestrator.language.schedule_words import describe_line
+from state.clock import parse_iso
+from state.journal.schedule_index import FoundSchedule
+from state.schedule_state import Schedule
+
+NONE: Final = "none"
+"""The value of an argument of a sentence that is left out."""
+LONGEST_NAME: Final = 60
+"""How many characters of a name or note a sentence shows."""
+_REASONS: Final[Mapping[str, str]] = {
+    "unfinished": "schedule-why-unfinished",
+    "definition_gone": "schedule-why-definition",
+    "engine_gone": "schedule-why-engine",
+    "failed": "schedule-why-failed",
+    "restored": "schedule-why-restored",
+    "owner_left": "schedule-why-owner",
+    "not_allowed": "schedule-why-role",
+}
+"""The sentences for a `SkipReason` and for a `PauseReason`, except that a person paused it."""
+
+
+NEVER: Final = Notice(code="schedule-bad-line", args={"fault": "never", "field": NONE, "written": "", "count": 0})
+"""The sentence about a line that is never due."""
+
+
+def format_moment(moment: str | datetime, actor: Actor, now: datetime) -> str:
+    """Return a moment as «пт, 25 декабря, 18:00» in the person's time zone and language."""
+    at = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(ZoneInfo(actor.time_zone))
+    return format_when(When(at.date(), at, has_time=True), now=now, locale=actor.locale)
+
+
+def describe_when(entry: Schedule, actor: Actor, now: datetime) -> Notice:
+    """Return when a schedule is due: the usual cron lines in words, of others the next three moments."""
+    if not entry.cron:
+        return Notice(code="schedule-once", args={"moment": format_moment(entry.due, actor, now)})
+    if (said := describe_line(CronLine(entry.cron), entry.zone, reader_zone=actor.time_zone)) is not None:
+        return said
+    terms = parse_terms(None, entry.cron, entry.zone)
+    moments = "; ".join(format_moment(one, actor, now) for one in terms.list_moments(now))
+    return Notice(code="schedule-listed", args={"moments": moments})
+
+
+def describe_schedule(found: FoundSchedule, actor: Actor, now: datetime, *, who: str = "", mark: str = "") -> Notice:
+    """Return the line about a schedule in a list. `who` names its owner if that is somebody else; `mark` tells it from its namesakes."""
+    entry = found.entry
+    args = {
+        "definition": entry.definition[:LONGEST_NAME],
+        "id": mark or NONE,
+        "note": entry.note[:LONGEST_NAME] or NONE,
+        "who": who[:LONGEST_NAME] or NONE,
+        "person": entry.owner,
+        "when": describe_when(entry, actor, now).model_dump(),
+        "what": _describe_state(entry, actor, now).model_dump(),
+        "missed": min(entry.missed, MOST_COUNTED),
+    }
+    return Notice(code="schedule-line", args=args)
+
+
+def _describe_state(entry: Schedule, actor: Actor, now: datetime) -> Notice:
+    """Return what a schedule waits for."""
+    if entry.status == "paused":
+        code = "schedule-paused-because" if entry.why in _REASONS else "schedule-paused"
+        return Notice(code=code, args={"why": describe_reason(entry.why).model_dump()})
+    moment = format_moment(entry.due, actor, now)
+    if entry.skip_why:
+        return Notice(code="schedule-next-after-skip", args={"moment": moment, "why": describe_reason(entry.skip_why).model_dump()})
+    if not entry.cron or find_shape(CronLine(entry.cron)) is None:  # the moment is named already
+        return Notice(code="schedule-word", args={"text": ""})
+    return Notice(code="schedule-next", args={"moment": moment})
+
+
+def build_added_notice(entry: Schedule, actor: Actor, now: datetime) -> Notice:
+    """Return the message that a schedule was made, with its next moment."""
+    when = describe_when(entry, actor, now).model_dump()
+    moment = format_moment(entry.due, actor, now) if entry.cron else NONE
+    return Notice(code="schedule-added", args={"definition": entry.definition[:LONGEST_NAME], "when": when, "moment": moment})
+
+
+def build_late_notice(entry: Schedule, missed: int, actor: Actor, now: datetime) -> Notice:
+    """Return the message that a run starts late, because the bot did not work at its moment; `missed` later moments are left out."""
+    if entry.resumed_at > entry.due:
+        paused = {"definition": entry.definition[:LONGEST_NAME], "moment": format_moment(entry.due, actor, now)}
+        return Notice(code="schedule-late-resumed", args=paused)
+    args = {
+        "definition": entry.definition[:LONGEST_NAME],
+        "moment": format_moment(entry.due, actor, now),
+        "missed": missed,
+        "many": "yes" if missed >= MOST_COUNTED else "no",
+    }
+    return Notice(code="schedule-late", args=args)
+
+
+def build_skip_notice(entry: Schedule, why: str, following: str, actor: Actor, now: datetime) -> Notice:
+    """Return the message that a moment came and nothing was started, and when it is tried next."""
+    args = {
+        "definition": entry.definition[:LONGEST_NAME],
+        "moment": format_moment(entry.due, actor, now),
+        "why": describe_reason(why).model_dump(),
+        "next": format_moment(following, actor, now) if following else NONE,
+    }
+    return Notice(code="schedule-skipped", args=args)
+
+
+def build_pause_notice(entry: Schedule, why: str, who: str = "") -> Notice:
+    """Return the message that a schedule starts nothing until somebody resumes it; `who` names its owner to others."""
+    named = {"who": who[:LONGEST_NAME] or NONE, "person": entry.owner}
+    args = {"definition": entry.definition[:LONGEST_NAME], "why": describe_reason(why).model_dump(), **named}
+    return Notice(code="schedule-was-paused", args=args)
+
+
+def describe_reason(why: str) -> Notice:
+    """Return why a schedule is paused, or a moment of it started nothing."""
+    return Notice(code=_REASONS.get(why, "schedule-why-failed"))
+
+
+def build_terms_notice(error: TermsError) -> Notice:
+    """Return the sentence that says what is wrong with when a schedule is to be due."""
+    if error.cron is not None:
+        return _build_cron_notice(error.cron)
+    return Notice(code="schedule-bad-terms", args={"fault": error.fault})
+
+
+def _build_cron_notice(error: CronError) -> Notice:
+    args = {"fault": error.fault, "field": error.field or NONE, "written": error.written[:LONGEST_NAME], "count": error.count}
+    return Notice(code="schedule-bad-line", args=args)

@@ -1,0 +1,126 @@
+"""`sdelka schedules` as operators use it, beside a bot that works with the same database and without one."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from bot.cli.schedules import app
+from orchestrator.domain.errors import SettingsError
+from state.sql.dialect import build_sqlite_url
+from state.sql.store import open_store
+from tests.unit.schedules.schedules_kit import ID, QUIET, Bench, a_bench, add
+from tests.unit.spine_kit import BORIS, CHAT
+
+pytestmark = pytest.mark.req("G1")
+
+ADD = ("add", "steps", "plan", "--for", CHAT)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The settings name the database of the test."""
+    monkeypatch.setenv("STATE_DIR", str(tmp_path))
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@asynccontextmanager
+async def a_bot(folder: Path) -> AsyncIterator[Bench]:
+    """A bot on a database in a file, with one schedule."""
+    async with a_bench(folder, QUIET, store=open_store(build_sqlite_url(folder / "sdelka.db"))) as bench:
+        args = {"deal": {"data": 481, "origins": ["person"]}}
+        await bench.world.work(add(cron="0 9 * * 1-5", args=args, note="для Ромашки"))
+        yield bench
+
+
+def call(*arguments: str) -> tuple[int, str]:
+    """Exit code and all that was shown."""
+    result = CliRunner().invoke(app, list(arguments))
+    if isinstance(result.exception, SettingsError):  # as bot.cli.app tells it
+        return 2, f"{result.output}{result.exception.reason}"
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+async def test_schedules_are_listed_and_shown_while_a_bot_works(tmp_path: Path) -> None:
+    async with a_bot(tmp_path):
+        code, told = call("list")
+        assert code == 0
+        for part in (ID, "waiting", "2026-11-23 06:00:00Z", "0 9 * * 1-5 (Europe/Moscow)", CHAT):
+            assert part in told
+        assert json.loads(call("list", "--json", "--status", "waiting", "--owner", CHAT)[1])["id"] == ID
+        assert call("list", "--json", "--status", "paused") == call("list", "--json", "--owner", BORIS.key) == (0, "")
+        code, told = call("show", ID[-6:])
+        assert code == 0
+        for part in ("plan (steps)", "2026-11-24 06:00:00Z", "2026-11-25 06:00:00Z", "для Ромашки", '{"deal":481}', "none yet"):
+            assert part in told
+        shown = json.loads(call("show", ID, "--json")[1])
+        assert (shown["owner"], "actor" in shown) == (CHAT, False)
+
+
+async def test_orders_are_carried_out_by_the_bot(tmp_path: Path) -> None:
+    async with a_bot(tmp_path) as bench, bench.world.working():
+        for order, status in (("pause", "paused"), ("resume", "waiting")):
+            assert (await asyncio.to_thread(call, order, ID))[0] == 0
+            assert bench.entry().status == status
+        assert (await asyncio.to_thread(call, "resume", ID))[
+            1
+        ].strip() == "The schedule is waiting; resume is for a schedule that is paused."
+        assert (await asyncio.to_thread(call, "cancel", ID))[0] == 0
+        assert bench.state() == {}
+
+
+async def test_a_schedule_is_made_for_a_person_in_their_zone(tmp_path: Path) -> None:
+    async with a_bot(tmp_path) as bench, bench.world.working():
+        bench.people.actors[CHAT] = bench.people.actors[CHAT].model_copy(update={"time_zone": "Asia/Omsk"})
+        code, told = await asyncio.to_thread(call, *ADD, "--cron", "0 9 * * *", "--arg", "deal=481", "--json")
+        made = json.loads(told)
+        assert (code, made["done"]) == (0, True)
+        entry = bench.entry(schedule=made["id"])
+        assert (entry.zone, entry.owner, entry.args["deal"], entry.by.partition(":")[0]) == (
+            "Asia/Omsk",
+            CHAT,
+            {"data": 481, "origins": ["person"]},
+            "cli",
+        )
+        assert (await asyncio.to_thread(call, "add", "steps", "none", "--for", CHAT, "--cron", "0 9 * * *"))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((*ADD,), "give one moment"),
+        ((*ADD, "--at", "2099-01-01T00:00Z"), "within the next five years"),
+        ((*ADD, "--at", "2020-01-01T00:00Z"), "this moment is over"),
+        ((*ADD, "--at", "2026-12-01T09:00"), "without its offset"),
+        ((*ADD, "--cron", "0 9 * * *", "--zone", "../etc/passwd"), "time zone"),
+        ((*ADD, "--cron", "*/0 * * * *"), "the field minute cannot be '*/0'"),
+        ((*ADD, "--cron", "\x1b[31m 9 * * *"), "\\x1b"),
+        ((*ADD, "--cron", "0 9 * * *", "--home", "tg:1008"), "own chat, or in a group"),
+        (("add", "steps", "plan", "--for", "x", "--cron", "0 9 * * *"), "a person or token"),
+        ((*ADD, "--cron", "0 9 * * *", "--arg", "a b"), "a value such as deal=481"),
+        (("show", "nope"), "there is no schedule"),
+        (("show", ""), "there is no schedule"),
+        (("cancel", "0190"), "give more of it"),
+        (("list", "--status", "over"), "there is no status over"),
+    ],
+)
+async def test_wrong_use_ends_with_a_sentence(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    async with a_bot(tmp_path) as bench:
+        await bench.world.work(add(cron="0 9 * * *", schedule=ID.replace("aa", "ab")))
+        code, told = await asyncio.to_thread(call, *arguments)
+        assert (code, said in told) == (2, True), told
+
+
+async def test_without_a_bot_it_is_stored_and_said(tmp_path: Path) -> None:
+    async with a_bot(tmp_path) as bench:
+        code, told = await asyncio.to_thread(call, "pause", ID, "--wait", "0")
+        assert (code, "no bot has taken it" in told) == (1, True)
+        await bench.world.work()
+        assert bench.entry().status == "paused"
