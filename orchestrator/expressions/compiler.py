@@ -64,8 +64,7 @@ class Compiler:
         return self._note(node, "expression-forbidden", f"{name} cannot stand in a condition", what=name)
 
     def _refuse_unstorable(self, node: ast.AST) -> Evaluate:
-        what = "\\x00, \\ud800"
-        return self._note(node, "expression-forbidden", "a text cannot hold NUL or half of a character", what=what)
+        return self._note(node, "expression-forbidden", "a text cannot hold NUL or half of a character", what="\\x00, \\ud800")
 
     def _note(self, node: ast.AST, code: str, message: str, suggestion: str = "", **args: str | int) -> Evaluate:
         line, column = self.find_place(node)
