@@ -23,6 +23,8 @@ Names = Mapping[str, Any]
 """The variables of a run: JSON data by name."""
 Evaluate = Callable[[Names], Any]
 _NUMBERS: Final = frozenset({int, float})
+_MOST_SUGGESTED: Final = 10
+"""After so many mistakes no name that was meant is searched any more: there may be very many variables."""
 
 
 class Compiler:
@@ -32,7 +34,6 @@ class Compiler:
         self._lines = source.strip().split("\n")
         self._shift = source[: len(source) - len(source.lstrip())]
         self._known = known
-        self._sorted = sorted(known or ())
         self.findings: list[Finding] = []
         self.reads: set[str] = set()
         self.reads_all = False
@@ -63,8 +64,7 @@ class Compiler:
         return self._note(node, "expression-forbidden", f"{name} cannot stand in a condition", what=name)
 
     def _refuse_unstorable(self, node: ast.AST) -> Evaluate:
-        what = "\\x00, \\ud800"
-        return self._note(node, "expression-forbidden", "a text cannot hold NUL or half of a character", what=what)
+        return self._note(node, "expression-forbidden", "a text cannot hold NUL or half of a character", what="\\x00, \\ud800")
 
     def _note(self, node: ast.AST, code: str, message: str, suggestion: str = "", **args: str | int) -> Evaluate:
         line, column = self.find_place(node)
@@ -135,7 +135,8 @@ class Compiler:
         self.reads.add(name)
         if self._known is None or name in self._known:
             return True
-        self._note(node, "expression-name", f"there is no variable {name!r}", suggest_name(name, self._sorted), name=name)
+        near = suggest_name(name, sorted(self._known)) if len(self.findings) < _MOST_SUGGESTED else ""
+        self._note(node, "expression-name", f"there is no variable {name!r}", near, name=name)
         return False
 
     def _compile_name(self, node: ast.Name) -> Evaluate:

@@ -128,7 +128,7 @@ class _Run:
         self.known.add(text)
         return True
 
-    def _take_answer(self, name: str, answer: Any) -> Any:
+    def _take_answer(self, name: str, answer: object) -> Any:
         """Return what a function gave as JSON data. Raises ScriptFailed if it is none or too large for a script."""
         data, values = _take_given(f"{name}()", answer, self.limits)
         self.origins.add(join_origins(values) if values else UNDECLARED)
@@ -290,7 +290,7 @@ def _take_inputs(source: str, inputs: Mapping[str, Any], limits: ScriptLimits) -
     return found, given
 
 
-def _take_given(name: str, value: Any, limits: ScriptLimits) -> tuple[Any, list[Value]]:
+def _take_given(name: str, value: object, limits: ScriptLimits) -> tuple[Any, list[Value]]:
     """Return (a copy of what a script is given, without its origins, the values in it). Raises ScriptFailed if it is no JSON data."""
     try:
         tree, values = split_values(value)

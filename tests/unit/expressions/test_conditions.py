@@ -242,3 +242,13 @@ def test_a_computed_key_is_quoted_without_hidden_signs() -> None:
         evaluate("deal[key] == 1", {"deal": {}, "key": "a\n✅ done\u202e"})
 
     assert error.value.finding.args["name"] == "aU+000A✅ doneU+202E"
+
+
+def test_a_condition_full_of_unknown_names_is_refused_whole_and_soon() -> None:
+    """Each of them is named; what was meant is searched among thousands of variables for the first few only."""
+    with pytest.raises(DefinitionRefused) as error:
+        compile_condition(" or ".join(f"valu{number}" for number in range(190)), known=[f"value{number}" for number in range(5_000)])
+
+    found = error.value.findings
+    assert [one.args["name"] for one in found] == [f"valu{number}" for number in range(190)]
+    assert [bool(one.suggestion) for one in found] == [True] * 10 + [False] * 180

@@ -152,6 +152,7 @@ async def test_an_author_reads_all_mistakes_of_a_call(tmp_path: Path) -> None:
 
     assert isinstance(found, Outcome)
     assert all(place in found.detail for place in ("url", "query.a", "headers", "credential", "what"))
+    assert found.foreign_text, "names of fields may come from an object that a stranger wrote"
     assert found.reason is not None
     assert len(Translator("ru").translate_notice(found.reason)) < 200
 

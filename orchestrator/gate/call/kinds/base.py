@@ -57,8 +57,8 @@ def _build_params_refusal(method: str, error: ValidationError) -> Refusal:
         said.append(text if place and text.startswith(place.partition(".")[0]) else f"{place}: {text}")
     why = "; ".join(said)
     found = refuse("gate-kind-params", method=method, why=why, param=said[0].partition(":")[0])
-    # the author has to mend all of them, however long the sentence is
-    return Refusal(replace(found, detail=f"{method}: {escape_text(why, limit=_LONGEST_DETAIL)}"))
+    # The author has to mend all of them, however long the sentence is; the names of fields in it may be those of a stranger's object.
+    return Refusal(replace(found, detail=f"{method}: {escape_text(why, limit=_LONGEST_DETAIL)}", foreign_text=True))
 
 
 def _allow(_call: Call, _policy: Policy) -> Refuse | None:
