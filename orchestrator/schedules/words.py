@@ -62,9 +62,7 @@ def list_moments(entry: Schedule, after: datetime, limit: int) -> list[datetime]
         return []
 
 
-def describe_schedule(
-    found: FoundSchedule, actor: Actor, now: datetime, *, note: str, who: str = "", mark: str = ""
-) -> Notice:
+def describe_schedule(found: FoundSchedule, actor: Actor, now: datetime, *, note: str, who: str = "", mark: str = "") -> Notice:
     """Return the line about a schedule in a list. `who` names its owner if that is somebody else; `mark` tells it from its namesakes.
 
     `note` is its note in a form that can be shown: what it says may come from outside.
