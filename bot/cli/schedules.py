@@ -71,7 +71,7 @@ def list_(
 @app.command()
 def show(schedule: _Id, *, as_json: _Json = False) -> None:
     """Show one schedule and its next moments. Exit codes: 0 = shown, 2 = no such schedule, or several fit."""
-    from orchestrator.language.schedule_terms import parse_terms  # noqa: PLC0415 - see list_
+    from orchestrator.schedules.words import list_moments  # noqa: PLC0415 - see list_
     from state.canonical import dumps  # noqa: PLC0415 - see list_
     from state.clock import format_iso, parse_iso  # noqa: PLC0415 - see list_
 
@@ -81,7 +81,7 @@ def show(schedule: _Id, *, as_json: _Json = False) -> None:
     if as_json:
         write_json_lines([_to_json(found)])
         return
-    later = parse_terms(None, entry.cron, entry.zone).list_moments(parse_iso(entry.due), 2) if entry.cron else []
+    later = list_moments(entry, parse_iso(entry.due), 2)
     told = {
         "schedule": found.schedule,
         "status": f"{entry.status} ({entry.why})" if entry.why else entry.status,

@@ -49,7 +49,15 @@ async def _show_page(row: InboxRow, session: Session, tools: Tools, actor: Actor
     marks = {one.schedule: one.schedule[-ID_SHOWN:] if known[one.entry.definition] > 1 else "" for one in shown}
     heading = Notice(code="schedules-listed", args={"count": len(found)})
     lines = [
-        words.describe_schedule(one, actor, session.now, who=_name_owner(one, actor, tools), mark=marks[one.schedule]) for one in shown
+        words.describe_schedule(
+            one,
+            actor,
+            session.now,
+            note=tools.guard.clean_partial(one.entry.note, locale=actor.locale),
+            who=_name_owner(one, actor, tools),
+            mark=marks[one.schedule],
+        )
+        for one in shown
     ]
     actions = [
         build_button(one.schedule, one.entry, order, marks[one.schedule])

@@ -131,8 +131,8 @@ class Orders:
             return
         due = entry.due
         if entry.cron and parse_iso(due) <= session.now:
-            following = parse_terms(None, entry.cron, entry.zone).find_first(session.now)
-            due = format_iso(following) if following is not None else due
+            following = words.list_moments(entry, session.now, 1)
+            due = format_iso(following[0]) if following else due
         event = ScheduleResumed(schedule=given.schedule, by=actor.key, due=due)
         kept = entry.with_values(due=due)
         when = words.describe_when(kept, actor, session.now).model_dump()
@@ -215,7 +215,8 @@ async def tell_restored(row: InboxRow, session: Session, tools: Tools) -> None:
     if found:
         owner = Actor.model_validate(found[0].entry.actor)
         reader = tools.refresh_actor(owner) or owner
-        lines = [words.describe_schedule(one, reader, session.now) for one in found]
+        notes = [tools.guard.clean_partial(one.entry.note, locale=reader.locale) for one in found]
+        lines = [words.describe_schedule(one, reader, session.now, note=note) for one, note in zip(found, notes, strict=True)]
         actions = [build_button(one.schedule, one.entry, order) for one in found for order in ("resume", "cancel")]
         heading = Notice(code="schedules-restored", args={"at": made_at})
         told = [outbox.build_reply_row(session.key, Reply(notices=(heading, *lines), actions=tuple(actions)), session.now)]

@@ -19,6 +19,7 @@ from state.schedule_state import Schedule
 
 NONE: Final = "none"
 """The value of an argument of a sentence that is left out."""
+_LISTED: Final = 3
 LONGEST_NAME: Final = 60
 """How many characters of a name or note a sentence shows."""
 _REASONS: Final[Mapping[str, str]] = {
@@ -49,18 +50,28 @@ def describe_when(entry: Schedule, actor: Actor, now: datetime) -> Notice:
         return Notice(code="schedule-once", args={"moment": format_moment(entry.due, actor, now)})
     if (said := describe_line(CronLine(entry.cron), entry.zone, reader_zone=actor.time_zone)) is not None:
         return said
-    terms = parse_terms(None, entry.cron, entry.zone)
-    moments = "; ".join(format_moment(one, actor, now) for one in terms.list_moments(now))
-    return Notice(code="schedule-listed", args={"moments": moments})
+    moments = [format_moment(one, actor, now) for one in list_moments(entry, now, _LISTED)]
+    return Notice(code="schedule-listed", args={"moments": "; ".join(moments) or entry.cron})
 
 
-def describe_schedule(found: FoundSchedule, actor: Actor, now: datetime, *, who: str = "", mark: str = "") -> Notice:
-    """Return the line about a schedule in a list. `who` names its owner if that is somebody else; `mark` tells it from its namesakes."""
+def list_moments(entry: Schedule, after: datetime, limit: int) -> list[datetime]:
+    """Return at most `limit` moments of a repeated schedule that follow `after`; none if its zone is gone from this machine."""
+    try:
+        return parse_terms(None, entry.cron, entry.zone).list_moments(after, limit)
+    except TermsError:
+        return []
+
+
+def describe_schedule(found: FoundSchedule, actor: Actor, now: datetime, *, note: str, who: str = "", mark: str = "") -> Notice:
+    """Return the line about a schedule in a list. `who` names its owner if that is somebody else; `mark` tells it from its namesakes.
+
+    `note` is its note in a form that can be shown: what it says may come from outside.
+    """
     entry = found.entry
     args = {
         "definition": entry.definition[:LONGEST_NAME],
         "id": mark or NONE,
-        "note": entry.note[:LONGEST_NAME] or NONE,
+        "note": note[:LONGEST_NAME] or NONE,
         "who": who[:LONGEST_NAME] or NONE,
         "person": entry.owner,
         "when": describe_when(entry, actor, now).model_dump(),

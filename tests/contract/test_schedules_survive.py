@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.runtime.timers import collect_due_rows
 from state.journal.store import StaleEpoch, StoreUnwritable
+from state.sql import build_sqlite_url, open_store
 from state.sql.store import SqlStore
 from tests.unit.schedules.schedules_kit import QUIET, SECOND, Bench, a_bench, add
 from tests.unit.spine_kit import CHAT, NOW, memory_store, until
@@ -111,21 +112,24 @@ async def test_a_program_that_is_killed_between_any_two_writes_doubles_and_loses
     await check(tmp_path, sql, late=not has_fired)
 
 
-async def test_two_programs_on_one_database_start_one_run(tmp_path: Path) -> None:
-    """Both see the due timer at the same time."""
-    sql = await made(tmp_path)
-    async with (
-        a_bench(tmp_path, QUIET, store=DyingStore(sql)) as one,  # type: ignore[arg-type]  # it is one
-        a_bench(tmp_path, QUIET, store=DyingStore(sql)) as two,  # type: ignore[arg-type]  # as above
-    ):
-        for day in range(5):
+@pytest.mark.parametrize("kind", ["file", "postgresql"])
+async def test_two_programs_on_one_database_start_one_run(tmp_path: Path, request: pytest.FixtureRequest, kind: str) -> None:
+    """Both see the due timer at the same time, each over connections of its own."""
+    server = request.getfixturevalue("postgres") if kind == "postgresql" else None
+    url = server.fresh() if server is not None else build_sqlite_url(tmp_path / "sdelka.db")
+    async with a_bench(tmp_path, QUIET, store=open_store(url)) as one, a_bench(tmp_path, QUIET, store=open_store(url)) as two:
+        await one.world.work(add(cron="0 9 * * *"))
+        one.told()
+        for day in range(4):
             for bench in (one, two):
                 bench.world.clock.advance(FIRST + day * DAY + SECOND - bench.world.clock.now())
             async with one.world.working(), two.world.working():
                 await asyncio.gather(one.world.idle(), two.world.idle())
-        assert len(one.fired()) == len(one.runs()) == 5
-        assert [run.status for run in one.runs()] == ["done"] * 5
-        assert one.told() == ["Начинаю", "Готово."] * 5
+        assert len(one.fired()) == len(one.runs()) == 4
+        assert [run.status for run in one.runs()] == ["done"] * 4
+        assert one.told() == ["Начинаю", "Готово."] * 4
+    if server is not None:
+        server.drop(url)
 
 
 async def test_a_program_that_lost_the_chat_to_another_one_cannot_fire(tmp_path: Path) -> None:

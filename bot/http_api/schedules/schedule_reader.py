@@ -9,9 +9,8 @@ from bot.http_api.server.endpoint_context import EndpointContext, build_translat
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor
-from orchestrator.language.schedule_terms import parse_terms
 from orchestrator.schedules.orders import may_control
-from orchestrator.schedules.words import describe_when
+from orchestrator.schedules.words import describe_when, list_moments
 from state.clock import format_iso, parse_iso
 from state.journal.run_index import PREFIX
 from state.journal.schedule_index import FoundSchedule, collect_schedules, find_schedule
@@ -68,7 +67,7 @@ class ScheduleReader:
             status=entry.status,
             why=entry.why,
             next=entry.due if is_waiting else "",
-            then=_list_following(found) if is_waiting else (),
+            then=[format_iso(one) for one in list_moments(entry, parse_iso(entry.due), _FOLLOWING)] if is_waiting else (),
             cron=entry.cron,
             zone=entry.zone,
             when=build_translator(client).translate_notice(describe_when(entry, client.actor, now)),
@@ -93,10 +92,3 @@ def build_not_found() -> ApiError:
 def _to_place(found: FoundSchedule) -> tuple[str, str, str]:
     is_paused, due, schedule = found.sort_key
     return str(int(is_paused)), due, schedule
-
-
-def _list_following(found: FoundSchedule) -> list[str]:
-    if not found.entry.cron:
-        return []
-    terms = parse_terms(None, found.entry.cron, found.entry.zone)
-    return [format_iso(one) for one in terms.list_moments(parse_iso(found.entry.due), _FOLLOWING)]

@@ -9,6 +9,7 @@ import pytest
 from bot.telegram.intake.callbacks import ActionClick, pack, unpack
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.schedule_inputs import MOST
+from orchestrator.language import schedule_terms
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from orchestrator.runtime.timers import collect_due_rows
@@ -107,6 +108,24 @@ async def test_the_list_has_the_next_moments_in_the_readers_zone_and_a_button_ea
             "• «plan» · 0000bb: один раз, вс, 22 ноября, 06:00\n"
             "• «plan» · 0000aa — для Ромашки: по будням в 9:00 (по времени Europe/Moscow). Следующий запуск: пн, 23 ноября, 16:00"
         )
+
+
+async def test_a_note_may_hold_no_link_that_can_be_tapped(tmp_path: Path) -> None:
+    """An engine may have written it from what it read."""
+    async with a_bench(tmp_path, QUIET) as bench:
+        await bench.world.work(add(cron=DAILY, note="см. https://evil.example/x"))
+        bench.told()
+        await bench.world.work(command("schedules"))
+        assert "https://evil.example" not in bench.told()[0]
+
+
+async def test_a_schedule_in_a_zone_that_is_gone_from_the_machine_is_still_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_bench(tmp_path, QUIET) as bench:
+        await bench.world.work(add(cron="0 9 29 2 *"))
+        bench.told()
+        monkeypatch.setattr(schedule_terms, "is_plain_zone", lambda _: False)
+        await bench.world.work(command("schedules"))
+        assert "ближайшие запуски: 0 9 29 2 *" in bench.told()[0]
 
 
 async def test_an_empty_list_says_so(tmp_path: Path) -> None:
