@@ -237,12 +237,12 @@ class MonthlyModelBudget:
         """
         wanted = Estimate.from_event(asked, actor.key)
         while True:
-            budget = self._policies.now().budget  # it may change while the call waits
-            limits = budget.find_limits(actor)
-            if budget.calculate_percent({}, limits) is None:
+            if not self._has_limit(actor):
                 return Reservation(asked.reservation)
             changed = self._changed
             used = await self._sum_usage(actor, now)
+            budget = self._policies.now().budget  # read last: it may change while the call waits, and while the usage is read
+            limits = budget.find_limits(actor)
             others = [one for one in self._reserved.values() if one.place == wanted.place and not one.is_settled]
             if (budget.calculate_percent(used, limits) or 0) < FULL:
                 all_at_once = add_tokens(used, {wanted.model: wanted.tokens})
@@ -253,6 +253,10 @@ class MonthlyModelBudget:
             elif not others:
                 return Notice(code="budget-over")
             await changed.wait()
+
+    def _has_limit(self, actor: Actor) -> bool:
+        budget = self._policies.now().budget
+        return budget.calculate_percent({}, budget.find_limits(actor)) is not None
 
     def _add_reservation(self, reservation: str, estimate: Estimate) -> "BudgetReservation":
         made = BudgetReservation(reservation, self._end_reservation)
