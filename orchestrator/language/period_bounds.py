@@ -11,7 +11,7 @@ from orchestrator.language.day_words import MONTH, UnclearPhrase
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.named_periods import IN, SHIFTING, UNITS
 from orchestrator.language.number_words import convert_ordinals
-from orchestrator.language.period_scope import DAY, Forms, Parts, Period, Scope
+from orchestrator.language.period_scope import DAY, Forms, Parts, Period, Scope, SeveralDays
 
 _FAR_AHEAD: Final = timedelta(days=31)
 """A range that looks back and would begin to end later than this is the range of a year before."""
@@ -62,13 +62,22 @@ def _read_inner(text: str, scope: Scope) -> Period:
     if _DAY_WORD.fullmatch(text):
         return scope.build_days(scope.today, scope.today + DAY)
     unit = next((unit for unit, pattern in UNITS.items() if re.fullmatch(pattern, text)), None)
-    return scope.build_days(*find_unit(unit, scope.today)) if unit is not None else scope.read(text, scope)
+    return scope.build_days(*find_unit(unit, scope.today)) if unit is not None else _read_part(text, scope)
+
+
+def _read_part(text: str, scope: Scope) -> Period:
+    """Read a part of a text; a weekday that may be today is unclear there: the answer to a question would stand for the whole text."""
+    try:
+        return scope.read(text, scope)
+    except SeveralDays:
+        raise UnclearPhrase("which_week") from None
 
 
 def _read_since(said: Parts, scope: Scope) -> Period:
     if scope.side == "end":
         raise UnclearPhrase("which_bound")
-    inner = _read_morning(said.a, scope) or scope.read(said.a, replace(scope, side="start"))
+    read = scope.read if scope.side == "start" else _read_part
+    inner = _read_morning(said.a, scope) or read(said.a, replace(scope, side="start"))
     begun = inner.start is not None and inner.start <= scope.here
     if begun and (scope.anchor.look == "back" or inner.edge):
         return replace(scope.build_until_now(inner.start), has_time=inner.has_time)
@@ -82,7 +91,7 @@ def _read_morning(text: str, scope: Scope) -> Period | None:
 def _read_after(said: Parts, scope: Scope) -> Period:
     if scope.side == "end":
         raise UnclearPhrase("which_bound")
-    inner = scope.read(said.a, replace(scope, side="start"))
+    inner = _read_part(said.a, replace(scope, side="start"))
     if scope.anchor.look == "back" and inner.end is not None and inner.end <= scope.here:
         return replace(scope.build_until_now(inner.end), has_time=inner.has_time)
     return Period(start=inner.end, end=None, has_time=inner.has_time, reaches_now=True)
@@ -100,9 +109,9 @@ def _read_until_before(said: Parts, scope: Scope) -> Period:
 
 def _read_until(said: Parts, scope: Scope) -> Period:
     """Read «до …»: clear for the beginning or the end of a period, for a time, and where the caller knows whether the day belongs to it."""
-    inner = _read_last(said.a, scope)
     if scope.side == "end":
-        return inner
+        return scope.read(said.a, scope)
+    inner = _read_last(said.a, scope)
     if inner.edge or inner.is_moment:
         return Period(start=None, end=inner.start if inner.edge == "start" else inner.end, has_time=inner.has_time)
     raise UnclearPhrase("which_bound")
@@ -111,12 +120,12 @@ def _read_until(said: Parts, scope: Scope) -> Period:
 def _read_last(text: str, scope: Scope) -> Period:
     if scope.side == "start":
         raise UnclearPhrase("which_bound")
-    return scope.read(text, replace(scope, side="end"))
+    return _read_part(text, replace(scope, side="end"))
 
 
 def _read_hours(said: Parts, scope: Scope) -> Period:
     """Read «вчера с 10 до 12»."""
-    day = scope.read(said.a, replace(scope, side="whole"))
+    day = _read_part(said.a, replace(scope, side="whole"))
     if day.start is None or day.end is None or day.has_time or day.end.date() - day.start.date() != DAY:
         raise UnclearPhrase("which_day")
     first, last = (build_when(day.start.date(), _parse_clock(text), scope.here, has_time=True).at for text in (said.number, said.b))
@@ -143,20 +152,20 @@ def _read_ends(a: str, b: str, begin: Scope, end: Scope) -> tuple[Period, Period
 
     If it would then lie far ahead of a question that looks back, the range is that of the year before.
     """
-    first = begin.read(a, begin)
+    first = _read_part(a, begin)
     last = _read_last_from(b, first, end)
     is_ahead = last.start is not None and last.start - begin.here > _FAR_AHEAD
     if not is_ahead or begin.anchor.look == "ahead" or _YEAR.search(a) or not _is_of_month(a) or first.start is None:
         return first, last
     earlier = add_units("years", begin.anchor.today, -1)
-    first = begin.read(a, replace(begin, anchor=replace(begin.anchor, today=earlier)))
+    first = _read_part(a, replace(begin, anchor=replace(begin.anchor, today=earlier)))
     return first, _read_last_from(b, first, end)
 
 
 def _read_last_from(text: str, first: Period, scope: Scope) -> Period:
     if first.start is None:
         raise UnclearPhrase("order")
-    last = scope.read(text, replace(scope, anchor=replace(scope.anchor, after=first.start.date())))
+    last = _read_part(text, replace(scope, anchor=replace(scope.anchor, after=first.start.date())))
     is_turned = last.start is not None and last.start.month == first.start.month and last.start.year > first.start.year
     if is_turned and not _YEAR.search(text):  # «с 15 по 1 октября»
         raise UnclearPhrase("order")
@@ -165,12 +174,12 @@ def _read_last_from(text: str, first: Period, scope: Scope) -> Period:
 
 def _read_ends_of_year(a: str, b: str, begin: Scope, end: Scope) -> tuple[Period, Period]:
     """Return both ends of a range of which only the end names its year: «с 20 декабря по 10 января 2025» begins in 2024."""
-    last = end.read(b, end)
+    last = _read_part(b, end)
     if last.start is None or not _is_of_month(a):
-        return begin.read(a, begin), last
-    first = begin.read(_add_year(a, last.start.year), begin)
+        return _read_part(a, begin), last
+    first = _read_part(_add_year(a, last.start.year), begin)
     if first.start is not None and first.start > last.start and first.start.month != last.start.month:
-        first = begin.read(_add_year(a, last.start.year - 1), begin)
+        first = _read_part(_add_year(a, last.start.year - 1), begin)
     return first, last
 
 
