@@ -240,6 +240,15 @@ def test_every_form_that_the_prompt_lists_is_read(kind: str, words: str) -> None
         assert not isinstance(parse_when(words, now=NOON, zone=MOSCOW), Unclear)
 
 
+def test_the_forms_have_their_place_in_the_prompt() -> None:
+    """Once, and nothing of the place is left when they stand there."""
+    protocol = (Path(__file__).parents[3] / "data" / "agent" / "protocol.md").read_text(encoding="utf-8")
+    assert protocol.count(PLACE) == 1
+    filled = fill_date_forms(protocol)
+    assert PLACE not in filled
+    assert all(words in filled for _, words in SHOWN)
+
+
 @pytest.mark.parametrize(("form", "words"), [("month", "май 2025"), ("unit", "прошлый месяц"), ("quarter_sign", "Q3 2025")])
 def test_a_form_struck_from_the_table_is_neither_read_nor_offered(form: str, words: str) -> None:
     """The parser and the prompt go by the same rows."""
