@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Method
 from bitrix.catalogue.names import to_field_key
@@ -23,6 +24,7 @@ from orchestrator.directory.filter_dates import (
     format_bounds,
     list_date_fields,
     mentions_day,
+    parse_iso_day,
     parse_reference,
 )
 from orchestrator.directory.naming import Naming
@@ -130,8 +132,20 @@ class DateReferences:
             return {key: await self._resolve_item(call, str(key), item, value, bounds) for key, item in value.items()}
         if isinstance(value, list):
             return [await self._resolve_item(call, name, item, beside, bounds) for item in value]
-        words = parse_reference(value)
-        return value if words is None else await self._resolve_reference(call, name, str(value), beside)
+        if parse_reference(value) is not None:
+            return await self._resolve_reference(call, name, str(value), beside)
+        await self._check_plain_day(call, name, value, beside)
+        return value
+
+    async def _check_plain_day(self, call: DatedCall, name: str, value: object, beside: JsonObject) -> None:
+        """Raise DateStop for a plain ISO value of an earlier day in a field for what is planned, as for words with that meaning."""
+        day = parse_iso_day(value)
+        today = self._clock.now().astimezone(ZoneInfo(call.actor.time_zone)).date()
+        if day is None or day >= today or call.reads_only or find_purpose(self._find_key(call, name), beside) != "plan":
+            return
+        found = await self.resolve_field(call, name, str(value), beside)
+        if isinstance(found, Unresolved):
+            raise DateStop(found)
 
     async def _resolve_reference(self, call: DatedCall, name: str, reference: str, beside: JsonObject) -> object:
         words = parse_reference(reference) or ""

@@ -89,6 +89,17 @@ def parse_reference(value: object) -> str | None:
     return found[1].strip() if found is not None else None
 
 
+def parse_iso_day(value: object) -> date | None:
+    """Return the day of a plain value in ISO form, with or without a time, as it is written; None for any other value."""
+    text = value.strip() if isinstance(value, str) else ""
+    if not _ISO_DAY.fullmatch(text) and not _ISO_MOMENT.match(text):
+        return None
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
 def mentions_day(value: object) -> bool:
     """Return whether a value is, or holds at any depth, a reference to a day or a day in ISO form."""
     if isinstance(value, Mapping):

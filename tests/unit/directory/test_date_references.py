@@ -9,7 +9,8 @@ from orchestrator.directory.answers import AskedDate, DatedParams, Unresolved
 from orchestrator.directory.date_places import find_look, find_purpose, is_finished
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.domain.actor import Actor
-from tests.unit.directory.reference_kit import Desk, desk
+from state.clock import FixedClock
+from tests.unit.directory.reference_kit import NOW, Desk, desk, sandbox
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)  # now it is Saturday, 21 November 2026, 15:00 in Moscow
 OWN = {"UF_CRM_DAY": {"type": "date"}, "UF_CRM_AT": {"type": "datetime"}, "UF_CRM_TEXT": {"type": "string"}}
@@ -265,6 +266,13 @@ PAST_WRITES: list[tuple[str, dict[str, Any], str]] = [
     ("crm.activity.add", {"fields": {"DEADLINE": "@date:вчера", "COMPLETED": "N"}}, "date-past"),
     ("crm.activity.todo.add", {"ownerId": 1, "deadline": "@date:вчера"}, "date-past"),
     ("crm.activity.todo.updateDeadline", {"id": 1, "value": "@date:вчера"}, "date-past"),
+    ("crm.activity.todo.add", {"ownerId": 1, "deadline": "2026-11-20T10:00:00+03:00"}, "date-past"),
+    ("crm.activity.todo.add", {"ownerId": 1, "deadline": "2026-11-23T10:00:00+03:00"}, "2026-11-23T10:00:00+03:00"),
+    ("crm.activity.add", {"fields": {"START_TIME": "2026-11-20T10:00:00+03:00", "COMPLETED": "Y"}}, "2026-11-20T10:00:00+03:00"),
+    ("crm.activity.add", {"fields": {"START_TIME": "2026-11-20T10:00:00+03:00"}}, "date-past"),
+    ("crm.deal.update", {"id": 6, "fields": {"CLOSEDATE": "2026-11-20"}}, "date-past"),
+    ("crm.deal.update", {"id": 5, "fields": {"CLOSEDATE": "2026-11-20"}}, "2026-11-20"),
+    ("crm.deal.update", {"id": 6, "fields": {"BEGINDATE": "2026-11-20", "TITLE": "2026-11-20"}}, "2026-11-20"),
     ("reminder.add", {"at": "@date:вчера в 10", "text": "x"}, "date-past"),
     ("tasks.task.add", {"fields": {"DEADLINE": "@date:вчера"}}, "date-past"),
     ("tasks.task.update", {"taskId": 6, "fields": {"DEADLINE": "@date:вчера"}}, "date-past"),
@@ -294,7 +302,7 @@ async def test_the_past_is_written_where_it_is_honest(method: str, params: dict[
         assert "is in the past" in found.detail
     else:
         written = found.params.get("fields", found.params)
-        assert next(value for name, value in written.items() if name not in {"id", "type", "COMPLETED", "STAGE_ID"}) == meaning
+        assert next(value for name, value in written.items() if name not in {"id", "type", "ownerId", "COMPLETED", "STAGE_ID"}) == meaning
 
 
 async def test_where_a_past_call_is_refused_the_model_is_told_the_form() -> None:
@@ -344,3 +352,25 @@ def test_the_rule_of_places_is_a_table() -> None:
     assert is_finished({"REAL_STATUS": 5})
     assert not is_finished({"STATUS": [2, 5]})
     assert is_finished({"@stageId": "DT177_10:SUCCESS"})
+
+
+@pytest.mark.parametrize(
+    "words", ["прошлый месяц", "этот месяц", "за 30 дней", "с начала года", "last quarter", "15 ноября", "с 1 по 15 ноября"]
+)
+@pytest.mark.parametrize("field", ["DATE_CREATE", "CLOSEDATE"])
+async def test_the_portal_finds_exactly_the_records_of_the_period(field: str, words: str) -> None:
+    """In the sandbox portal, whose days are those of Moscow: the deals whose day lies within the bounds, and no others."""
+    async with sandbox() as naming:
+        reads = naming._reads
+        every = await reads.client.call(
+            "crm.deal.list", {"select": ["ID", field], "start": -1, "filter": {">ID": 0}, "order": {"ID": "ASC"}}
+        )
+        dates = DateReferences(reads, naming, FixedClock(NOW))
+        params = {"filter": {field: f"@date:{words}", "CLOSED": ["Y", "N"]}, "select": ["ID"], "order": {"ID": "ASC"}}
+        found = await dates.resolve(method="crm.deal.list", params=params, actor=ANNA, chosen={})
+        assert isinstance(found, DatedParams)
+        listed = await reads.client.call("crm.deal.list", found.params)
+        period = found.bounds[0].partition(" ")[2]
+        first, _, last = period.partition("..")
+        fitting = [row["ID"] for row in every.result if first <= row[field][:10] <= (last or first)]
+        assert [row["ID"] for row in listed.result] == fitting[:50]
