@@ -295,8 +295,11 @@ def find_unit_name(word: str) -> str:
     return _find_meaning(word, _UNITS)
 
 
-def _read_hour_and_a_half(_said: Groups, _anchor: Anchor) -> DayPhrase:
-    return DayPhrase(span=timedelta(minutes=90))
+def _build_span(span: timedelta) -> Recogniser:
+    def read_span(_said: Groups, _anchor: Anchor) -> DayPhrase:
+        return DayPhrase(span=span)
+
+    return read_span
 
 
 def parse_count(written: str) -> int:
@@ -377,13 +380,14 @@ _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
     "month_day": (_MONTH_FIRST, _read_month_date),
     "end_of": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _read_end),
     "end_short": (r"(?<!\w)(?:by )?(?P<unit>eod|eow|eom)(?!\w)", _read_end),
-    "hour_and_a_half": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('hour_and_a_half')})(?!\w)", _read_hour_and_a_half),
+    "hour_and_a_half": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('hour_and_a_half')})(?!\w)", _build_span(timedelta(minutes=90))),
     "one_hour_and": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('one_hour_and')}) {NUMBER}(?!\w)", _build_refusal("several")),
     "in_unit_number": (rf"(?<!\w){_IN_TIME} {_UNIT_FIRST} {NUMBER}(?!\w)", _read_span),
     "unit_in_number": (rf"(?<!\w){_UNIT_FIRST} {_IN_TIME} {NUMBER}(?!\w)", _read_span),
     "in_span": (rf"(?<!\w){_IN_TIME} (?:{NUMBER} )?{SPAN_UNIT}(?!\w)", _read_span),
     "span_ago": (rf"(?<!\w)(?:{NUMBER} )?{SPAN_UNIT} {_AGO}(?!\w)", _read_past_span),
     "unit_number_ago": (rf"(?<!\w){_UNIT_FIRST} {NUMBER} {_AGO}(?!\w)", _read_past_span),
+    "now": (rf"(?<!\w)(?:{_WORDS.join_patterns('now')})(?!\w)", _build_span(timedelta())),
     "day_of_month": (_DAY_OF_MONTH, _read_day_of_month),
     "the_day": (r"(?<!\w)(?:on|by|until) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
     "near_day": (_NEAR_DAY, _read_near_day),

@@ -35,6 +35,7 @@ UNITS: Final[dict[Unit, str]] = {
 _SPANS: Final[dict[str, Unit]] = {"days": "days", "weeks": "weeks", "months": "months", "quarters": "quarters", "years": "years"}
 _TO_DATE: Final[dict[str, Unit]] = {_WORDS.read_text("to_date_short", unit): unit for unit in UNITS if unit != "halves"}
 _HALF: Final = _DATE_WORDS.read_words("units", "half")
+_EITHER: Final = frozenset(_WORDS.read_words("either"))
 _NIGHTS: Final = _WORDS.read_words("nights")
 _NAMED_DAYS: Final = _WORDS.read_table("named_days")
 _ORDERS: Final = _WORDS.read_words("orders")
@@ -99,6 +100,8 @@ def _find_part(unit: Unit, number: int, year: int) -> tuple[date, date]:
 
 
 def _read_unit(said: Parts, scope: Scope) -> Period:
+    if said.which in _EITHER and scope.anchor.look == "back":
+        raise UnclearPhrase("which_day")
     return scope.build_days(*find_unit(_find_unit(said.unit), scope.today, SHIFTS[find_which(said.which)]))
 
 

@@ -43,6 +43,20 @@ def _read_start(said: Parts, scope: Scope) -> Period:
     return _mark_edge(start.date(), "start", scope)
 
 
+def _read_first_day(said: Parts, scope: Scope) -> Period:
+    start = _read_inner(said.a, replace(scope, side="whole")).start
+    if start is None:
+        raise UnclearPhrase("which_day")
+    return scope.build_days(start.date(), start.date() + DAY)
+
+
+def _read_last_day(said: Parts, scope: Scope) -> Period:
+    end = _read_inner(said.a, replace(scope, side="whole")).end
+    if end is None:
+        raise UnclearPhrase("which_day")
+    return scope.build_days(end.date() - DAY, end.date())
+
+
 def _read_end(said: Parts, scope: Scope) -> Period:
     end = _read_inner(said.a, scope).end
     if end is None:
@@ -228,6 +242,8 @@ BOUNDED_PERIODS: Final[Forms] = {
     "until_with": (rf"(?:{_WORDS.join_patterns('until_with')}) (?P<a>.+)", _read_until_with),
     "until_before": (rf"(?:{_WORDS.join_patterns('until_before')}) (?P<a>.+)", _read_until_before),
     "until": (rf"(?:{_WORDS.join_patterns('until')}) (?P<a>.+)", _read_until),
+    "first_day": (rf"{IN}(?:{_WORDS.join_patterns('first_day')}) (?P<a>.+)", _read_first_day),
+    "last_day": (rf"{IN}(?:{_WORDS.join_patterns('last_day')}) (?P<a>.+)", _read_last_day),
     "start_of": (rf"{IN}(?:{_WORDS.join_patterns('start_of')}) (?P<a>.+)", _read_start),
     "end_of": (rf"{IN}(?:{_WORDS.join_patterns('end_of')}) (?P<a>.+)", _read_end),
 }

@@ -29,6 +29,8 @@ from orchestrator.language.text import normalize_text
 __all__ = ["Period", "Side", "build_forms", "parse_period"]
 
 _LONGEST: Final = 200
+_TWO_WEEKS: Final = 2
+"""A weekday that is today may be that of two weeks."""
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _FIRST_YEAR: Final = 1900
 _YEARS_AHEAD: Final = 100
@@ -49,7 +51,7 @@ def parse_period(text: str, *, now: datetime, zone: str, look: Look, side: Side 
     scope = Scope(here=here, side=side, anchor=Anchor(here.date(), look), read=_read)
     if len(text) > _LONGEST:
         return Unclear("no_date")
-    plain = normalize_text(text).translate(_DASHES).strip(" .,;!?")
+    plain = normalize_text(text.replace("_", " ")).translate(_DASHES).strip(" .,;!?")
     try:
         found = _read(plain, scope)
         if found.start is not None and found.end is not None and found.end < found.start:
@@ -99,7 +101,7 @@ def _read_point(text: str, scope: Scope) -> Period:
         moment = add_span(span, scope.here)
         return Period(start=moment, end=moment, has_time=True)
     if len(days) > 1:
-        raise SeveralDays(days) if hour is None else UnclearPhrase("which_week")
+        raise SeveralDays(days) if hour is None and len(days) == _TWO_WEEKS else UnclearPhrase("which_week" if hour else "which_day")
     if hour is None:
         return scope.build_days(days[0], days[0] + DAY)
     if len(hour.options) > 1:

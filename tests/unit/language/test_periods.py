@@ -249,7 +249,7 @@ def test_the_forms_have_their_place_in_the_prompt() -> None:
     assert all(words in filled for _, words in SHOWN)
 
 
-@pytest.mark.parametrize(("form", "words"), [("month", "май 2025"), ("unit", "прошлый месяц"), ("quarter_sign", "Q3 2025")])
+@pytest.mark.parametrize(("form", "words"), [("month", "May 2025"), ("unit", "прошлый месяц"), ("quarter_sign", "Q3 2025")])
 def test_a_form_struck_from_the_table_is_neither_read_nor_offered(form: str, words: str) -> None:
     """The parser and the prompt go by the same rows."""
     rows = {name: shown for name, shown in list_period_forms().items() if name != form}
