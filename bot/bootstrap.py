@@ -28,6 +28,7 @@ from bot.model_providers import ProviderSpec, build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings, list_secrets
 from orchestrator.directory.answers import OutcomeView, Resolution
+from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
@@ -54,7 +55,9 @@ from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
+from orchestrator.language.calendar_units import format_bounds
 from orchestrator.language.date_format import format_calendar
+from orchestrator.language.date_forms import fill_date_forms
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.transcribe import Transcriber
@@ -262,7 +265,7 @@ def _build_files(
 def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:
     return CrmAgent(
         constitution=(DATA / "agent" / "constitution.md").read_text(encoding="utf-8"),
-        protocol=(DATA / "agent" / "protocol.md").read_text(encoding="utf-8"),
+        protocol=fill_date_forms((DATA / "agent" / "protocol.md").read_text(encoding="utf-8")),
         methods=_build_method_prompts(catalogue, policies),
         max_iterations=settings.agent_max_iterations,
     )
@@ -358,7 +361,7 @@ def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping
 
     An engine plans the answer to a message.
     """
-    lookup, known = Lookup(reads, naming, clock), DuplicateFinder(reads, naming)
+    lookup, known, dates = Lookup(reads, naming, clock), DuplicateFinder(reads, naming), DateReferences(reads, naming, clock)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
         return await lookup.resolve(reference, ReferenceContext(method=method, params=params, actor=actor, state=state, text=text))
@@ -373,7 +376,8 @@ def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping
         now = clock.now()
         here: datetime = now.astimezone(ZoneInfo(actor.time_zone))
         lines = format_calendar(now, actor.time_zone, locale=actor.locale)
-        return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines}
+        bounds = format_bounds(here.date())
+        return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines, "periods": bounds}
 
     async def current(*, state: SessionState, actor: Actor) -> dict[str, object]:
         del actor
@@ -390,6 +394,7 @@ def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping
         "zone": zone,
         "link": link,
         "resolve": resolve,
+        "dates": dates.resolve,
         "present": shown,
         "named": named,
         "when": when,

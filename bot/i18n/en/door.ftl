@@ -154,6 +154,7 @@ no-current = I did not get which record is meant. Please name it.
 no-bitrix-user = Your Bitrix24 employee is not set. Please ask your administrator.
 currency-not-here = Your Bitrix24 has no currency { $currency }. It has: { $known }.
 field-no-currency = This field holds a plain number without a currency, and you named { currency-named }. Write the number alone.
+date-in-filter = I did not get which time to look at: “{ $words }”.
 date-past = That date is over: { $when }. Please name another.
 ask = { $question }
 chosen = ✓ { $label }
