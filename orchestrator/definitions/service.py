@@ -13,7 +13,6 @@ from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Change, list_changes
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
-from orchestrator.definitions.news import build_news_row
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
@@ -30,9 +29,10 @@ from orchestrator.documents.reading import Reading
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import SdelkaError
 from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
+from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.domain.suggestions import suggest_name
 from state.canonical import to_storable_text
-from state.clock import Clock, read_boottime
+from state.clock import Clock, format_iso, generate_id, read_boottime
 from state.definitions import (
     Author,
     DefinitionKey,
@@ -44,7 +44,7 @@ from state.definitions import (
 )
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
-from state.journal.store import StoreUnwritable
+from state.journal.store import InboxRow, StoreUnwritable
 
 T = TypeVar("T")
 PATIENCE: Final = 8.0
@@ -53,6 +53,8 @@ LONGEST_TITLE: Final = 200
 LONGEST_NOTE: Final = 500
 MOST_CHANGES: Final = 1000
 _PAGE: Final = 500
+NEWS_SESSION: Final = "definition-news"
+"""The session of the news of publications. It is not that of the definitions themselves, whose lease nobody may keep."""
 
 
 class KindUnknown(SdelkaError):
@@ -225,7 +227,7 @@ class DefinitionService:
                 expected=expected,
                 check=check,
                 note=said,
-                inbox_new=[build_news_row(author, kind.name, key, version, note=said)],
+                inbox_new=[_build_news_row(author, kind.name, key, version, note=said)],
             ),
             editor,
         )
@@ -346,3 +348,18 @@ def _to_reading(data: object) -> Reading:
 
 def _clean(text: str, most: int) -> str:
     return to_storable_text(text).strip()[:most]
+
+
+def _build_news_row(author: Author, kind: str, key: str, version: int, *, note: str = "") -> InboxRow:
+    """Return the inbox row that tells of a version which `author` publishes; it is stored in the same commit."""
+    row_id = generate_id()
+    return InboxRow(
+        id=row_id,
+        source=f"definition:{row_id}",
+        session=NEWS_SESSION,
+        lane="express",
+        kind=DefinitionNews.KIND,
+        actor={"key": author.key, "name": author.name},
+        body=DefinitionNews(definition_kind=kind, key=key, version=version, at=format_iso(author.at), note=note).to_json(),
+        received_at=author.at,
+    )

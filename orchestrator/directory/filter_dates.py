@@ -21,8 +21,8 @@ from orchestrator.language.periods import Period, Side, parse_period
 from state.stored import JsonObject
 
 FORM: Final = (
-    'write a day or a period under the bare field name, {"DATE_CREATE":"@date:прошлый месяц"}, or one bound, '
-    '{">=DATE_CREATE":"@date:1 октября"}; the prompt lists the words that are read'
+    'write a day or a period under the bare field name, {"DATE_CREATE":"@date:last month"}, or one bound, '
+    '{">=DATE_CREATE":"@date:1 October"}; the prompt lists the words that are read'
 )
 DateKind = Literal["date", "datetime", ""]
 """What a field holds: a day, a time, or "" for a field that is not known."""

@@ -180,7 +180,7 @@ def negate(value: Any) -> int | float:
     return check_number(-value)
 
 
-def find_part(value: Any, key: Any) -> Any:
+def find_part(value: object, key: object) -> Any:
     """Return the part of an object, list or text at `key`. Raises OperationFailed if there is none."""
     if isinstance(value, Mapping):
         if isinstance(key, str) and key in value:
@@ -253,7 +253,7 @@ def _round(value: Any, digits: Any = None) -> int | float:
     return check_number(round(value, digits))
 
 
-def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[Any]) -> Any:
+def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[object]) -> object:
     items = values[0] if len(values) == 1 else values
     if not isinstance(items, list | tuple) or len(items) == 0:
         raise OperationFailed(
@@ -291,7 +291,7 @@ def _check_texts(name: str, given: tuple[object, ...]) -> None:
 
 
 def _with_texts(name: str, how: Callable[..., Any]) -> Callable[..., Any]:
-    def call(value: Any, *given: Any) -> Any:
+    def call(value: object, *given: object) -> Any:
         _check_texts(name, given)
         return how(value, *given)
 

@@ -135,7 +135,7 @@ def _describe_tool(tool: ModelTool) -> JsonObject:
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
-def _to_gigachat_messages(messages: Sequence[Mapping[str, Any]], tools: Sequence[ModelTool], fit: Fit) -> list[dict[str, Any]]:
+def _to_gigachat_messages(messages: Sequence[JsonObject], tools: Sequence[ModelTool], fit: Fit) -> list[dict[str, Any]]:
     """Return the conversation in the form of GigaChat.
 
     It has one system message, at the beginning. A message has one call, and its result with the role "function" comes right after it. Of
@@ -151,7 +151,7 @@ def _to_gigachat_messages(messages: Sequence[Mapping[str, Any]], tools: Sequence
             made.append(_to_gigachat_result(message, str(message.get("name") or "")) if is_result else dict(message))
             continue
         by_id = {str(one.get("id") or f"call-{place}"): one for place, one in enumerate(calls, start=1)}
-        answered: list[tuple[Mapping[str, Any], Mapping[str, Any] | None]] = []
+        answered: list[tuple[JsonObject, JsonObject | None]] = []
         while at < len(messages) and messages[at].get("role") == "tool" and str(messages[at].get("tool_call_id")) in by_id:
             answered.append((by_id[str(messages[at].get("tool_call_id"))], messages[at]))
             at += 1
@@ -166,11 +166,11 @@ def _to_gigachat_messages(messages: Sequence[Mapping[str, Any]], tools: Sequence
     return [{"role": "system", "content": "\n\n".join(filter(None, instructions))}, *others] if instructions else others
 
 
-def _to_gigachat_result(message: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _to_gigachat_result(message: JsonObject, name: str) -> dict[str, Any]:
     return {"role": "function", "name": name, "content": _to_json_text(message.get("content"))}
 
 
-def _to_gigachat_call(call: Mapping[str, Any], tools: Sequence[ModelTool], fit: Fit) -> dict[str, Any]:
+def _to_gigachat_call(call: JsonObject, tools: Sequence[ModelTool], fit: Fit) -> dict[str, Any]:
     """Return an earlier call with its arguments as an object, in the form in which the tool is offered now."""
     function = call.get("function", {})
     arguments, name = function.get("arguments"), str(function.get("name", ""))
@@ -190,7 +190,7 @@ def _to_json_text(content: object) -> str:
     return text
 
 
-def _add_instruction(messages: Sequence[Mapping[str, Any]], instruction: str) -> list[dict[str, Any]]:
+def _add_instruction(messages: Sequence[JsonObject], instruction: str) -> list[dict[str, Any]]:
     """Return the messages with the instruction at the end of the first one, which for GigaChat is the only place of a system message."""
     first = dict(messages[0]) if messages else {}
     if first.get("role") == "system":
@@ -198,7 +198,7 @@ def _add_instruction(messages: Sequence[Mapping[str, Any]], instruction: str) ->
     return [{"role": "system", "content": instruction}, *map(dict, messages)]
 
 
-def _read_vectors(body: Mapping[str, Any], count: int) -> list[list[float]]:
+def _read_vectors(body: JsonObject, count: int) -> list[list[float]]:
     """Return the vectors in the order of the texts. Raises ModelClientError if a vector is no vector, or if their order is not certain."""
     rows = body.get("data")
     if not isinstance(rows, list) or len(rows) != count or not all(isinstance(row, Mapping) for row in rows):
@@ -222,8 +222,8 @@ def _read_vector(row: object) -> list[float]:
     raise ModelClientError("The model service sent vectors that are no numbers.")
 
 
-def _count_tokens(body: Mapping[str, Any], texts: Sequence[str]) -> int:
+def _count_tokens(body: JsonObject, texts: Sequence[str]) -> int:
     """Return how many tokens the vectors cost, as the service says of all or, like GigaChat, of each; else an estimate."""
-    rows: list[Mapping[str, Any]] = body["data"]
+    rows: list[JsonObject] = body["data"]
     tokens = read_usage(body).prompt_tokens or sum(read_usage(row).prompt_tokens for row in rows)
     return tokens or sum(map(estimate_text, texts))

@@ -6,12 +6,13 @@ first others.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from orchestrator.domain.models import ModelTool, ToolCall
 from orchestrator.model_client.failures import RejectedRequest
+from state.stored import JsonObject
 
 Fit = Literal["split", "narrow", "keep"]
 WIDEST: Final = 8
@@ -29,7 +30,7 @@ _MERGED: Final = frozenset({"type", "title", "description", "properties", "requi
 """The keywords of a part of `allOf` that can be merged into the object."""
 _STAYING_REF: Final = re.compile(r"#(?:/(?:\$defs|definitions)/[^/]+)?")
 """References that lead to the same place in the changed schema."""
-Schema = Mapping[str, Any]
+Schema = JsonObject
 Call = Callable[[Any], Any]
 
 
@@ -42,7 +43,7 @@ class _Level:
     """The named properties of one object, with those of `allOf` if they can be merged into it."""
 
     schema: Schema
-    properties: Mapping[str, Any]
+    properties: JsonObject
     required: Sequence[str]
     has_merged: bool = False
 
@@ -66,7 +67,7 @@ def join_arguments(call: ToolCall, tools: Sequence[ModelTool], fit: Fit) -> Tool
         return replace(call, arguments={}, problem=str(error))
 
 
-def split_arguments(name: str, arguments: Any, tools: Sequence[ModelTool], fit: Fit) -> Any:
+def split_arguments(name: str, arguments: object, tools: Sequence[ModelTool], fit: Fit) -> Any:
     """Return arguments of an earlier call in the form in which the model is shown the tool now."""
     tool = next((one for one in tools if one.name == name), None)
     return arguments if fit != "split" or tool is None else _build_fitter(tool, fit).split(arguments, [tool.parameters])
@@ -95,7 +96,7 @@ class _Fitter:
         """Where the properties of each split object are: name → the parts that lead to it."""
         self.fitted: dict[str, Any] = self._fit(self._root)
 
-    def _fit(self, schema: Any) -> Any:
+    def _fit(self, schema: object) -> Any:
         if not isinstance(schema, Mapping):
             return schema
         if id(schema) in self._done:
@@ -173,7 +174,7 @@ class _Fitter:
             parts[part] = self._pack(names[start : start + size], level, paths, (*at, part))
         return {"type": "object", "properties": parts, "required": [name for name, part in parts.items() if part["required"]]}
 
-    def join(self, value: Any, schemas: Sequence[Any]) -> Any:
+    def join(self, value: object, schemas: Sequence[Any]) -> Any:
         """Return the value at this place of the arguments with all parts put together. Raises _NotJoined."""
         levels = [level for one in schemas for level in self._list_levels(one, set())]
         if isinstance(value, Mapping):
@@ -183,7 +184,7 @@ class _Fitter:
             return [self.join(item, _find_items(levels, place)) for place, item in enumerate(value)]
         return value
 
-    def _merge(self, value: Mapping[str, Any]) -> dict[str, Any]:
+    def _merge(self, value: JsonObject) -> dict[str, Any]:
         whole: dict[str, Any] = {}
         for name, item in value.items():
             part = {name: item}
@@ -196,7 +197,7 @@ class _Fitter:
             whole |= part
         return whole
 
-    def split(self, value: Any, schemas: Sequence[Any]) -> Any:
+    def split(self, value: object, schemas: Sequence[Any]) -> Any:
         """Return the value at this place of the arguments with the properties of split objects in their parts."""
         levels = [level for one in schemas for level in self._list_levels(one, set())]
         if isinstance(value, list):
@@ -213,7 +214,7 @@ class _Fitter:
             place[name] = self.split(item, _find_children(levels, name))
         return whole
 
-    def _list_levels(self, schema: Any, seen: set[int]) -> Iterator[_Level]:
+    def _list_levels(self, schema: object, seen: set[int]) -> Iterator[_Level]:
         """Yield the objects that a value at the place of this schema may be, with those of references and alternatives."""
         if not isinstance(schema, Mapping) or id(schema) in seen:
             return
@@ -227,7 +228,7 @@ class _Fitter:
 
     def _resolve(self, reference: object) -> Schema | None:
         """Return the schema to which a reference within the tool leads, None for any other."""
-        found: Any = self._root
+        found: object = self._root
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
             return None
         for part in reference.split("/")[1:]:
@@ -253,11 +254,11 @@ def _change_children(schema: Schema, change: Call) -> dict[str, Any]:
     return made
 
 
-def _list_schemas(schema: Any) -> list[Schema]:
+def _list_schemas(schema: object) -> list[Schema]:
     """Return all schemas with keywords in a schema, itself included."""
     found: list[Schema] = []
 
-    def visit(one: Any) -> Any:
+    def visit(one: object) -> Any:
         if isinstance(one, Mapping):
             found.append(one)
             _change_children(one, visit)
@@ -267,7 +268,7 @@ def _list_schemas(schema: Any) -> list[Schema]:
     return found
 
 
-def _clean_branch(branch: Any, moved: Any) -> dict[str, Any]:
+def _clean_branch(branch: object, moved: Container[str]) -> dict[str, Any]:
     """Return an alternative of an object without what it says of properties that were moved; {} if it says nothing else of any."""
     if not isinstance(branch, Mapping):
         return {}
@@ -278,7 +279,7 @@ def _clean_branch(branch: Any, moved: Any) -> dict[str, Any]:
     return kept if own or "$ref" in kept else {}
 
 
-def _read_mapping(schema: Schema, keyword: str) -> Mapping[str, Any]:
+def _read_mapping(schema: Schema, keyword: str) -> JsonObject:
     found = schema.get(keyword)
     return found if isinstance(found, Mapping) else {}
 

@@ -20,6 +20,7 @@ from orchestrator.gate.call.ports import Reconciled
 from orchestrator.performers.mongo_connection import Documents
 from orchestrator.performers.mongo_values import build_filter, to_bson, to_typed_json
 from state.canonical import dumps, to_storable_text
+from state.stored import JsonObject
 
 MAX_MANY: Final = 1_000
 """How many documents one change or deletion may concern; their ids are kept, so that the outcome can be found."""
@@ -140,7 +141,7 @@ def _can_find(ids: Sequence[Any]) -> bool:
 
 async def _reconcile_many(call: Call, ids: Sequence[Any], documents: Documents) -> Reconciled:
     """Count the documents that have all new values; that says enough only if each has them or none has."""
-    update: Mapping[str, Mapping[str, Any]] = call.params["update"]
+    update: Mapping[str, JsonObject] = call.params["update"]
     if not _can_find(ids) or not set(update) <= {"$set", "$unset"}:
         return Reconciled(verdict="unclear", detail="whether many documents were changed in this way cannot be read afterwards")
     wanted = {path: {"$eq": to_bson(value)} for path, value in update.get("$set", {}).items()}
@@ -170,7 +171,7 @@ async def _reconcile_update(call: Call, before: BeforeImage, documents: Document
     return Reconciled(verdict="unclear", detail="the fields have neither their old nor their new values")
 
 
-def apply_update(image: Mapping[str, Any], update: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+def apply_update(image: JsonObject, update: Mapping[str, JsonObject]) -> dict[str, Any] | None:
     """Return the fields as the update would leave them; None where that cannot be told without the database."""
     result = _copy(image)
     for operator, fields in update.items():
@@ -201,7 +202,7 @@ def _change(operator: str, old: Any, value: Any) -> tuple[Any] | None:
             return None
 
 
-def _get(tree: Mapping[str, Any], path: str) -> Any:
+def _get(tree: JsonObject, path: str) -> Any:
     found: Any = tree
     for step in path.split("."):
         if isinstance(found, list) and step.isdecimal() and int(step) < len(found):
@@ -238,7 +239,7 @@ def _list_fields(call: Call) -> list[str]:
     return [path.partition(".")[0] for path in list_paths(call)]
 
 
-def _list_telling_fields(document: Mapping[str, Any], call: Call) -> list[str]:
+def _list_telling_fields(document: JsonObject, call: Call) -> list[str]:
     """Return the first short texts of a document that stay as they are, by which a person recognizes it on a card."""
     touched = {"_id", *_list_fields(call)}
     short = (name for name, value in document.items() if isinstance(value, str) and 0 < len(value) <= MAX_TELLING and name not in touched)
