@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.bulk import bulk_benches
+from bench.definitions import definition_benches
 from bench.expressions import expression_benches
 from bench.history import history_benches
 from bench.http_chat import http_benches
@@ -19,6 +20,7 @@ from bench.people import people_benches
 from bench.postgres import postgres_benches
 from bench.runs import run_benches
 from bench.scripts import script_benches
+from bench.tokens import token_benches
 from bench.turn import turn_benches
 
 BENCHES = {
@@ -29,8 +31,10 @@ BENCHES = {
     "postgres": postgres_benches,
     "bulk": bulk_benches,
     "runs": run_benches,
+    "definitions": definition_benches,
     "expressions": expression_benches,
     "scripts": script_benches,
+    "tokens": token_benches,
     "http": http_benches,
     "idle": idle_benches,
 }

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial as partial_of
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
@@ -23,10 +24,11 @@ from bot.access.portal_auth import build_portal_auth
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.http_credentials import list_http_secrets, load_http_credentials
 from bot.http_transport import build_transport
-from bot.model_providers import build_models, list_model_secrets
+from bot.model_providers import ProviderSpec, build_model_settings, build_models, list_model_secrets
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings, list_secrets
 from orchestrator.directory.answers import OutcomeView, Resolution
+from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
@@ -53,11 +55,11 @@ from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
+from orchestrator.language.calendar_units import format_bounds
 from orchestrator.language.date_format import format_calendar
-from orchestrator.model_client.client import ModelClient
+from orchestrator.language.date_forms import fill_date_forms
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
-from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.files.folder import Folder
@@ -67,6 +69,7 @@ from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.turn_context import Query
@@ -90,6 +93,14 @@ PROBE = 5.0
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
+@runtime_checkable
+class Closing(Protocol):
+    """A client with connections of its own, which are closed when the program stops."""
+
+    async def aclose(self) -> None:
+        """Close them."""
+
+
 def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     settings: Settings,
     store: AsyncStore,
@@ -104,7 +115,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     ears: ReachabilityTracker | None = None,
     engines: Engines = SHIPPED_ENGINES,
     messenger: ChatMessenger | None = None,
-) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
+) -> tuple[Orchestrator, list[Closing]]:
     """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
     The orchestrator calls `trouble` to tell a session that nothing can be stored, and `partial` to show a session the progress of its
@@ -128,9 +139,9 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     models = build_models(settings, heard=ears.record_model_call, observe=ears.record_provider_call)
     ears.breakers = {name: route.breaker for name, route in models.router.routes.items()}
     ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
-    ears.model.probe = models.clients[models.router.find_chain("agent")[0].name].probe
-    provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
-    hearing = Transcriber(provider, settings.openai_transcribe_model) if settings.openai_transcribe_model else None
+    ears.model.probe = models.probe
+    speech = settings.openai_transcribe_model
+    hearing = Transcriber(build_model_settings(ProviderSpec(kind="openai"), settings), speech) if speech else None
     made = build_from_clients(
         settings,
         store,
@@ -147,7 +158,8 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         engines=engines,
         messenger=messenger,
     )
-    return made, [client, *models.clients.values(), limiter, *([hearing] if hearing else [])]
+    performers = [one for one in made.tools.gate.deps.performers.values() if isinstance(one, Closing)]
+    return made, [client, *models.clients.values(), limiter, *([hearing] if hearing else []), *performers]
 
 
 def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wire to the outside
@@ -174,6 +186,8 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     of their own.
     """
     policy, catalogue = load_rules(settings)
+    _check_rules(policy, catalogue, engines)
+    engines = add_stored_definitions(engines, store)
     credentials = load_http_credentials(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
@@ -181,7 +195,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
     kept = timedelta(days=settings.run_retention_days)
     ports = Ports(reads, naming, store, watcher, switch, members, ear, engines=engines, files=files, run_retention=kept)
-    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news)
+    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     gate = Gate(
         catalogue=catalogue,
@@ -228,7 +242,7 @@ def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySourc
 
 
 def _build_mongo(settings: Settings) -> dict[str, Performer]:
-    """Return the performer of mongo effects, if a database is set. Its connection opens with the first call and goes with the process."""
+    """Return the performer of mongo effects, if a database is set. Its connection opens with the first call."""
     if settings.mongo_url is None:
         return {}
     from orchestrator.performers.mongo import MongoPerformer  # noqa: PLC0415  # the driver takes a while to load
@@ -251,7 +265,7 @@ def _build_files(
 def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:
     return CrmAgent(
         constitution=(DATA / "agent" / "constitution.md").read_text(encoding="utf-8"),
-        protocol=(DATA / "agent" / "protocol.md").read_text(encoding="utf-8"),
+        protocol=fill_date_forms((DATA / "agent" / "protocol.md").read_text(encoding="utf-8")),
         methods=_build_method_prompts(catalogue, policies),
         max_iterations=settings.agent_max_iterations,
     )
@@ -303,10 +317,14 @@ def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
     """
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
-    faults = check_policy(policy, catalogue)
-    if faults:
-        raise SettingsError("POLICY_FILE: " + "; ".join(faults))
+    _check_rules(policy, catalogue, SHIPPED_ENGINES)
     return policy, catalogue
+
+
+def _check_rules(policy: Policy, catalogue: Catalogue, engines: Engines) -> None:
+    """Raise SettingsError if the policy names methods, fields or kinds of definitions that there are not."""
+    if faults := check_policy(policy, catalogue, kinds=engines.kinds):
+        raise SettingsError("POLICY_FILE: " + "; ".join(faults))
 
 
 def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:
@@ -343,7 +361,7 @@ def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping
 
     An engine plans the answer to a message.
     """
-    lookup, known = Lookup(reads, naming, clock), DuplicateFinder(reads, naming)
+    lookup, known, dates = Lookup(reads, naming, clock), DuplicateFinder(reads, naming), DateReferences(reads, naming, clock)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
         return await lookup.resolve(reference, ReferenceContext(method=method, params=params, actor=actor, state=state, text=text))
@@ -358,7 +376,8 @@ def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping
         now = clock.now()
         here: datetime = now.astimezone(ZoneInfo(actor.time_zone))
         lines = format_calendar(now, actor.time_zone, locale=actor.locale)
-        return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines}
+        bounds = format_bounds(here.date())
+        return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines, "periods": bounds}
 
     async def current(*, state: SessionState, actor: Actor) -> dict[str, object]:
         del actor
@@ -375,6 +394,7 @@ def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping
         "zone": zone,
         "link": link,
         "resolve": resolve,
+        "dates": dates.resolve,
         "present": shown,
         "named": named,
         "when": when,

@@ -13,6 +13,7 @@ from orchestrator.domain.chat_messages import KnownPeople
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.daily import feature as daily
 from orchestrator.features.daily.ports import Nobody, People
+from orchestrator.features.definitions import feature as definitions
 from orchestrator.features.freezing import feature as freezing
 from orchestrator.features.history import feature as history
 from orchestrator.features.leads import feature as leads
@@ -78,6 +79,7 @@ def build_features(ports: Ports, data: Path) -> Feature:
         history.build_feature(),
         talking.build_feature(ports.ear),
         freezing.build_feature(ports.switch, members),
+        definitions.build_feature(members),
         portal_events.build_feature(ports.watcher),
         *([people.build_feature(registry)] if registry else []),
         schedules.build_feature(ports.engines, fires=members is not None),  # without the list of people nobody knows their rights

@@ -146,7 +146,9 @@ def _translate_error(error: Exception) -> httpx.TransportError:
         case aiohttp.ConnectionTimeoutError():
             return httpx.ConnectTimeout(name)
         case aiohttp.ClientConnectorError():
-            return httpx.ConnectError(f"{name}: {error.os_error.strerror or type(error.os_error).__name__}")
+            problem = httpx.ConnectError(f"{name}: {error.os_error.strerror or type(error.os_error).__name__}")
+            problem.__cause__ = error.os_error  # by it the caller sees what is wrong with a certificate
+            return problem
         case TimeoutError():
             return httpx.ReadTimeout(name)
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError() | aiohttp.ClientResponseError():

@@ -3,8 +3,9 @@
 Without a file the OPENAI_* settings make one provider and the GIGACHAT_* settings another; docs/models.md shows both ways.
 """
 
+import ipaddress
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial as partial_of
 from pathlib import Path
@@ -12,11 +13,11 @@ from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import httpx
-import yaml
 from pydantic import Field, SecretStr, ValidationError
 
 from bot.http_transport import build_transport
 from bot.settings import Settings, read_variable
+from orchestrator.documents.reading import read_document
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.models import Role
@@ -25,7 +26,7 @@ from orchestrator.model_client.client import KEEPALIVE_SECONDS, ModelClient
 from orchestrator.model_client.gigachat_token import GigaChatToken
 from orchestrator.model_client.providers import GigaChatProvider, OpenAiProvider
 from orchestrator.model_client.router import PARALLEL, ModelRouter, Observe, Route
-from orchestrator.model_client.settings import ModelSettings
+from orchestrator.model_client.settings import ModelSettings, is_loopback
 from orchestrator.model_client.wide_schemas import Fit
 
 GIGACHAT_MODEL: Final = "GigaChat-2-Max"
@@ -33,8 +34,12 @@ GIGACHAT_EMBEDDINGS: Final = "Embeddings"
 OPENAI: Final = "openai"
 GIGACHAT: Final = "gigachat"
 LARGEST_FILE: Final = 100_000
+_KEYS: Final = frozenset({"openai_api_key", "gigachat_credentials"})
+"""The settings that hold keys of providers; no other secret of the program is ever sent to one."""
+_INTERNAL: Final = (".local", ".internal", ".lan", ".home.arpa", ".localdomain", ".localhost")
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 _Chain = Annotated[list[_Name], Field(min_length=1, max_length=5)]
+_Variable = Annotated[str, Field(pattern=r"^(?:[A-Z][A-Z0-9_]{0,99})?$")]
 
 
 class ProviderSpec(Frozen):
@@ -42,11 +47,15 @@ class ProviderSpec(Frozen):
 
     kind: Literal["openai", "gigachat"]
     base: str = ""
-    key: str = ""
+    plain_http: bool = False
+    """Whether the key may be sent to an address outside of the own network without TLS."""
+    key: _Variable = ""
     model: str = ""
     embedding_model: str = ""
     parallel: int = Field(PARALLEL, ge=1, le=1000)
     deadline: float = Field(120.0, gt=0, le=3600)
+    timeout: float | None = Field(None, gt=0, le=3600)
+    message_limit: int | None = Field(None, ge=1)
     failures: int = Field(FAILURES, ge=1, le=1000)
     cool_down: float = Field(COOL_DOWN, ge=0, le=3600)
     scope: str = ""
@@ -60,7 +69,7 @@ class ModelsPlan(Frozen):
 
     providers: dict[_Name, ProviderSpec] = Field(min_length=1)
     roles: dict[Role, _Chain] = Field(default_factory=dict)
-    services: dict[str, _Chain] = Field(default_factory=dict)
+    services: dict[Annotated[str, Field(min_length=1, max_length=100)], _Chain] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,32 +78,77 @@ class BuiltModels:
 
     router: ModelRouter
     clients: Mapping[str, ModelClient]
+    probe: Callable[[], Awaitable[None]]
+    """Asks the providers of the role "agent" whether they answer, until one does, and tells `heard`; it costs nothing."""
 
 
 def load_plan(settings: Settings) -> ModelsPlan:
     """Return the plan of MODELS_FILE or, without one, of the settings. Raises SettingsError that says what is wrong and where."""
     if settings.models_file is None:
         return _build_default_plan(settings)
-    path = settings.models_file
-    try:
-        text = path.read_text(encoding="utf-8")
-        if len(text) > LARGEST_FILE:
-            raise SettingsError(f"MODELS_FILE: {path.name} is longer than {LARGEST_FILE} characters")
-        plan = ModelsPlan.model_validate(yaml.safe_load(text))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"MODELS_FILE: {path} cannot be read ({type(error).__name__})") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        raise SettingsError(f"MODELS_FILE: {path.name}{f': line {mark.line + 1}' if mark else ''}: it is not YAML") from None
-    except ValidationError as error:
-        faults = [f"{'.'.join(str(part) for part in one['loc']) or 'the file'}: {one['msg']}" for one in error.errors(include_input=False)]
-        raise SettingsError(f"MODELS_FILE: {path.name}: " + "; ".join(faults)) from None
+    plan = _read_plan(settings.models_file)
     chains: list[tuple[str, list[str]]] = [*plan.roles.items(), *plan.services.items()]
     for place, chain in chains:
         if unknown := [name for name in chain if name not in plan.providers]:
             known = ", ".join(plan.providers)
-            raise SettingsError(f"MODELS_FILE: {path.name}: {place} names the provider {unknown[0]}, which is not among {known}")
+            raise _build_fault(settings.models_file, f"{place} names the provider {unknown[0]}, which is not among {known}")
+        if len(set(chain)) < len(chain):
+            raise _build_fault(settings.models_file, f"{place} names a provider twice")
+    for name, spec in plan.providers.items():
+        if fault := _find_fault(spec):
+            raise _build_fault(settings.models_file, f"providers.{name}: {fault}")
     return plan
+
+
+def _read_plan(path: Path) -> ModelsPlan:
+    try:
+        with path.open("rb") as file:
+            text = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise SettingsError(f"MODELS_FILE: {path} cannot be read ({type(error).__name__})") from None
+    if len(text) > LARGEST_FILE:
+        raise _build_fault(path, f"it is longer than {LARGEST_FILE} bytes")
+    reading = read_document(text, "yaml")
+    if reading.document is None:
+        fault = next(one for one in reading.findings if one.severity == "error")
+        raise _build_fault(path, f"line {fault.line}: it is not YAML that can be used: {fault.message}")
+    try:
+        return ModelsPlan.model_validate(reading.document.data)
+    except ValidationError as error:
+        faults = [f"{'.'.join(str(part) for part in one['loc']) or 'the file'}: {one['msg']}" for one in error.errors(include_input=False)]
+        raise _build_fault(path, "; ".join(faults)) from None
+
+
+def _build_fault(path: Path, fault: str) -> SettingsError:
+    return SettingsError(f"MODELS_FILE: {path.name}: {fault}")
+
+
+def _find_fault(spec: ProviderSpec) -> str:
+    """Return what is wrong with a provider by itself, "" if nothing is. It never quotes what might be a key."""
+    if spec.key and spec.key.lower() in Settings.model_fields.keys() - _KEYS:
+        return f"key names {spec.key}, which is no key of a provider of models and is never sent to one"
+    if spec.kind == "openai" and (spec.scope or spec.auth_url):
+        return "scope and auth_url are of GigaChat only"
+    if spec.kind == "openai" and spec.base and not spec.key and not is_loopback(spec.base):
+        return "a base of its own needs a `key`: that of OPENAI_API_BASE is not sent elsewhere unasked"
+    return ""
+
+
+def _check_address(url: str, spec: ProviderSpec, name: str) -> None:
+    """Raise SettingsError if a key would travel without TLS to an address that is not certainly within the own network."""
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not spec.plain_http and not _is_internal(parts.hostname or ""):
+        raise SettingsError(
+            f"{name} must begin with https, or the key could be read on its way; `plain_http: true` in MODELS_FILE allows it"
+        )
+
+
+def _is_internal(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return "." not in host or host.endswith(_INTERNAL)
+    return address.is_loopback or address.is_private or address.is_link_local
 
 
 def _build_default_plan(settings: Settings) -> ModelsPlan:
@@ -112,7 +166,7 @@ def _build_default_plan(settings: Settings) -> ModelsPlan:
 
 def list_model_secrets(settings: Settings) -> tuple[str, ...]:
     """Return the keys of all providers, to mask them. A key that is not set is left out."""
-    found = [_find_key(spec, settings) for spec in load_plan(settings).providers.values()]
+    found = [find_key(spec, settings) for spec in load_plan(settings).providers.values()]
     return tuple(key.get_secret_value() for key in found if key is not None)
 
 
@@ -141,7 +195,17 @@ def build_models(
     router = ModelRouter(routes, plan.roles, plan.services, observe=observe)
     if len(agents) > 1:
         router.observe = partial_of(_tell_chain, router, agents, heard, observe)
-    return BuiltModels(router=router, clients=clients)
+    return BuiltModels(router=router, clients=clients, probe=partial_of(_probe_chain, [clients[one] for one in agents], heard))
+
+
+async def _probe_chain(clients: Sequence[ModelClient], heard: Callable[[Exception | None], None]) -> None:
+    """Ask these clients in turn whether their service answers, and tell `heard` of the first that does, or of the last failure."""
+    failure: ModelClientError | None = None
+    for client in clients:
+        failure = await client.probe()
+        if failure is None:
+            break
+    heard(failure)
 
 
 def _tell_chain(
@@ -175,11 +239,17 @@ def find_model_names(spec: ProviderSpec, settings: Settings) -> tuple[str, str]:
 def build_model_settings(spec: ProviderSpec, settings: Settings) -> ModelSettings:
     """Return the address, key and limits of a provider. Raises SettingsError for an invalid address."""
     is_gigachat = spec.kind == "gigachat"
+    base = spec.base or (settings.gigachat_api_base if is_gigachat else settings.openai_api_base)
+    _check_address(base, spec, "base" if spec.base else "GIGACHAT_API_BASE" if is_gigachat else "OPENAI_API_BASE")
+    timeout = spec.timeout or settings.model_timeout.total_seconds()
     return ModelSettings(
-        base_url=spec.base or (settings.gigachat_api_base if is_gigachat else settings.openai_api_base),
-        api_key=_find_key(spec, settings),
+        base_url=base,
+        api_key=find_key(spec, settings),
         default_model=find_model_names(spec, settings)[0],
         total_deadline=spec.deadline,
+        request_timeout=timeout,
+        silence=timeout,
+        message_limit=spec.message_limit or settings.model_message_limit,
         key_name=_name_key(spec),
         reports_usage=not is_gigachat,
     )
@@ -196,6 +266,8 @@ def build_client(
     """Return the client of a provider. Raises SettingsError that names the provider and what is wrong with it."""
     try:
         told = build_model_settings(spec, settings)
+        if spec.kind == "openai" and spec.ca_file is not None:
+            return ModelClient(told, transport=transport, verify=_load_authority(spec.ca_file, "ca_file"), heard=heard)
         if spec.kind == "openai":
             return ModelClient(told, transport=transport or build_transport(told.base_url, kept=KEEPALIVE_SECONDS), heard=heard)
         return _build_gigachat_client(spec, told, settings, heard, transport)
@@ -215,20 +287,21 @@ def _build_gigachat_client(
     auth_url = spec.auth_url or settings.gigachat_auth_url
     if urlsplit(auth_url).scheme not in {"http", "https"} or not urlsplit(auth_url).hostname:
         raise SettingsError("GIGACHAT_AUTH_URL must be an http or https address")
-    context = _load_authority(spec.ca_file or settings.gigachat_ca_file)
+    _check_address(auth_url, spec, "auth_url" if spec.auth_url else "GIGACHAT_AUTH_URL")
+    context = _load_authority(spec.ca_file or settings.gigachat_ca_file, "ca_file" if spec.ca_file else "GIGACHAT_CA_FILE")
     token = GigaChatToken(auth_url, told.api_key, spec.scope or settings.gigachat_scope, transport=transport, verify=context)
-    return ModelClient(told, transport=transport or httpx.AsyncHTTPTransport(verify=context), heard=heard, auth=token)
+    return ModelClient(told, transport=transport, verify=context, heard=heard, auth=token)
 
 
-def _load_authority(path: Path | None) -> ssl.SSLContext:
-    """Return the TLS context that trusts the certificate authority of this file beside the usual ones."""
+def _load_authority(path: Path | None, name: str) -> ssl.SSLContext:
+    """Return the TLS context that trusts the certificate authority of the file that the setting `name` gives, beside the usual ones."""
     context = httpx.create_ssl_context()
     if path is None:
         return context
     try:
         context.load_verify_locations(cafile=path)
     except (OSError, ssl.SSLError):
-        raise SettingsError(f"GIGACHAT_CA_FILE: {path} holds no certificate that can be read (PEM)") from None
+        raise SettingsError(f"{name}: {path} holds no certificate that can be read (PEM)") from None
     return context
 
 
@@ -236,7 +309,10 @@ def _name_key(spec: ProviderSpec) -> str:
     return spec.key or ("GIGACHAT_CREDENTIALS" if spec.kind == "gigachat" else "OPENAI_API_KEY")
 
 
-def _find_key(spec: ProviderSpec, settings: Settings) -> SecretStr | None:
+def find_key(spec: ProviderSpec, settings: Settings) -> SecretStr | None:
+    """Return the key of a provider, None if it is not set."""
     name = _name_key(spec)
-    known = getattr(settings, name.lower(), None)
-    return known if isinstance(known, SecretStr) else read_variable(name)
+    if name.lower() not in _KEYS:
+        return read_variable(name)
+    known: SecretStr | None = getattr(settings, name.lower())
+    return known

@@ -74,6 +74,15 @@ class Settings(BaseSettings):
     models_file: Path | None = Field(
         None, description="Providers of models, their roles and fallbacks (YAML), in place of the settings above; see docs/models.md."
     )
+    model_timeout: Annotated[timedelta, BeforeValidator(_parse_duration)] = Field(
+        timedelta(seconds=30),
+        gt=timedelta(0),
+        le=timedelta(hours=1),
+        description="How long one request to a model may take, or a streamed answer be silent once it has begun, such as 30s.",
+    )
+    model_message_limit: int = Field(
+        400_000, ge=1, description="Characters that one message to a model may have; a longer one is refused, never cut."
+    )
     bitrix_webhook_url: SecretStr | None = Field(
         None, description="Incoming webhook of the portal, https://<portal>/rest/<user>/<code>/ ; it is a secret."
     )

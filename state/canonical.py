@@ -70,6 +70,17 @@ def check(value: Any) -> None:
             _check_leaf(item)
 
 
+def check_depth(value: Any, most: int) -> None:
+    """Raise NotCanonical if lists and objects stand deeper than `most` levels within one another in `value`."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [one for one in level if isinstance(one, dict | list | tuple)]
+        if not level:
+            return
+        level = [below for one in level for below in (one.values() if isinstance(one, dict) else one)]
+    raise NotCanonical(f"data nested deeper than {most} levels")
+
+
 def _check_leaf(item: object) -> None:
     match item:
         case None | bool():

@@ -72,12 +72,19 @@ def list_(
 
 @app.command()
 def show(run: _Id, *, as_json: _Json = False) -> None:
-    """Show one run: where it stands, and what it waits for since when. Exit codes: 0 = shown, 2 = no such run, or several fit."""
+    """Show one run: where it stands, what it waits for since when, and which calls of the model have no answer.
+
+    Exit codes: 0 = shown, 2 = no such run, or several fit.
+    """
+    from orchestrator.reports.open_model_calls import list_open_model_calls  # noqa: PLC0415 - see list_
+
     with open_database_reader() as store:
         run_id = _find_run(store, run)
         state, _ = _load_run(store, run_id)
+        calls = list_open_model_calls(store, f"run:{run_id}")
     if as_json:
-        write_json_lines([{"id": run_id, **_hide_owner(state.to_stored())}])
+        open_calls = {"model_calls_without_answer": [one.to_json() for one in calls]} if calls else {}
+        write_json_lines([{"id": run_id, **_hide_owner(state.to_stored()), **open_calls}])
         return
     parent = {"started by": state.parent} if state.parent else {}
     told = {
@@ -100,6 +107,13 @@ def show(run: _Id, *, as_json: _Json = False) -> None:
             for node, one in state.waits.items()
         ]
         write_table(("node", "waits for", "key", "when", "until", "who answers"), waits, title="waits")
+    if calls:
+        is_over = state.status in {"done", "failed", "cancelled"}
+        asked = [
+            (one.place, format_time(one.asked_at), one.model, one.tokens, "lost" if one.asked_again or is_over else "under way or lost")
+            for one in calls
+        ]
+        write_table(("node", "asked", "model", "tokens, estimated", "the call is"), asked, title="model calls without an answer")
 
 
 @app.command()

@@ -4,10 +4,12 @@ The `Api` is created before the orchestrator, because the orchestrator reports t
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from fastapi import APIRouter
 
 from bot.access.access import Access
+from bot.definition_service import build_definition_service
 from bot.features import SHIPPED_ENGINES
 from bot.http_api.approvals.confirmations import build_confirmations_router
 from bot.http_api.approvals.freeze import build_freeze_router
@@ -17,13 +19,16 @@ from bot.http_api.chat.mailbox import InputBatcher, Mailbox
 from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.chat.responses import ChatContext
 from bot.http_api.chat.router import build_chat_router
+from bot.http_api.definitions.router import build_definitions_router
 from bot.http_api.runs.router import build_runs_router
 from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.authentication import Authenticator, parse_networks
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Tokens, read_tokens
 from bot.settings import Settings
+from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
@@ -68,16 +73,23 @@ class Api:
 
 
 def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
-    """Return the routers of /confirmations, /sessions, /audit, /runs and /schedules, which read the database.
+    """Return the routers of /confirmations, /sessions, /audit, /runs, /schedules and /definitions, which read the database.
 
-    /confirmations also submits decisions, and the last two submit what callers order. `engines` are those whose runs may be started.
+    /confirmations also submits decisions, /runs and /schedules what callers order, and /definitions changes definitions. `engines` are
+    those whose runs may be started.
     """
     desk = EndpointContext(orchestrator, clock)
     reading = StreamReader(desk)
+    stored = add_stored_definitions(engines, desk.store)
+    deps = orchestrator.tools.gate.deps
+    definitions = build_definition_service(
+        desk.store, engines, policies=deps.policies, find_classes=partial(find_method_classes, deps.catalogue), clock=clock
+    )
     return [
         build_confirmations_router(desk),
         build_session_events_router(desk, reading),
         build_audit_router(desk),
-        build_runs_router(desk, reading, engines),
-        build_schedules_router(desk, engines),
+        build_runs_router(desk, reading, stored),
+        build_schedules_router(desk, stored),
+        build_definitions_router(definitions),
     ]

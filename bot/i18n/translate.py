@@ -29,6 +29,8 @@ _IDENTIFYING = frozenset({"id", "number", "employee", "record"})
 """Arguments whose number identifies something; it is printed as 999999, never grouped as 999 999."""
 _BETWEEN_TITLES: Mapping[Locale, str] = {"ru": "», «", "en": "”, “"}
 """What stands between the titles of a batch, which come as one argument in Russian quotation marks."""
+_SERVICES: Mapping[str, str] = {"mongo": "database", "http": "site", "telegram": "telegram", "file": "files", "reminder": "own"}
+"""The first word of a method that is no call of the portal → who answers it."""
 _MARK = re.compile("\ue000(\\w+)\ue001")
 
 
@@ -119,8 +121,8 @@ def _load_bundle(locale: Locale) -> FluentBundle:
 
 
 def find_service(method: str) -> str:
-    """Return who answers a call of this method, by the name that the Fluent files know: "database", or "portal"."""
-    return "database" if method.startswith("mongo.") else "portal"
+    """Return who answers a call of this method, by the name that the Fluent files know, such as "database"; "portal" for the portal."""
+    return _SERVICES.get(method.partition(".")[0], "portal")
 
 
 def build_act_code(method: str) -> str:

@@ -102,18 +102,23 @@ class Meters:
 
         `prompt` and `completion` are the numbers of tokens that the model read and wrote.
         """
-        name = self._models.resolve(model)
         self._iterations.labels("answered").inc()
-        self._latency.labels(name).observe(max(0.0, seconds))
+        self._latency.labels(self._models.resolve(model)).observe(max(0.0, seconds))
+        self._count_tokens(model, prompt, completion)
+
+    def count_model_failure(self, *, model: str, prompt: int, completion: int) -> None:
+        """Count a call of the model that gave no usable answer, with the tokens of one that came all the same (`model` is "" if none)."""
+        self._iterations.labels("failed").inc()
+        if model:
+            self._count_tokens(model, prompt, completion)
+
+    def _count_tokens(self, model: str, prompt: int, completion: int) -> None:
+        name = self._models.resolve(model)
         self._tokens.labels(name, "prompt").inc(max(0, prompt))
         self._tokens.labels(name, "completion").inc(max(0, completion))
         cost = self.price(model, prompt, completion)
         if cost is not None:
             self._cost.labels(name, cost[1]).inc(cost[0])
-
-    def count_model_failure(self) -> None:
-        """Count a call of the model that gave no usable answer."""
-        self._iterations.labels("failed").inc()
 
     def count_provider_call(self, provider: str, outcome: str, _seconds: float) -> None:
         """Count a call of a provider of models by its name in the settings; the outcome is "answered", "failed" or "skipped"."""

@@ -13,6 +13,7 @@ from bot.rendering.headings import format_change, is_number, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.text import format_number, quote
 from state.card import Card
 from state.clock import parse_iso
@@ -245,7 +246,7 @@ def _render_refusal(card: Card, tr: Translator) -> str:
     undo = _is_undo(card)
     if not card.code:  # not refused: a look at the portal showed that it did not happen
         return tr.translate("card-undo-not-done" if undo else "card-not-done", method=card.method)
-    known = tr.translate(card.code, **card.args) if tr.has_message(card.code) else card.detail
+    known = tr.translate(card.code, **card.args) if tr.has_message(card.code) else escape_text(card.detail, locale=tr.locale)
     if card.code.startswith(_UNDO_CODES):  # the sentence is complete by itself
         return f"⚠️ {known}"
     return tr.translate("card-undo-refused" if undo else "card-refused", text=known)

@@ -1,9 +1,13 @@
-"""The bot with the two example engines: `python -m examples.engines run` is `sdelka run` with the commands of definitions.yaml."""
+"""The bot with the two example engines: `python -m examples.engines run` is `sdelka run` with the commands of definitions.yaml.
+
+`python -m examples.engines definitions` is `sdelka definitions` for the kinds of these engines.
+"""
 
 import argparse
 import asyncio
 import sys
 
+from bot.cli.definitions import build_app
 from bot.monitoring.logging_setup import configure_logging
 from bot.process import import_telegram, run_bot
 from bot.settings import load_settings
@@ -12,11 +16,14 @@ from orchestrator.domain.errors import SettingsError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the bot until it is stopped; return 2 if its settings are wrong."""
+    """Run the bot until it is stopped, or a command about definitions; return 2 if the settings are wrong."""
     parser = argparse.ArgumentParser(prog="examples.engines", description=__doc__)
-    parser.add_argument("command", choices=["run"])
-    parser.parse_args(arguments)
+    parser.add_argument("command", choices=["run", "definitions"])
+    given = sys.argv[1:] if arguments is None else arguments
+    asked = parser.parse_args(given[:1])
     try:
+        if asked.command == "definitions":
+            build_app(load_engines)(given[1:], prog_name="python -m examples.engines definitions")
         settings = load_settings()
         configure_logging(settings.log_level, settings.log_format)
         import_telegram(settings)

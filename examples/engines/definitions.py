@@ -6,6 +6,7 @@ from typing import Final
 import yaml
 
 from examples.engines.fan import FanEngine
+from examples.engines.kinds import FAN, STEPS
 from examples.engines.steps import StepsEngine, list_children
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunEngine
@@ -25,8 +26,8 @@ def load_engines() -> Engines:
         commands[row["engine"]][name] = RunCommand(definition=row["definition"], menu=menu)
     return Engines(
         runs={
-            "steps": RegisteredEngine(engine=ENGINES["steps"], commands=commands["steps"], list_uses=list_children),
-            "fan": RegisteredEngine(engine=ENGINES["fan"], commands=commands["fan"]),
+            "steps": RegisteredEngine(engine=ENGINES["steps"], commands=commands["steps"], list_uses=list_children, kind=STEPS),
+            "fan": RegisteredEngine(engine=ENGINES["fan"], commands=commands["fan"], kind=FAN),
         },
         definitions=StaticDefinitions({(row["engine"], row["key"]): row["document"] for row in given["definitions"]}),
     )

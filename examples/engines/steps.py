@@ -2,14 +2,16 @@
 
 A definition is {"steps": [...]}; each step has a unique `name`, which people read if it fails, and one of: `say` (a text), `ask` (a
 text, with `options`, or with what it `takes`: text, contact, photo, document; without both an answer in words), `model` (a prompt),
-`write` (a method with `params`), `sleep` (seconds), `child` (the key of a definition of this engine), `turn` (a request for the CRM
-agent). An option is a value, or {"label": the text of its button, "value": …}. In texts and params "{name}" stands for what the step of
-that name gave, "{name.part}" for a part of it, such as the phone of a contact, and "{text}" for what was typed after the command.
+`write` (a method with `params`; its `kind` if it is no call of the portal: telegram, file, http, mongo, schedule), `later` (hours from now:
+a moment for a reminder), `sleep` (seconds), `child` (the key of a definition of this engine), `turn` (a request for the CRM agent). An
+option is a value, or {"label": the text of its button, "value": …}. In texts and params "{name}" stands for what the step of that name
+gave, "{name.part}" for a part of it, such as the phone of a contact, and "{text}" for what was typed after the command.
 """
 
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from orchestrator.domain.outputs import build_reply
@@ -62,11 +64,10 @@ async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: Run
             asked = _fill(prompt, given)
             request = RunModelRequest(messages=[{"role": "user", "content": str(asked.data)}], origins=asked.origins)
             return await ctx.ask_model(name, request)
-        case {"write": method}:
-            outcome = await ctx.submit(name, RunEffect(method=method, params=_fill_params(step.get("params", {}), given)))
-            if outcome.status == "refused" and not outcome.already:
-                raise RunFailed("run-step-refused", outcome.detail, step=name)
-            return Value(outcome.created or ("already" if outcome.already else outcome.status), frozenset({"label"}))
+        case {"write": str(method)}:
+            return await _write(method, step, given, ctx)
+        case {"later": hours}:
+            return await ctx.memo(name, partial(_calculate_moment, ctx, hours), origins=_DEFINITION)
         case {"sleep": seconds}:
             await ctx.sleep(name, ctx.now + timedelta(seconds=seconds))
             return Value(None)
@@ -79,6 +80,19 @@ async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: Run
                 raise RunFailed("run-step-failed", ended.code, step=name)
             return ended.value
     raise RunFailed("run-step-unknown", f"step {name} says nothing that can be done", step=name)
+
+
+async def _write(method: str, step: Mapping[str, Any], given: Mapping[str, Value], ctx: RunContext) -> Value:
+    """Submit an effect; return what it created, or how it ended. Raises RunFailed if it is refused."""
+    params = _fill_params(step.get("params", {}), given)
+    outcome = await ctx.submit(step["name"], RunEffect(kind=step.get("kind", "bitrix"), method=method, params=params))
+    if outcome.status == "refused" and not outcome.already:
+        raise RunFailed("run-step-refused", outcome.detail, step=step["name"])
+    return Value(outcome.created or ("already" if outcome.already else outcome.status), frozenset({"label"}))
+
+
+async def _calculate_moment(ctx: RunContext, hours: float) -> str:
+    return (ctx.now + timedelta(hours=hours)).isoformat(timespec="minutes")
 
 
 def _build_option(given: Any) -> Option:

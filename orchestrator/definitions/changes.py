@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from orchestrator.domain.finding import WHOLE, Path
 
@@ -13,11 +13,11 @@ class Change:
 
     kind: Literal["added", "removed", "changed"]
     path: Path
-    before: Any = None
-    after: Any = None
+    before: object = None
+    after: object = None
 
 
-def list_changes(before: Any, after: Any, path: Path = WHOLE) -> Iterator[Change]:
+def list_changes(before: object, after: object, path: Path = WHOLE) -> Iterator[Change]:
     """Yield how JSON data changed, in the order of the old document; items of lists are compared by their positions."""
     if isinstance(before, dict) and isinstance(after, dict):
         keys: list[str] | range = list(dict.fromkeys([*before, *after]))

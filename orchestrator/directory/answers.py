@@ -59,6 +59,25 @@ Resolution = Resolved | Ambiguous | Unresolved
 
 
 @dataclass(frozen=True, kw_only=True)
+class DatedParams:
+    """A call's parameters in which the references to days ("@date:вчера") are replaced.
+
+    `bounds` says what the periods in its filter were taken for, as the model is told: "DATE_CREATE 2026-10-01..2026-10-31".
+    """
+
+    params: JsonObject
+    bounds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedDate:
+    """The result for a reference to a day that has several possible meanings, of which the person must choose one."""
+
+    reference: str
+    several: Ambiguous
+
+
+@dataclass(frozen=True, kw_only=True)
 class OutcomeView:
     """The outcome of a call, prepared for the language model and for the person.
 

@@ -13,6 +13,7 @@ from bitrix.catalogue.names import is_custom_field, to_field_key
 from bitrix.errors import BitrixError
 from orchestrator.directory import ranking
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.date_references import DatedCall, DateReferences
 from orchestrator.directory.labels import format_user_label
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader, list_searches
@@ -22,8 +23,8 @@ from orchestrator.directory.rows import RecordRow, User
 from orchestrator.directory.value_references import (
     find_currency,
     find_field,
+    find_siblings,
     has_field,
-    resolve_date,
     resolve_sum,
     to_number,
     to_portal_money,
@@ -64,7 +65,7 @@ class Lookup:
         self._reads = reads
         self._reference = reads.reference
         self._naming = naming
-        self._clock = clock
+        self._dates = DateReferences(reads, naming, clock)
 
     async def resolve(self, reference: str, place: ReferenceContext) -> Resolution:
         """Return the meaning of `reference`, such as "@deal:Ромашка", "@user:Анна" or "@date:завтра", in the context `place`."""
@@ -82,9 +83,10 @@ class Lookup:
             case "category":
                 return await self._resolve_category(words, place)
             case "date":
-                field = find_field(reference, place.params)
-                kind = await self._find_field_type(field, place)
-                return resolve_date(words, field=field, kind=kind, actor=place.actor, now=self._clock.now())
+                call = DatedCall(method=place.method, params=place.params, actor=place.actor, chosen={})
+                return await self._dates.resolve_field(
+                    call, find_field(reference, place.params), words, find_siblings(reference, place.params)
+                )
             case "sum":
                 return await self._resolve_sum(words, reference, place)
             case _:

@@ -4,12 +4,13 @@ For an unclear date or sum it builds the question to the person.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, get_args
 from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.names import to_field_key
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.date_places import Purpose, find_past_rule, holds_day, split_operator
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import (
@@ -28,22 +29,25 @@ from orchestrator.language.date_parser import parse_when
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import format_sum
 from orchestrator.language.money_parser import Sum, SumReason, UnclearSum, parse_sum
+from orchestrator.language.periods import Side, parse_period
 from orchestrator.language.text import Locale
+from state.stored import JsonObject
 
-_REMINDER = "at"
+_REMINDER: Final = "at"
 """The parameter of reminder.add that holds the time; no other call has a parameter with this name."""
-_PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
+_FINISHED_FORM: Final = 'what took place is written as finished in the same call: COMPLETED "Y" of an activity, the closed stage of a deal'
 
 
-def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime) -> Resolution:
+def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime, purpose: Purpose = "plan") -> Resolution:
     """Resolve the words for a day or time: to a day for a field that holds only a date, otherwise to a time with its UTC offset.
 
-    For a time in the past the result is `Unresolved`, with a message that tells the person so. `kind` is the portal's type of the field; if
-    it is "" (not known), the name `field` decides. A filter's prefix in that name (">=CLOSEDATE") is ignored.
+    `field` is the field's name and `kind` its type: "date" or "datetime"; if it is "" (not known), the name decides. `purpose` says
+    whether a past meaning is taken; otherwise the result is `Unresolved`, with a message that tells the person so.
     """
-    pure = kind == "date" if kind in {"date", "datetime"} else field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS
-    wanted: WhenPurpose = "day" if pure else "reminder" if field.lower() == _REMINDER else "deadline"
-    found = parse_when(words, now=now, zone=actor.time_zone, wanted=wanted)
+    key = to_field_key(split_operator(field)[1])
+    pure = kind == "date" if kind in {"date", "datetime"} else holds_day(key)
+    wanted: WhenPurpose = "day" if pure else "reminder" if key == _REMINDER else "deadline"
+    found = parse_when(words, now=now, zone=actor.time_zone, wanted=wanted, past=find_past_rule(purpose))
 
     def label(when: When) -> str:
         today = now.astimezone(ZoneInfo(actor.time_zone)).date()
@@ -57,10 +61,31 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
             return Ambiguous(ask=Notice(code="which-date", args={"words": words}), options=options)
         case Past():
             when = label(found.value)
-            return Unresolved(notice=Notice(code="date-past", args={"when": when}), detail=f"{words!r} is in the past: {when}")
+            hint = "" if key == _REMINDER else f"; {_FINISHED_FORM}"
+            return Unresolved(notice=Notice(code="date-past", args={"when": when}), detail=f"{words!r} is in the past: {when}{hint}")
         case Unclear():
-            question = format_date_question(found, locale=actor.locale)
-            return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {found.reason}")
+            return _build_question(words, found, actor)
+
+
+def read_day(words: str, *, side: Side, actor: Actor, now: datetime) -> Resolution:
+    """Resolve the words for one bound of what a method reads, such as `from` and `to` of a calendar, to its first or last day."""
+    found = parse_period(words, now=now, zone=actor.time_zone, look="ahead", side=side)  # a calendar is mostly asked what is to come
+    match found:
+        case Choice():
+            return _build_question(words, Unclear("which_week"), actor)
+        case Unclear():
+            return _build_question(words, found, actor)
+    bound = found.start if side == "start" else found.end
+    if bound is None:
+        return _build_question(words, Unclear("which_bound"), actor)
+    if found.is_moment or side == "start":
+        return Resolved(value=to_bitrix_date(bound.date()), named_by_person=True)
+    return Resolved(value=to_bitrix_date((bound - timedelta(microseconds=1)).date()), named_by_person=True)
+
+
+def _build_question(words: str, unclear: Unclear, actor: Actor) -> Unresolved:
+    question = format_date_question(unclear, locale=actor.locale)
+    return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {unclear.reason}")
 
 
 def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | float | str]) -> Resolution:
@@ -146,3 +171,12 @@ def find_field(reference: str, value: object, name: str = "") -> str:
     if isinstance(value, (list, tuple)):
         return next((found for item in value if (found := find_field(reference, item, name))), "")
     return ""
+
+
+def find_siblings(reference: str, value: object) -> JsonObject:
+    """Return the mapping that holds `reference` as a value, at any depth of a call's parameters `value`; an empty one if there is none."""
+    if not isinstance(value, Mapping):
+        return {}
+    if reference in value.values():
+        return value
+    return next((found for item in value.values() if (found := find_siblings(reference, item))), {})

@@ -25,6 +25,8 @@ _MEANT: Final = {
     "false": "false",
     "null": "null",
 }
+_LONGEST_QUOTED: Final = 100
+"""Up to this many characters, a word without quotes is suggested with them."""
 _NOT_FINITE: Final = frozenset({"nan", "infinity", "inf"})
 _NUMBER_LIKE: Final = re.compile(r"[-+.]?[0-9](?:[\w.]|(?<=[eE])[-+])*")
 _WORD: Final = re.compile(r"[-+]?[^\W\d][\w.$-]*")
@@ -114,7 +116,8 @@ class JsonReader:
             key, self._at = read_text(self._text, start, lambda: self._find_path(top), self.reports)
         elif found := (_WORD.match(self._text, start) or _NUMBER_LIKE.match(self._text, start)):
             key, self._at = found[0], found.end()
-            self.reports.report("finding-key-unquoted", start, (*self._find_path(top), key), key=key, suggestion=f'"{key}"')
+            quoted = f'"{key}"' if len(key) < _LONGEST_QUOTED else ""
+            self.reports.report("finding-key-unquoted", start, (*self._find_path(top), key), key=key, suggestion=quoted)
         elif sign in ":{[":
             self.reports.report("finding-key-missing", start, self._find_path(top))
             key = ""
@@ -185,7 +188,7 @@ class JsonReader:
             if lower in _NOT_FINITE:
                 self.reports.report("finding-number-not-finite", start, path, number=word)
             else:
-                quoted = f'"{word}"' if len(word) < 100 else ""  # noqa: PLR2004
+                quoted = f'"{word}"' if len(word) < _LONGEST_QUOTED else ""
                 self.reports.report("finding-word-unknown", start, path, word=word, suggestion=_MEANT.get(lower, quoted))
         self._keep(_WORDS.get(word), start)
 

@@ -9,7 +9,7 @@ from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.numbers import JSON_NUMBER
 from orchestrator.documents.reports import MAX_DEPTH
 from orchestrator.documents.yaml_reader import is_text_when_plain
-from state.canonical import NotCanonical, check
+from state.canonical import check, check_depth
 
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _WIDTH: Final = 140
@@ -18,21 +18,10 @@ _WIDTH: Final = 140
 def write_document(data: Any, format: DocumentFormat = "yaml") -> str:  # noqa: A002 - the word of the field
     """Return JSON data as text that reads back to equal data. Raises NotCanonical for other values and for too deeply nested data."""
     check(data)
-    _check_depth(data)
+    check_depth(data, MAX_DEPTH)
     if format == "json":
         return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     return str(yaml.emit(_list_events(data), Dumper=_DUMPER, allow_unicode=True, width=_WIDTH))
-
-
-def _check_depth(data: Any) -> None:
-    level = [data]
-    for _ in range(MAX_DEPTH + 1):
-        level = [
-            below for one in level if isinstance(one, dict | list | tuple) for below in (one.values() if isinstance(one, dict) else one)
-        ]
-        if not level:
-            return
-    raise NotCanonical(f"data nested deeper than {MAX_DEPTH} levels")
 
 
 def _list_events(data: Any) -> Any:

@@ -21,9 +21,12 @@ _TRUTHS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "Fal
 _NOTHING: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _DOUBTFUL: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_JSON_COMMENTS: Final = ("//", "/*")
 _MOST_PASSES: Final = 20
 """How often a text is read anew without the line of a mistake, to find the mistakes after it."""
 _LONGEST_REPEATED: Final = 50_000
+_UNREADABLE: Final = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+"""Signs that nobody sees. YAML refuses most of them; at three it begins a new line, so that a text could hold keys that nobody reads."""
 _TAB: Final = re.compile(r"^ *\t[ \t]*(?=[^\s#])", re.MULTILINE)
 Value = dict[str, Any] | list[Any] | str | int | float | bool | None
 
@@ -48,8 +51,9 @@ class YamlReader:
 
     def read(self) -> tuple[Any, Spot] | None:
         """Return the data and the places of its parts, None if there is no value. With mistakes, it is what could be made of the text."""
-        text, last = self._text, 0
+        last, events = 0, _Events("", self._lines)
         try:
+            text = self._replace_unreadable()
             for _ in range(_MOST_PASSES):
                 events = _Events(text, self._lines)
                 try:
@@ -72,9 +76,17 @@ class YamlReader:
         self.reports.findings.extend(events.reports.findings.list_all())
         return events.root
 
+    def _replace_unreadable(self) -> str:
+        """Report each sign that nobody sees, and return the text with spaces in their place, so that the rest can be read."""
+        for found in _UNREADABLE.finditer(self._text):
+            self.reports.report("finding-control-character", found.start(), sign=found[0])
+        return _UNREADABLE.sub(" ", self._text)
+
 
 def is_text_when_plain(text: str, *, is_key: bool) -> bool:
     """Return whether a text that is written without quotes is read as this text and without a finding."""
+    if text.startswith(_JSON_COMMENTS):
+        return False  # at the beginning of a document it would be taken for JSON
     if is_key:
         return text not in {"", "<<"}
     is_other = text in _NOTHING or text in _TRUTHS or text.lower() in _DOUBTFUL
@@ -169,14 +181,14 @@ class _Events:
             self.reports.report("finding-yaml-tag", at, self._find_path, sign=event.tag)
 
     def _read_scalar(self, event: Any) -> None:
-        at, text = event.start_mark.index, event.value
+        at, text = event.start_mark.index, event.value.replace("\x00", "")
         self._check_properties(event, at)
+        if text != event.value:
+            self.reports.report("finding-zero-character", at, self._find_path)
         if self._is_at_key:
             self._read_key(text, at, is_plain=not event.style)
             return
         self._keep(text if event.style else self._read_plain(text, at), at)
-        if "\x00" in text:
-            self.reports.report("finding-zero-character", at, self._find_path)
 
     def _read_key(self, text: str, at: int, *, is_plain: bool) -> None:
         top = self._open[-1]
@@ -185,8 +197,6 @@ class _Events:
         elif text in top.spot.parts:
             first, _ = self.reports.lines.locate(top.spot.parts[text].key)
             self.reports.report("finding-duplicate-key", at, lambda: (*self._find_path(), text), key=text, first=first)
-        elif "\x00" in text:
-            self.reports.report("finding-zero-character", at, self._find_path)
         self._set_key(text, at)
 
     def _set_key(self, key: str, at: int) -> None:

@@ -30,3 +30,11 @@ class Actor(Frozen):
     time_zone: str = "Europe/Moscow"
     locale: Literal["ru", "en"] = "ru"
     may_approve: bool = True
+
+
+def is_same_person(one: Actor, key: str, user: int | None) -> bool:
+    """Return whether `one` and the person with the account key `key` and the employee id `user` are the same person.
+
+    They are if the keys are equal, or if both accounts belong to the same employee.
+    """
+    return one.key == key or (user is not None and one.bitrix_user_id == user)

@@ -15,9 +15,17 @@ MAX_PART: Final = 200
 MAX_DEPTH: Final = 12
 _FOREIGN: Final = frozenset('<>"|?*')
 """Characters of names that Windows does not take, so that a folder of a network share stays readable there."""
-_DEVICE: Final = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
+_DEVICE: Final = re.compile(r"(con|prn|aux|nul|clock\$|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])( *\..*)?", re.IGNORECASE)
+_MARKS: Final = frozenset({"Mn", "Mc", "Me"})
+"""Unicode categories of signs that are drawn with the character before them."""
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories of characters that nobody sees on a card, such as NUL and the signs that reverse the direction of writing."""
+_BLANK: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""Letters and marks that nobody sees either: fillers, and the signs that choose between forms of the character before them."""
+_SLASH_LIKE: Final = frozenset("\u2044\u2215\u2216\u2571\u2572\u29f5\u29f8\u29f9\ua789\u2236")
+"""Characters that people read as a slash, a backslash or a colon; a name with one looks like a path that it is not."""
+_SHORT: Final = re.compile(r"[^.]{1,6}~[0-9]{1,4}(\.[^.]{0,3})?", re.ASCII)
+"""The short names under which a folder of Windows also has its files: notewi~1.txt."""
 
 
 class PathRefused(ValueError):
@@ -42,7 +50,7 @@ def parse_folder(text: str) -> tuple[str, ...]:
     if len(text) > MAX_PATH:
         raise PathRefused("gate-file-path-long", f"a path has at most {MAX_PATH} characters")
     path = unicodedata.normalize("NFC", text)
-    hidden = next((char for char in path if unicodedata.category(char) in _INVISIBLE), None)
+    hidden = next((char for char in path if unicodedata.category(char) in _INVISIBLE or _BLANK.match(char)), None)
     if hidden is not None:
         raise PathRefused("gate-file-path-invisible", f"the path contains the invisible character U+{ord(hidden):04X}")
     if path.startswith(("/", "\\", "~")) or re.match(r"[A-Za-z]:", path):
@@ -89,10 +97,16 @@ def _check_part(part: str) -> None:
         raise PathRefused("gate-file-path-outside", "the path contains a part of dots or spaces only")
     if any(char in plain for char in "/\\") or ":" in plain:
         raise PathRefused("gate-file-path-outside", "only / separates the parts of a path; no name contains a backslash or a colon")
+    if any(char in _SLASH_LIKE for char in part):
+        raise PathRefused("gate-file-path-odd", "a character of the name looks like one that separates the parts of a path")
     if plain.startswith("."):
         raise PathRefused("gate-file-path-hidden", "files whose name begins with a dot are not touched")
     if plain != plain.strip() or plain.endswith("."):
         raise PathRefused("gate-file-path-odd", "no name begins or ends with a space, or ends with a dot")
+    if unicodedata.category(plain[0]) in _MARKS or _SHORT.fullmatch(plain):
+        raise PathRefused(
+            "gate-file-path-odd", "no name begins with a mark for the letter before it, or is a short one such as notewi~1.txt"
+        )
     if any(char in _FOREIGN for char in plain) or _DEVICE.fullmatch(plain):
         raise PathRefused("gate-file-path-odd", "the name is one that some systems do not take, such as con or a?b")
     if len(part.encode()) > MAX_PART:

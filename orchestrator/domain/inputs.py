@@ -279,6 +279,16 @@ class FreezeNews(Input, kind="freeze_news"):
     reason: str
 
 
+class DefinitionNews(Input, kind="definition_news"):
+    """News for leads and administrators that a version of a definition was published, by the sender of the row at the time `at`."""
+
+    definition_kind: str
+    key: str
+    version: int
+    at: str
+    note: str = ""
+
+
 class PolicyNews(Input, kind="policy_news"):
     """News for the administrators that the policy file (the company's rules) has changed or has become invalid.
 

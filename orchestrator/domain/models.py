@@ -5,7 +5,7 @@ A role says what an answer is for. Settings say which providers serve a role, so
 
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol
 
 from orchestrator.domain.errors import ModelClientError
@@ -13,10 +13,16 @@ from orchestrator.domain.errors import ModelClientError
 Role = Literal["agent", "tool", "embedding"]
 """What an answer is for: a conversation with a person, a step of an engine, or vectors of texts."""
 OnDelta = Callable[[str], Awaitable[None]]
+OnRestart = Callable[[], Awaitable[None]]
 CHARACTERS_PER_TOKEN: Final = 3
 """Russian and English texts have more characters a token, so an estimate by this number is rather too high."""
 EXPECTED_ANSWER: Final = 1000
 """The tokens that an answer is taken to cost if the request does not limit them."""
+
+
+def estimate_text(text: str) -> int:
+    """Return about how many tokens a text has."""
+    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +87,18 @@ class ModelRequest:
 
     def estimate_tokens(self) -> tuple[int, int]:
         """Return about how many tokens the request costs: (read, written). Nothing is known of how the provider counts."""
-        texts = sum(len(str(one.get("content") or "")) for one in self.messages)
+        texts = sum(len(str(one.get("content") or "")) + len(str(one.get("tool_calls") or "")) for one in self.messages)
         tools = sum(len(str(one.parameters)) + len(one.description) for one in self.tools)
         return math.ceil((texts + tools) / CHARACTERS_PER_TOKEN) + 4 * len(self.messages), self.options.max_tokens or EXPECTED_ANSWER
+
+    def count_missing(self, answer: "ModelAnswer") -> "ModelAnswer":
+        """Return the answer with an estimate for each count of tokens that the provider does not report, so that no use is free."""
+        calls = "".join(f"{one.name}{dict(one.arguments)}" for one in answer.calls)
+        return replace(
+            answer,
+            prompt_tokens=answer.prompt_tokens or self.estimate_tokens()[0],
+            completion_tokens=answer.completion_tokens or estimate_text(answer.text + calls),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +115,8 @@ class EmbedRequest:
 class ModelAnswer:
     """A finished answer of the model.
 
-    Token counts are 0 if the service did not report them; `seconds` is how long the answer took. `failed_before` are the providers that
-    were asked first and gave no answer.
+    Token counts that the service did not report are estimates. `seconds` is how long the answer took. `failed_before` are the providers
+    that were asked first and gave no answer.
     """
 
     text: str
@@ -129,8 +144,12 @@ class EmbedAnswer:
 class Models(Protocol):
     """Asks language models. Raises ModelClientError and no other error of its own."""
 
-    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the answer to the request; `on_delta` gets each piece of its text as it arrives."""
+    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None, *, on_restart: OnRestart | None = None) -> ModelAnswer:
+        """Return the answer to the request; `on_delta` gets each piece of its text as it arrives.
+
+        `on_restart` takes back what `on_delta` has got, when the model fails in the middle of its answer and another one is asked. Without
+        it no other one is asked then.
+        """
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors of the texts."""
@@ -145,3 +164,8 @@ class ProviderUnavailable(ModelClientError):
 
 class UnusableAnswer(ModelClientError):
     """The model answered, and its answer cannot be used: it was cut off, is empty or was refused. Another provider is not asked."""
+
+    def __init__(self, reason: str | None = None, *, answer: ModelAnswer | None = None) -> None:
+        """Store the reason, and what came of the answer: it was paid all the same, and its tokens count."""
+        super().__init__(reason)
+        self.answer = answer

@@ -1,7 +1,8 @@
 """Finds the name that a misspelt one was probably meant to be."""
 
 import difflib
-from collections.abc import Iterable
+import heapq
+from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Final
 
@@ -9,7 +10,10 @@ _LIKE: Final = 0.6
 """The least likeness, from 0 to 1, with which a name is suggested."""
 _LONGEST: Final = 100
 _MOST: Final = 2000
-"""How many known names are compared: a document may hold any number of them, and likeness is slow to compute."""
+"""How many known names are looked at: a document may hold any number of them."""
+_SEPARATORS: Final = str.maketrans("", "", "-_ .")
+_COMPARED: Final = 40
+"""Of how many of these the likeness is computed, which is slow: of those that share the most pairs of letters with the wrong one."""
 
 
 def suggest_name(wrong: str, known: Iterable[str]) -> str:
@@ -26,9 +30,16 @@ def suggest_name(wrong: str, known: Iterable[str]) -> str:
     plain = _to_plain(wrong)
     if plain in by_plain:
         return by_plain[plain]
-    near = difflib.get_close_matches(plain, by_plain, n=1, cutoff=_LIKE)
+    near = difflib.get_close_matches(plain, _pick_likely(plain, by_plain), n=1, cutoff=_LIKE)
     return by_plain[near[0]] if near else ""
 
 
+def _pick_likely(wrong: str, names: Collection[str]) -> Collection[str]:
+    if len(names) <= _COMPARED:
+        return names
+    pairs = {wrong[at : at + 2] for at in range(max(len(wrong) - 1, 1))}
+    return heapq.nlargest(_COMPARED, names, key=lambda name: sum(pair in name for pair in pairs) / (len(pairs) + len(name)))
+
+
 def _to_plain(name: str) -> str:
-    return "".join(sign for sign in name.casefold() if sign not in "-_ .")
+    return name.casefold().translate(_SEPARATORS)

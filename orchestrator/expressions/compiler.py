@@ -1,18 +1,18 @@
 """Turns the tree of a condition into functions. What it has no function for is refused, so that nothing is allowed by oversight. Pure."""
 
 import ast
-import difflib
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.suggestions import suggest_name
 from orchestrator.domain.taint import Value
 from orchestrator.expressions import operations
-from orchestrator.expressions.operations import FUNCTIONS, LARGEST, METHODS, OperationFailed
-from orchestrator.expressions.placeholders import SCENARIO, Template, fill_text, format_value
-from orchestrator.expressions.syntax import ARITHMETIC, NAMES_OF_SYNTAX, ORDER, UNSET, read_constant, read_words
+from orchestrator.expressions.operations import FUNCTIONS, LARGEST, LONGEST, METHODS, OperationFailed
+from orchestrator.expressions.placeholders import SCENARIO, Template, fill_text, format_value, require_value
+from orchestrator.expressions.syntax import ARITHMETIC, NAMES_OF_SYNTAX, ORDER, UNSET, is_storable, read_constant, read_words
 
 WHOLE: Final = "context"
 """The name of all variables together: `context['age']` is the variable `age`."""
@@ -23,6 +23,8 @@ Names = Mapping[str, Any]
 """The variables of a run: JSON data by name."""
 Evaluate = Callable[[Names], Any]
 _NUMBERS: Final = frozenset({int, float})
+_MOST_SUGGESTED: Final = 10
+"""After so many mistakes no name that was meant is searched any more: there may be very many variables."""
 
 
 class Compiler:
@@ -61,6 +63,9 @@ class Compiler:
         name = NAMES_OF_SYNTAX.get(type(node), type(node).__name__)
         return self._note(node, "expression-forbidden", f"{name} cannot stand in a condition", what=name)
 
+    def _refuse_unstorable(self, node: ast.AST) -> Evaluate:
+        return self._note(node, "expression-forbidden", "a text cannot hold NUL or half of a character", what="\\x00, \\ud800")
+
     def _note(self, node: ast.AST, code: str, message: str, suggestion: str = "", **args: str | int) -> Evaluate:
         line, column = self.find_place(node)
         self.findings.append(Finding(code=code, message=message, line=line, column=column, suggestion=suggestion, args=args))
@@ -93,7 +98,7 @@ class Compiler:
     def _compile_constant(self, node: ast.Constant) -> Evaluate:
         value = node.value
         if isinstance(value, str):
-            return self._text(value)
+            return self._text(node, value)
         if isinstance(value, float) and not math.isfinite(value):
             return self._note(node, "expression-number", "this number is too large")
         if isinstance(value, int) and abs(value) > LARGEST:
@@ -102,24 +107,37 @@ class Compiler:
             return lambda _: value
         return self._refuse_node(node)
 
-    def _text(self, text: str) -> Evaluate:
-        """Return the text; placeholders in it are filled with the values as text, after the condition was parsed (S000-A6)."""
+    def _text(self, node: ast.Constant, text: str) -> Evaluate:
+        """Return the text; placeholders in it are filled with the values as text, after the condition was parsed (S000-A6).
+
+        Unlike in a text that is shown, a placeholder that names nothing is an error: a comparison with its braces would choose a branch by
+        accident (S000-A4).
+        """
+        if not is_storable(text):
+            return self._refuse_unstorable(node)
         template = Template(text, SCENARIO)
         if not template.placeholders:
             plain = fill_text(text, {}, SCENARIO).data
             return lambda _: plain
         for place in template.placeholders:
-            self._read(place.name)
+            self._read(node, place.name)
 
         def fill(names: Names) -> str:
-            used = {place.name: Value(names[place.name]) for place in template.placeholders if place.name in names}
-            filled: Value = template.fill(used).data
-            return format_value(filled.data)
+            values = [require_value(names, place, LONGEST) for place in template.placeholders]
+            filled: Value = template.fill({place.name: Value(names[place.name]) for place in template.placeholders}).data
+            made = format_value(filled.data)
+            return made if any(made is one for one in values) else str(operations.check_length(made))
 
-        return fill
+        return self._place(node, fill)
 
-    def _read(self, name: str) -> None:
+    def _read(self, node: ast.AST, name: str) -> bool:
+        """Note that the condition reads a variable; return False, with a finding, if there will be none with this name."""
         self.reads.add(name)
+        if self._known is None or name in self._known:
+            return True
+        near = suggest_name(name, sorted(self._known)) if len(self.findings) < _MOST_SUGGESTED else ""
+        self._note(node, "expression-name", f"there is no variable {name!r}", near, name=name)
+        return False
 
     def _compile_name(self, node: ast.Name) -> Evaluate:
         name = node.id
@@ -129,17 +147,17 @@ class Compiler:
         if name == WHOLE:
             self.reads_all = True
             return dict
-        self._read(name)
-        if self._known is not None and name not in self._known:
-            near = _suggest(name, self._known)
-            return self._note(node, "expression-name", f"there is no variable {name!r}", near, name=name)
+        return self._compile_variable(node, name)
+
+    def _compile_variable(self, node: ast.expr, name: str) -> Evaluate:
+        self._read(node, name)
         place = self.find_place(node)
 
         def look_up(names: Names) -> Any:
             try:
                 return names[name]
             except KeyError:
-                error = OperationFailed("expression-name", f"there is no variable {name!r}", _suggest(name, names), name=name)
+                error = operations.build_name_error(name, names)
                 error.place = place
                 raise error from None
 
@@ -253,6 +271,8 @@ class Compiler:
         keys = [UNSET if key is None else read_constant(key) for key in node.keys]
         if not all(isinstance(key, str) for key in keys):
             return self._refuse_node(node)
+        if not all(is_storable(str(key)) for key in keys):
+            return self._refuse_unstorable(node)
         parts = [self.compile(one) for one in node.values]
         return lambda names: {key: part(names) for key, part in zip(keys, parts, strict=True)}
 
@@ -284,10 +304,8 @@ class Compiler:
 
     def _part(self, node: ast.expr, of: ast.expr, key: Evaluate, constant: object) -> Evaluate:
         """Return the function of `of.key` and `of[key]`; of the whole context it is the variable with this name."""
-        if isinstance(of, ast.Name) and of.id == WHOLE and isinstance(constant, str):
-            return (
-                self._compile_name(ast.copy_location(ast.Name(id=constant), node)) if constant not in _CONSTANTS else self._refuse_node(of)
-            )
+        if isinstance(of, ast.Name) and of.id == WHOLE and isinstance(constant, str) and "{" not in constant:
+            return self._compile_variable(node, constant)
         value = self.compile(of)
         return self._place(node, lambda names: operations.find_part(value(names), key(names)))
 
@@ -302,7 +320,7 @@ class Compiler:
 
     def _call_function(self, node: ast.Call, name: str) -> Evaluate:
         if name not in FUNCTIONS:
-            near = _suggest(name, FUNCTIONS)
+            near = suggest_name(name, FUNCTIONS)
             return self._note(node, "expression-function-unknown", f"there is no function {name}()", near, name=name)
         how, least, most = FUNCTIONS[name]
         parts = self._compile_arguments(node, name, least, most)
@@ -319,7 +337,7 @@ class Compiler:
     def _call_method(self, node: ast.Call, func: ast.Attribute) -> Evaluate:
         name = func.attr
         if name not in METHODS:
-            return self._note(node, "expression-method-unknown", f"there is no .{name}()", _suggest(name, METHODS), name=name)
+            return self._note(node, "expression-method-unknown", f"there is no .{name}()", suggest_name(name, METHODS), name=name)
         types, how, least, most = METHODS[name]
         parts = self._compile_arguments(node, f".{name}", least, most)
         if name == "get" and isinstance(func.value, ast.Name) and func.value.id == WHOLE:
@@ -342,7 +360,7 @@ class Compiler:
         key = read_constant(node.args[0]) if node.args else None
         if not isinstance(key, str) or Template(key, SCENARIO).placeholders:
             return None
-        self._read(key)
+        self.reads.add(key)  # it need not be known: `get` is for variables that may be missing
         default = read_constant(node.args[1]) if len(node.args) > 1 else None
         if default is not UNSET and not isinstance(default, str):
             return lambda names: names.get(key, default)
@@ -380,7 +398,3 @@ def _make_or(parts: list[Evaluate]) -> Evaluate:
         return value
 
     return some
-
-
-def _suggest(name: str, known: Iterable[str]) -> str:
-    return next(iter(difflib.get_close_matches(name, [one for one in known if isinstance(one, str)][:1000], n=1)), "")

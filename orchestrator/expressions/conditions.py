@@ -79,4 +79,10 @@ def compile_condition(source: str, *, known: Iterable[str] | None = None) -> Con
 
 def _to_finding(error: OperationFailed) -> Finding:
     line, column = error.place
-    return Finding(code=error.code, message=str(error), line=line, column=column, suggestion=error.suggestion, args=error.values)
+    args = {name: _show(one) if isinstance(one, str) else one for name, one in error.values.items()}
+    return Finding(code=error.code, message=_show(str(error)), line=line, column=column, suggestion=error.suggestion, args=args)
+
+
+def _show(text: str) -> str:
+    """Return a text of an error without signs that nobody sees: a key that is computed may come from a stranger."""
+    return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)

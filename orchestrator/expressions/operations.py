@@ -6,15 +6,17 @@ Values are JSON data. No operation changes its arguments, and none makes a value
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
+
+from orchestrator.domain.suggestions import suggest_name
 
 LONGEST: Final = 10_000
 """Maximum length of a text or list that an operation makes."""
 LARGEST: Final = 2**63 - 1
 """Integers beyond this, in either direction, are refused."""
 MAX_SEARCHED: Final = 100_000
-"""Maximum length of a list in which `in` searches: a condition may search in many."""
+"""Maximum length of a list in which `in` searches: a condition may search in many. A number is searched in at most LONGEST texts."""
 _NUMERIC: Final = re.compile(r"\s*[+-]?(\d{1,18})(\.\d{1,18})?\s*", re.ASCII)
 _NUMBERS: Final = (int, float)
 
@@ -28,6 +30,11 @@ class OperationFailed(Exception):
         self.code, self.suggestion, self.values = code, suggestion, args
         self.place: tuple[int, int] = (0, 0)
         """Line and column, both counted from 1; (0, 0) until they are known."""
+
+
+def build_name_error(name: str, names: Iterable[str]) -> OperationFailed:
+    """Return the error that there is no variable `name`; `names` are those that there are."""
+    return OperationFailed("expression-name", f"there is no variable {name!r}", suggest_name(name, map(str, names)), name=name)
 
 
 def name_type(value: object) -> str:
@@ -108,11 +115,14 @@ def _is_element(item: object, container: Sequence[object]) -> bool:
         raise OperationFailed("expression-long", f"a list longer than {MAX_SEARCHED} cannot be searched", limit=MAX_SEARCHED)
     if item in container:
         return True
-    number = item if _is_number(item) else read_number(item)
-    if number is None:
+    if _is_number(item):
+        if len(container) > LONGEST and any(isinstance(one, str) for one in container):
+            raise OperationFailed("expression-long", f"in more than {LONGEST} texts no number is searched", limit=LONGEST)
+        return any(isinstance(one, str) and are_equal(item, one) for one in container)
+    number = read_number(item)
+    if number is None or number not in container:
         return False  # what is no number and no numeric text equals nothing that it is not equal to in Python
-    wanted = str if _is_number(item) else int | float
-    return any(isinstance(one, wanted) and are_equal(item, one) for one in container)
+    return any(_is_number(one) and one == number for one in container)  # True is no 1
 
 
 def check_number(value: float) -> int | float:

@@ -39,9 +39,13 @@ def parse_path(text: str) -> Path | None:
 def _to_part(text: str) -> str | int:
     if text[0] == "[":
         inner = text[1:-1]
-        return inner[1:-1] if inner[0] in "\"'" else int(inner)
-    name = text.removeprefix(".")
-    return int(name) if name.isdecimal() else name
+        return inner[1:-1] if inner[0] in "\"'" else _to_index(inner)
+    return _to_index(text.removeprefix("."))
+
+
+def _to_index(text: str) -> str | int:
+    """Return the number that a text writes; the text itself if it is no number or spelled in another way, as the key `007` is."""
+    return int(text) if text.removeprefix("-").isdecimal() and str(int(text)) == text else text
 
 
 def follow_path(names: Mapping[str, Any], path: Path) -> Found:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from orchestrator.domain.finding import Finding, Path, format_path
+from orchestrator.domain.finding import WHOLE, Finding, Path, format_path
 from orchestrator.domain.taint import NOWHERE, Origins, Value
-from orchestrator.expressions.operations import format_scalar
+from orchestrator.expressions.operations import OperationFailed, build_name_error, format_scalar
 from orchestrator.expressions.paths import PATH, Found, follow_path, parse_path
 from state.canonical import NotCanonical, dumps
 
@@ -162,7 +162,8 @@ class _Filling:
     """Fills one template once."""
 
     def __init__(self, names: Mapping[str, Value], syntax: Syntax) -> None:
-        self._names = {name.casefold(): value for name, value in names.items()} if syntax.ignores_case else names
+        self._names = names
+        self._folded = {name.casefold(): value for name, value in names.items()} if syntax.ignores_case else {}
         self._syntax = syntax
         self._missing: list[Placeholder] = []
         self._left = MAX_CHARACTERS
@@ -186,7 +187,7 @@ class _Filling:
             (one, origins) = found[0]
             if not one.is_there and self._syntax.missing != "null":
                 return Value(text.written[0] if self._syntax.missing == "verbatim" else "", origins)
-            self._left -= _measure(one.value, self._left, text.places[0].at)
+            self._left -= measure_value(one.value, self._left, text.places[0].at)
             return Value(one.value, origins)
         parts = [text.pieces[0]]
         for index, (one, _) in enumerate(found):
@@ -197,9 +198,9 @@ class _Filling:
         return Value("".join(parts), frozenset().union(*(origins for _, origins in found)))
 
     def _find(self, place: Placeholder) -> tuple[Found, Origins]:
-        name = place.name.casefold() if self._syntax.ignores_case else place.name
-        value = self._names.get(name)
-        found = follow_path({name: value.data}, (name, *place.path[1:])) if value is not None else Found(False)
+        name = place.name
+        value = self._names[name] if name in self._names else self._folded.get(name.casefold())
+        found = follow_path({name: value.data}, place.path) if value is not None else Found(False)
         if not found.is_there:
             self._missing.append(place)
         return found, value.origins if value is not None else NOWHERE
@@ -210,7 +211,7 @@ class _Filling:
         return format_value(found.value)
 
 
-def _measure(value: Any, limit: int, at: Path) -> int:
+def measure_value(value: Any, limit: int, at: Path = WHOLE) -> int:
     """Return the number of characters in the texts of a value plus one for each part, so that what doubles with each filling ends.
 
     Raises TemplateRefused as soon as there are more than `limit`, or more than `MAX_DEPTH` levels.
@@ -239,6 +240,25 @@ def _refuse_filled(at: Path) -> TemplateRefused:
     return TemplateRefused("template-filled-long", f"filled, it would be longer than {MAX_CHARACTERS}", at, limit=MAX_CHARACTERS)
 
 
+def require_value(names: Mapping[str, Any], place: Placeholder, limit: int) -> Any:
+    """Return the value that a placeholder of a condition names.
+
+    Raises OperationFailed if there is none, or if it is an object or list with more than `limit` characters as text.
+    """
+    found = follow_path(names, place.path)
+    if not found.is_there:
+        if place.name not in names:
+            raise build_name_error(place.name, names)
+        shown = format_path(place.path)[:60]
+        raise OperationFailed("expression-no-part", f"there is no {shown!r}", name=shown)
+    if not isinstance(found.value, str):
+        try:
+            measure_value(found.value, limit)
+        except TemplateRefused:
+            raise OperationFailed("expression-long", f"the result is longer than {limit}", limit=limit) from None
+    return found.value
+
+
 def format_value(value: Any) -> str:
     """Return a value as it stands in the middle of a text: null as nothing, objects and lists as JSON.
 
@@ -253,7 +273,10 @@ def format_value(value: Any) -> str:
             return dumps(value)
         except (NotCanonical, RecursionError) as error:
             raise TemplateRefused("template-value", f"a value cannot be written as text: {error}", ()) from None
-    return format_scalar(value)
+    try:
+        return format_scalar(value)
+    except ValueError as error:  # an integer of thousands of digits
+        raise TemplateRefused("template-value", f"a value cannot be written as text: {error}", ()) from None
 
 
 def fill_text(text: str, names: Mapping[str, Value], syntax: Syntax) -> Value:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from orchestrator.domain.finding import DefinitionRefused, Finding
+from state.canonical import to_storable_text
 
 MAX_CHARACTERS: Final = 2_000
 MAX_NODES: Final = 200
@@ -66,7 +67,6 @@ def parse_condition(source: str) -> ast.expr:
     if _measure_brackets(source) > MAX_BRACKETS:
         raise _refuse("expression-deep", f"more than {MAX_BRACKETS} brackets within one another", limit=MAX_BRACKETS)
     text = source.strip()
-    lines = source[: source.index(text[0])].count("\n") if "\n" in source else 0
     # a condition of several lines is put into brackets, in which Python reads on at the end of a line
     wrapped = f"({text}\n)" if "\n" in text else text
     try:
@@ -74,8 +74,8 @@ def parse_condition(source: str) -> ast.expr:
             warnings.simplefilter("ignore")  # about `\{` in a text, which is how a placeholder is escaped
             tree = ast.parse(wrapped, mode="eval").body
     except SyntaxError as error:
-        line, column = (error.lineno or 1) + lines, error.offset or 1
-        raise _refuse("expression-syntax", f"it cannot be read: {error.msg}", line=line, column=max(column, 1), detail=error.msg) from None
+        line, column = _locate_error(error, source, text, has_bracket=wrapped is not text)
+        raise _refuse("expression-syntax", f"it cannot be read: {error.msg}", line=line, column=column, detail=error.msg) from None
     except (ValueError, MemoryError, RecursionError):
         raise _refuse("expression-syntax", "it cannot be read", detail="") from None
     if wrapped is not text and (tree.lineno, tree.col_offset) == (1, 0):
@@ -84,6 +84,21 @@ def parse_condition(source: str) -> ast.expr:
     if sum(isinstance(one, ast.expr) for one in ast.walk(tree)) > MAX_NODES:
         raise _refuse("expression-large", f"it has more than {MAX_NODES} parts", limit=MAX_NODES)
     return tree
+
+
+def _locate_error(error: SyntaxError, source: str, text: str, *, has_bracket: bool) -> tuple[int, int]:
+    """Return line and column of a mistake in the condition as it was written; `text` is the condition without the space around it.
+
+    `has_bracket` says that a bracket was put before it. What is missing at the end is reported behind the last sign.
+    """
+    rows, row, column = text.split("\n"), error.lineno or 1, error.offset or 0
+    if not column or row > len(rows):
+        row, column = len(rows), len(rows[-1]) + 1
+    elif has_bracket and row == 1:
+        column -= 1
+    column = min(max(column, 1), len(rows[row - 1]) + 1)
+    before = source[: len(source) - len(source.lstrip())]
+    return row + before.count("\n"), column + (len(before.rpartition("\n")[2]) if row == 1 else 0)
 
 
 def _measure_brackets(source: str) -> int:
@@ -115,3 +130,8 @@ def read_words(node: ast.expr) -> frozenset[str] | None:
     if not all(isinstance(one, str) and "{" not in one for one in found):
         return None
     return frozenset(found)
+
+
+def is_storable(text: str) -> bool:
+    """Return whether a text can be stored: NUL and halves of characters, which an escape can write, cannot."""
+    return to_storable_text(text) == text

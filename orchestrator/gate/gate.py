@@ -10,7 +10,7 @@ from typing import assert_never
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.actor import Actor, Mode, is_same_person
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
@@ -33,7 +33,7 @@ from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Ref
 from orchestrator.gate.call.gate_deps import GateDeps, PolicySource
 from orchestrator.gate.call.limits import ChangeCounter, SessionChangeCounter
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.gate.call.permissions import Approvers, NoLeads, is_same_person
+from orchestrator.gate.call.permissions import Approvers, NoLeads
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Performer, Records
 from orchestrator.gate.call.reasons import build_read_refusal
@@ -195,7 +195,7 @@ class Gate:
         if not isinstance(verdict, Allow | Ask) or freeze_check.may_run_while_frozen(call):
             return verdict
         standing = await self._deps.switch.find_freeze()
-        return verdict if standing is None else freeze_check.build_freeze_refusal(standing)
+        return verdict if standing is None else freeze_check.build_freeze_refusal(standing, call)
 
     async def _carry_out(self, case: _Case, call: Call, facts: Facts, verdict: Verdict) -> Outcome | Pending:
         match verdict:
@@ -269,7 +269,7 @@ class Gate:
         try:
             done = await run_within_cap(executor.run_write, order, self._deps, case.actor, case.ledger)
         except WriteStopped:  # frozen just now: nothing was stored and nothing was sent
-            done = freeze_check.build_freeze_refusal(await self._deps.switch.fetch_freeze())
+            done = freeze_check.build_freeze_refusal(await self._deps.switch.fetch_freeze(), call)
         return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:

@@ -16,7 +16,11 @@ from orchestrator.language.text import Locale
 
 # What the caller will store: a time (a deadline, 18:00 if no hour was said; a reminder, 09:00) or a day without a time (CLOSEDATE).
 WhenPurpose = Literal["deadline", "reminder", "day"]
-WhenReason = Literal["no_date", "which_day", "which_hour", "impossible", "several", "mismatch", "repeats", "too_far"]
+# What becomes of a past meaning: it is refused; it is taken if an earlier day was named; or the words are about the past.
+PastRule = Literal["refused", "named", "meant"]
+WhenReason = Literal[
+    "no_date", "which_day", "which_hour", "which_week", "which_bound", "order", "impossible", "several", "mismatch", "repeats", "too_far"
+]
 
 
 @dataclass(frozen=True, slots=True)

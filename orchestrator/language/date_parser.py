@@ -1,12 +1,17 @@
 """Parses the words with which a person names a day or a time, in that person's time zone; unclear words lead to a question, not to a guess.
 
+Periods, as filters need them, are parsed by `periods`.
+
 Rules: a day without an hour means 18:00, and for a reminder 09:00 (18:00 if it is today and later than 09:00). A weekday means the next one
 to come; a person who names today's weekday is offered today and the same day of next week. «Следующий» means the next calendar week, which
 begins on Monday. The working week ends on Friday. A date without a year means the nearest such date; a day of the month means the next one
 to come. «Утром» is 10:00, «днём» and «после обеда» 15:00, «вечером» 19:00. For an hour from 1 to 7 without a part of the day, two times are
-offered, the afternoon first. A text with two different days or hours is rejected as unclear.
+offered, the afternoon first. A text with two different days or hours is rejected as unclear. Words about what has been (see `past` of
+`parse_when`) look back: «в пятницу» is the last one, «15 октября» the last such day.
 """
 
+import re
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import product
 from typing import Final
@@ -15,6 +20,7 @@ from zoneinfo import ZoneInfo
 from orchestrator.language.date_format import (
     Choice,
     Past,
+    PastRule,
     Unclear,
     When,
     WhenPurpose,
@@ -25,7 +31,7 @@ from orchestrator.language.date_format import (
     to_bitrix_date,
     to_bitrix_datetime,
 )
-from orchestrator.language.day_words import DayPhrase, UnclearPhrase, find_days
+from orchestrator.language.day_words import Anchor, DayPhrase, UnclearPhrase, find_days
 from orchestrator.language.hour_words import Hour, find_hour
 from orchestrator.language.number_words import convert_ordinals
 from orchestrator.language.text import normalize_text
@@ -33,6 +39,7 @@ from orchestrator.language.text import normalize_text
 __all__ = [
     "Choice",
     "Past",
+    "PastRule",
     "Unclear",
     "When",
     "WhenPurpose",
@@ -51,49 +58,98 @@ _LATE: Final = time(23, 59)
 _YEARS_AHEAD: Final = 10
 _FIRST_YEAR: Final = 1970
 _MOST_OPTIONS: Final = 6
+_ISO_MOMENT: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[tT ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?) ?([zZ]|[+-][0-9]{2}:?[0-9]{2})?", re.ASCII
+)
+_LONGEST: Final = 1000
+"""A text of more characters names no day: nobody writes one so, and to search it would take long."""
 
 
-def parse_when(text: str, *, now: datetime, zone: str, wanted: WhenPurpose = "deadline") -> When | Choice | Past | Unclear:
+def parse_when(
+    text: str, *, now: datetime, zone: str, wanted: WhenPurpose = "deadline", past: PastRule = "refused"
+) -> When | Choice | Past | Unclear:
     """Parse the day or time that `text` names: return its meaning, several meanings, a past one, or the reason why it is unclear.
 
     `now` is the current time with a time zone, and `zone` the person's zone. `wanted` says what the day or time is for: "deadline",
-    "reminder", or "day" for a field that holds only a date; with "day", today never counts as past. An unusual text raises no error; a
-    `now` without a time zone or an unknown `zone` does.
+    "reminder", or "day" for a field that holds only a date; with "day", today never counts as past. `past` says what becomes of a past
+    meaning: "refused" gives `Past`, "named" does so only for an hour of today («в 11»), and with "meant" words look back, since they are
+    about what has been. An unusual text raises no error; a `now` without a time zone or an unknown `zone` does.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")
     here = now.astimezone(ZoneInfo(zone))
     try:
-        return _decide(normalize_text(text), here, wanted)
+        return _decide(normalize_text(text), _Place(here, wanted, past)) if len(text) <= _LONGEST else Unclear("no_date")
     except UnclearPhrase as refused:
         return refused.unclear
 
 
-def _decide(text: str, here: datetime, wanted: WhenPurpose) -> When | Choice | Past | Unclear:
-    named, rest = find_days(convert_ordinals(text), here.date())
-    hour = find_hour(rest)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a day or time is sought for: the present time in the person's zone, the purpose, and what becomes of a past meaning."""
+
+    here: datetime
+    wanted: WhenPurpose
+    past: PastRule
+
+    @property
+    def today(self) -> date:
+        """The person's present day."""
+        return self.here.date()
+
+
+def _decide(text: str, place: _Place) -> When | Choice | Past | Unclear:
+    moment = read_iso_moment(text, place.here)
+    if moment is not None:
+        return _choose_reading([When(moment.date(), moment, has_time=True)], place)
+    anchor = Anchor(place.today, "back" if place.past == "meant" else "ahead")
+    named, rest = find_days(convert_ordinals(text), anchor)
+    hour, _ = find_hour(rest)
     span = next((one.span for one in named if one.span is not None), None)
     if span is not None:
-        return _add_span(span, here) if len(named) == 1 and hour is None else Unclear("several")
+        return _add_span(span, place) if len(named) == 1 and hour is None else Unclear("several")
     if not named and hour is None:
         return Unclear("no_date")
-    days = _intersect_days(named) if named else (here.date(),)
-    if max(days) > here.date() + timedelta(days=366 * _YEARS_AHEAD):
+    days = intersect_days(named) if named else (place.today,)
+    if max(days) > place.today + timedelta(days=366 * _YEARS_AHEAD):
         return Unclear("too_far")
     if min(days).year < _FIRST_YEAR:
         return Unclear("impossible")
-    if hour is not None and wanted == "day":
+    if hour is not None and place.wanted == "day":
         hour = Hour(hour.options[:1])
-    return _choose_reading(_build_moments(days, hour, here, wanted), here, wanted)
+    return _choose_reading(_build_moments(days, hour, place), place)
 
 
-def _add_span(span: timedelta, here: datetime) -> When:
-    """Return the time `span` after `here`. It is added in UTC, so that «через 2 часа» is two real hours even when the clocks change."""
-    at = (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
-    return When(at.date(), at, has_time=True)
+def read_iso_moment(text: str, here: datetime) -> datetime | None:
+    """Return the time that a text in ISO form means (2026-10-15T15:00+03:00); without an offset it is one of the person's zone.
+
+    None for any other text, also for a day without a time. Raises UnclearPhrase if there is no such time.
+    """
+    found = _ISO_MOMENT.fullmatch(text.strip())
+    if found is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(found[1] + "T" + found[2] + (found[3] or "").upper())
+        if moment.tzinfo is None:
+            moment = build_when(moment.date(), moment.time(), here, has_time=True).at
+        return moment.astimezone(here.tzinfo).replace(microsecond=0)
+    except (ValueError, OverflowError):
+        raise UnclearPhrase("impossible") from None
 
 
-def _intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
+def _add_span(span: timedelta, place: _Place) -> When | Past:
+    """Return the time `span` after now. It is added in UTC, so that «через 2 часа» is two real hours even when the clocks change."""
+    at = add_span(span, place.here)
+    when = When(at.date(), at, has_time=True)
+    return Past(when) if span < timedelta() and place.past == "refused" else when
+
+
+def add_span(span: timedelta, here: datetime) -> datetime:
+    """Return the time `span` after `here`, to the minute."""
+    return (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
+
+
+def intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
     """Return the days on which all the day phrases of one text agree; raise UnclearPhrase if they contradict each other.
 
     Examples of texts with two phrases: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря».
@@ -115,38 +171,50 @@ def _intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
     return other.days
 
 
-def _build_moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wanted: WhenPurpose) -> list[When]:
+def _build_moments(days: tuple[date, ...], hour: Hour | None, place: _Place) -> list[When]:
+    here = place.here
     if hour is not None:
-        return [_build_when(day, at, here, has_time=True) for day, at in product(days, hour.options)]
+        return [build_when(day, at, here, has_time=True) for day, at in product(days, hour.options)]
+    if place.past == "meant" and place.wanted != "day":  # what happened today did not happen in the evening to come
+        return [
+            build_when(
+                day, min(DEADLINE, here.time().replace(second=0, microsecond=0)) if day == here.date() else DEADLINE, here, has_time=False
+            )
+            for day in days
+        ]
     # After 18:00 today is still offered among several days; its button says 23:59.
     late = len(days) > 1 and here.time() >= DEADLINE
-    if wanted == "reminder":
+    if place.wanted == "reminder":
         early = here.time() < MORNING
-        return [_build_when(day, DEADLINE if day == here.date() and not early else MORNING, here, has_time=False) for day in days]
-    return [_build_when(day, _LATE if late and day == here.date() else DEADLINE, here, has_time=False) for day in days]
+        return [build_when(day, DEADLINE if day == here.date() and not early else MORNING, here, has_time=False) for day in days]
+    return [build_when(day, _LATE if late and day == here.date() else DEADLINE, here, has_time=False) for day in days]
 
 
-def _build_when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
+def build_when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
     """Return the time `at` on `day` in the time zone of `here`; `has_time` says whether the person named the hour.
 
     A time that does not exist, because the clocks go forward on that day, is moved forward by the skipped hour.
     """
-    wall = datetime.combine(day, at, tzinfo=here.tzinfo)
+    wall = datetime.combine(day, at.replace(microsecond=0), tzinfo=here.tzinfo)
     return When(day, wall.astimezone(UTC).astimezone(here.tzinfo), has_time=has_time)
 
 
-def _choose_reading(readings: list[When], here: datetime, wanted: WhenPurpose) -> When | Choice | Past:
-    ahead = [reading for reading in readings if not _is_over(reading, here, wanted)]
-    match ahead:
+def _choose_reading(readings: list[When], place: _Place) -> When | Choice | Past:
+    over = [reading for reading in readings if _is_over(reading, place)]
+    if place.past == "meant":
+        fitting = over or readings
+    else:
+        fitting = [one for one in readings if one not in over or (place.past == "named" and one.day < place.today)]
+    match fitting:
         case []:
             return Past(readings[0])
         case [only]:
             return only
         case _:
-            return Choice(tuple(ahead[:_MOST_OPTIONS]))
+            return Choice(tuple(fitting[:_MOST_OPTIONS]))
 
 
-def _is_over(reading: When, here: datetime, wanted: WhenPurpose) -> bool:
-    if wanted == "day":
-        return reading.day < here.date()
-    return reading.at.astimezone(UTC) < here.astimezone(UTC)
+def _is_over(reading: When, place: _Place) -> bool:
+    if place.wanted == "day":
+        return reading.day < place.today
+    return reading.at.astimezone(UTC) < place.here.astimezone(UTC)

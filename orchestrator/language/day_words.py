@@ -1,17 +1,19 @@
 """Recognises the days that people name in a text, in Russian and English. Hours are recognised by the module `hour_words`.
 
-Each recogniser is a pattern and a function for one kind of phrase. The phrase that it read is replaced by blanks, so that no digit is read
-twice. Recognisers of more specific phrases come first.
+Each form is a pattern and a function for one kind of phrase; which forms are read, and in what order, says data/language/date_forms.yaml.
+The phrase that was read is replaced by blanks, so that no digit is read twice. Forms of more specific phrases come first.
 """
 
 import re
-from calendar import monthrange
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
-from typing import Final
+from datetime import MAXYEAR, MINYEAR, date, timedelta
+from typing import Final, Literal
 
+from orchestrator.domain.errors import SettingsError
+from orchestrator.language.calendar_units import Unit, add_to_month, add_units, find_last_day, find_start, to_monday
 from orchestrator.language.date_format import Unclear, WhenReason
+from orchestrator.language.date_forms import list_day_forms
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.number_words import PATTERN, VALUES
 
@@ -52,6 +54,22 @@ class DayPhrase:
     span: timedelta | None = None
 
 
+Look = Literal["ahead", "back"]
+"""Which day words without a year mean: one that is planned, or one that has been («в пятницу», «15 октября»)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The day from which words such as «вчера» count, and the direction in which days without a year are sought.
+
+    `after` is the first day of a range whose end is read: the end is the first fitting day that does not lie before it.
+    """
+
+    today: date
+    look: Look = "ahead"
+    after: date | None = None
+
+
 class UnclearPhrase(Exception):
     """The error that a phrase names no clear day or hour.
 
@@ -70,8 +88,19 @@ _NEAR_DAYS: Final = _WORDS.read_table("near_days") | _WORDS.read_table("near_day
 _WHICH_YEARS: Final = _WORDS.read_table("which_year")
 _BEGINNINGS: Final = _WORDS.read_lists("beginnings")
 _UNITS: Final = {unit: starts for unit, starts in _WORDS.read_lists("units").items() if unit != "half"}
+_CALENDAR_UNITS: Final[Mapping[str, Unit]] = {
+    "days": "days",
+    "weeks": "weeks",
+    "months": "months",
+    "quarters": "quarters",
+    "years": "years",
+}
+_LEAP_CYCLE: Final = 9
+"""Within so many years each day of the calendar comes once, also 29 February."""
+_MONTHS_OF_31: Final = 3
+"""Within so many months there is one that has the day 31."""
 _HALF: Final = _WORDS.read_words("units", "half")
-_MONTH: Final = "|".join(_MONTHS)
+MONTH: Final = "|".join(_MONTHS)
 _WEEKDAY: Final = "|".join(_WEEKDAYS)
 _MONEY: Final = rf"(?! ?(?:{_WORDS.join_patterns('money_follows')}))"
 _YEAR: Final = (
@@ -79,30 +108,35 @@ _YEAR: Final = (
     rf"| (?P<which>{'|'.join(_WHICH_YEARS)}) {_WORDS.read_text('of_year')})?"
 )
 _PAIR: Final = _WORDS.read_words("pair")
-_NUMBER: Final = rf"(?P<number>[0-9]{{1,3}}|(?:{PATTERN})(?: (?:{PATTERN}))?|{'|'.join(_PAIR)}|an?|half an?)"
+NUMBER: Final = rf"(?P<number>[0-9]{{1,4}}|(?:{PATTERN})(?: (?:{PATTERN}))?|{'|'.join(_PAIR)}|an?|half an?)"
 # A decimal or a sum is no date: «1.12 млн».
 _NO_SUM: Final = rf"(?!\w)(?!\.?[0-9]){_MONEY}"
 _DAY_MONTH: Final = r"(?P<day>0?[1-9]|[12][0-9]|3[01])\.(?P<month>0[1-9]|1[0-2])"
 _B: Final = r"(?<![\w.,:/-])"
 
-Recogniser = Callable[[Groups, date], DayPhrase]
+Recogniser = Callable[[Groups, Anchor], DayPhrase]
+Recognisers = tuple[tuple[re.Pattern[str], Recogniser], ...]
 
 
-def find_days(text: str, today: date) -> tuple[list[DayPhrase], str]:
+def find_days(text: str, anchor: Anchor, recognisers: Recognisers | None = None) -> tuple[list[DayPhrase], str]:
     """Find the day phrases of a text; return their meanings, and the text with "|" in place of these phrases. Raises `UnclearPhrase`.
 
-    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it.
+    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it. `recognisers` are those of the file's table by default.
     """
     found: list[DayPhrase] = []
-    for pattern, read in _RECOGNISERS:
-        found += [read(Groups(text=match.group(), **match.groupdict("")), today) for match in pattern.finditer(text)]
+    for pattern, read in _RECOGNISERS if recognisers is None else recognisers:
+        found += [read(Groups(text=match.group(), **match.groupdict("")), anchor) for match in pattern.finditer(text)]
         text = pattern.sub(lambda match: "|" * len(match.group()), text)
     return found, text
 
 
-def to_monday(day: date) -> date:
-    """Return the Monday of the day's calendar week."""
-    return day - timedelta(days=day.weekday())
+def build_recognisers(names: Iterable[str]) -> Recognisers:
+    """Return the recognisers of the forms `names`, in this order. Raises SettingsError for a form that the program does not know."""
+    listed = tuple(names)
+    unknown = [name for name in listed if name not in _FORMS]
+    if unknown:
+        raise SettingsError(f"data/language/date_forms.yaml: no such form of a day: {', '.join(unknown)}")
+    return tuple((re.compile(_FORMS[name][0]), _FORMS[name][1]) for name in listed)
 
 
 def build_day(year: int, month: int, day: int) -> date:
@@ -125,8 +159,8 @@ def _find_meaning(word: str, beginnings: Mapping[str, tuple[str, ...]]) -> str:
     return next((name for name, starts in beginnings.items() if word.startswith(starts)), "")
 
 
-def _read_full_date(said: Groups, today: date) -> DayPhrase:
-    century = today.year // 100 * 100 if len(said.year) == 2 else 0  # noqa: PLR2004 — a year of two digits
+def _read_full_date(said: Groups, anchor: Anchor) -> DayPhrase:
+    century = anchor.today.year // 100 * 100 if len(said.year) == 2 else 0  # noqa: PLR2004 — a year of two digits
     day, month = int(said.day), int(said.month)
     if "/" in said.text and day != month and max(day, month) <= _DECEMBER:
         raise UnclearPhrase("which_day")
@@ -135,105 +169,141 @@ def _read_full_date(said: Groups, today: date) -> DayPhrase:
     return DayPhrase((build_day(century + int(said.year), month, day),))
 
 
-def _read_month_date(said: Groups, today: date) -> DayPhrase:
-    month, day = _find_index(_MONTHS, said.month_name) + 1, int(said.day)
+def _read_month_date(said: Groups, anchor: Anchor) -> DayPhrase:
+    month, day = find_month(said.month_name), int(said.day)
     if said.year or said.which:
-        year = int(said.year) if said.year else today.year + int(_WHICH_YEARS[said.which])
+        year = int(said.year) if said.year else anchor.today.year + int(_WHICH_YEARS[said.which])
         return DayPhrase((build_day(year, month, day),))
-    return DayPhrase((_pick_nearest_year(month, day, today),))
+    return DayPhrase((_pick_year(month, day, anchor),))
 
 
-def _read_short_date(said: Groups, today: date) -> DayPhrase:
-    return DayPhrase((_pick_nearest_year(int(said.month), int(said.day), today),))
+def find_month(name: str) -> int:
+    """Return the number of the month that `name` names, in any of its forms; the first of these patterns counts."""
+    return _find_index(_MONTHS, name) + 1
 
 
-def _pick_nearest_year(month: int, day: int, today: date) -> date:
-    """Return the given day in this year or, if that date is past and next year's is nearer to today, in the next year.
+def _read_short_date(said: Groups, anchor: Anchor) -> DayPhrase:
+    return DayPhrase((_pick_year(int(said.month), int(said.day), anchor),))
 
-    For a day that has just passed, the result is in the past; the person is then asked to name another.
+
+def _pick_year(month: int, day: int, anchor: Anchor) -> date:
+    """Return the given day in the year that fits best.
+
+    Looking back, it is the last such day up to today. Looking ahead, it is that of this year or, if it is past and next year's is nearer to
+    today, that of the next; for a day that has just passed, the result is in the past, and the caller asks for another. The end of a range
+    is the first such day from its beginning on.
     """
-    options = []
-    for year in (today.year, today.year + 1):
-        try:
-            options.append(date(year, month, day))
-        except ValueError:
-            continue
+    options = list(_list_days(month, day, anchor.today.year))
     if not options:
         raise UnclearPhrase("impossible")
-    if options[0] >= today:
-        return options[0]
-    return min(options, key=lambda option: abs(option - today))
+    if anchor.after is not None:
+        return min(option for option in _list_days(month, day, anchor.after.year) if option >= anchor.after)
+    if anchor.look == "back":
+        return max(option for option in options if option <= anchor.today)
+    options = [option for option in options if anchor.today.year <= option.year <= anchor.today.year + 1]
+    if not options:
+        raise UnclearPhrase("impossible")
+    return options[0] if options[0] >= anchor.today else min(options, key=lambda option: abs(option - anchor.today))
 
 
-def _read_day_of_month(said: Groups, today: date) -> DayPhrase:
-    number = int(said.day)
-    year, month = (today.year, today.month) if number >= today.day else _add_to_month(today.year, today.month, 1)
+def _list_days(month: int, day: int, year: int) -> Iterator[date]:
+    """Yield the given day in the years around `year` in which it exists, the earliest first."""
+    for near in range(max(year - _LEAP_CYCLE, MINYEAR), min(year + _LEAP_CYCLE, MAXYEAR) + 1):
+        try:
+            yield date(near, month, day)
+        except ValueError:
+            continue
+
+
+def _read_day_of_month(said: Groups, anchor: Anchor) -> DayPhrase:
+    number, today = int(said.day), anchor.today
+    if anchor.look == "back" or anchor.after is not None:
+        return DayPhrase((_pick_month(number, anchor),))
+    year, month = (today.year, today.month) if number >= today.day else add_to_month(today.year, today.month, 1)
     return DayPhrase((build_day(year, month, number),))
 
 
-def _add_to_month(year: int, month: int, count: int) -> tuple[int, int]:
-    year, month = divmod(year * 12 + month - 1 + count, 12)
-    return year, month + 1
+def _pick_month(number: int, anchor: Anchor) -> date:
+    """Return the last day up to today that has this number in its month, or the first from the beginning of a range on."""
+    start, step = (anchor.today, -1) if anchor.after is None else (anchor.after, 1)
+    for count in range(_MONTHS_OF_31):
+        year, month = add_to_month(start.year, start.month, count * step)
+        if 1 <= number <= find_last_day(year, month).day and (date(year, month, number) - start).days * step >= 0:
+            return date(year, month, number)
+    raise UnclearPhrase("impossible")
 
 
-def add_months(day: date, count: int) -> date:
-    """Return the date `count` months after `day`: the same day of the month, or the last day of a shorter month."""
-    year, month = _add_to_month(day.year, day.month, count)
-    return build_day(year, month, min(day.day, monthrange(year, month)[1]))
+def _read_near_day(said: Groups, anchor: Anchor) -> DayPhrase:
+    return DayPhrase((anchor.today + timedelta(days=int(_NEAR_DAYS[said.word])),))
 
 
-def _read_near_day(said: Groups, today: date) -> DayPhrase:
-    return DayPhrase((today + timedelta(days=int(_NEAR_DAYS[said.word])),))
-
-
-def _read_weekday(said: Groups, today: date) -> DayPhrase:
-    weekday = _find_index(_WEEKDAYS, said.weekday)
+def _read_weekday(said: Groups, anchor: Anchor) -> DayPhrase:
+    weekday, today = _find_index(_WEEKDAYS, said.weekday), anchor.today
     of_this_week = to_monday(today) + timedelta(days=weekday)
-    match _find_meaning(said.which, _BEGINNINGS):
-        case "every":
-            raise UnclearPhrase("repeats")
-        case "next":
-            return DayPhrase((of_this_week + timedelta(weeks=1),))
-        case "last":
-            return DayPhrase((of_this_week - timedelta(weeks=1),))
-        case "this":
-            return DayPhrase((of_this_week,))
+    which = find_which(said.which)
+    if which == "every":
+        raise UnclearPhrase("repeats")
+    if which in SHIFTS:
+        return DayPhrase((of_this_week + timedelta(weeks=SHIFTS[which]),))
+    if anchor.after is not None:
+        return DayPhrase((anchor.after + timedelta(days=(weekday - anchor.after.weekday()) % _WEEK),), weekday=weekday)
     coming = today + timedelta(days=(weekday - today.weekday()) % _WEEK)
+    last = coming - timedelta(weeks=1)
+    if anchor.look == "back":
+        return DayPhrase((coming, last) if coming == today else (last,), weekday=weekday)
     return DayPhrase((coming, coming + timedelta(weeks=1)) if coming == today else (coming,), weekday=weekday)
 
 
-def _read_week(said: Groups, today: date) -> DayPhrase:
-    shift = {"last": -1, "next": 1}.get(_find_meaning(said.which, _BEGINNINGS), 0)
-    monday = to_monday(today) + timedelta(weeks=shift)
+def find_which(word: str) -> str:
+    """Return what a word such as «прошлый» or "next" says of the unit behind it ("last", "next" …); "" for no such word."""
+    return _find_meaning(word, _BEGINNINGS)
+
+
+def _read_week(said: Groups, anchor: Anchor) -> DayPhrase:
+    monday = to_monday(anchor.today) + timedelta(weeks=SHIFTS.get(find_which(said.which), 0))
     days = tuple(monday + timedelta(days=number) for number in range(_FRIDAY + 1))
-    return DayPhrase(tuple(day for day in days if day >= today) or days[-1:], week=monday)
+    return DayPhrase(tuple(day for day in days if day >= anchor.today) or days[-1:], week=monday)
 
 
-def _read_span(said: Groups, today: date) -> DayPhrase:
-    count, half = _parse_count(said.number or "1"), said.unit.startswith(_HALF) or said.number.startswith("half")
-    match _find_meaning(said.unit, _UNITS):
-        case "minutes":
-            return DayPhrase(span=timedelta(minutes=count))
-        case "hours":
-            return DayPhrase(span=timedelta(minutes=30 if half else 60 * count))
-        case "years":
-            return DayPhrase((add_months(today, 6 if half else 12 * count),))
-        case _ if half:
-            raise UnclearPhrase("which_day")
-        case "weeks":
-            day = today + timedelta(weeks=count)
-            return DayPhrase((day,), week=to_monday(day))
-        case "months":
-            return DayPhrase((add_months(today, count),))
-        case _:
-            return DayPhrase((today + timedelta(days=count),))
+def _read_span(said: Groups, anchor: Anchor) -> DayPhrase:
+    return _compute_distant_day(said, anchor.today, 1)
 
 
-def _read_hour_and_a_half(_said: Groups, _today: date) -> DayPhrase:
-    return DayPhrase(span=timedelta(minutes=90))
+def _read_past_span(said: Groups, anchor: Anchor) -> DayPhrase:
+    return _compute_distant_day(said, anchor.today, -1)
 
 
-def _parse_count(written: str) -> int:
+def _compute_distant_day(said: Groups, today: date, sign: int) -> DayPhrase:
+    """Return the day or the span of time that lies as far ahead as the phrase says, or as far back for a `sign` of -1."""
+    count, half = sign * parse_count(said.number), said.unit.startswith(_HALF) or said.number.startswith("half")
+    unit = find_unit_name(said.unit)
+    if unit == "minutes":
+        return DayPhrase(span=timedelta(minutes=count))
+    if unit == "hours":
+        return DayPhrase(span=timedelta(minutes=30 * sign if half else 60 * count))
+    if half and unit != "years":
+        raise UnclearPhrase("which_day")
+    try:
+        day = add_units("months", today, 6 * sign) if half else add_units(_CALENDAR_UNITS[unit], today, count)
+    except (ValueError, OverflowError):
+        raise UnclearPhrase("impossible" if sign < 0 else "too_far") from None
+    return DayPhrase((day,), week=to_monday(day) if unit == "weeks" else None)
+
+
+def find_unit_name(word: str) -> str:
+    """Return which unit of time a word names, in any of its forms: "minutes", "hours", "days" … "years"."""
+    return _find_meaning(word, _UNITS)
+
+
+def _build_span(span: timedelta) -> Recogniser:
+    def read_span(_said: Groups, _anchor: Anchor) -> DayPhrase:
+        return DayPhrase(span=span)
+
+    return read_span
+
+
+def parse_count(written: str) -> int:
+    """Return the number that stands before a unit, in digits or in words; 1 if there is none."""
     if written.isdigit():
         return int(written)
     if written in _PAIR:
@@ -241,22 +311,18 @@ def _parse_count(written: str) -> int:
     return sum(VALUES.get(word, 0) for word in written.split()) or 1
 
 
-def _read_end(said: Groups, today: date) -> DayPhrase:
-    later = int(_find_meaning(said.which, _BEGINNINGS) == "next")
-    match _find_meaning(said.unit, _UNITS):
-        case "days":
-            return DayPhrase((today,))
-        case "weeks":
-            return _find_end_of_week(today + timedelta(weeks=later))
-        case "months":
-            return DayPhrase((_find_last_day(*_add_to_month(today.year, today.month, later)),))
-        case "quarters":
-            return DayPhrase((_find_last_day(*_add_to_month(today.year, (today.month + 2) // 3 * 3, later * 3)),))
-        case "years":
-            return DayPhrase((date(today.year + later, _DECEMBER, 31),))
-        case _:
-            month = _find_index(_MONTHS, said.unit) + 1
-            return DayPhrase((_find_last_day(today.year + (month < today.month), month),))
+def _read_end(said: Groups, anchor: Anchor) -> DayPhrase:
+    today, later = anchor.today, int(find_which(said.which) == "next")
+    unit = find_unit_name(said.unit)
+    if unit == "days":
+        return DayPhrase((today,))
+    if unit == "weeks":
+        return _find_end_of_week(today + timedelta(weeks=later))
+    if unit in _CALENDAR_UNITS:
+        known = _CALENDAR_UNITS[unit]
+        return DayPhrase((add_units(known, find_start(known, today), later + 1) - timedelta(days=1),))
+    month = find_month(said.unit)
+    return DayPhrase((find_last_day(today.year + (month < today.month), month),))
 
 
 def _find_end_of_week(day: date) -> DayPhrase:
@@ -266,21 +332,19 @@ def _find_end_of_week(day: date) -> DayPhrase:
     return DayPhrase((friday if day <= friday else sunday,))
 
 
-def _find_last_day(year: int, month: int) -> date:
-    return date(year, month, monthrange(year, month)[1])
-
-
 def _build_refusal(reason: WhenReason) -> Recogniser:
-    def refuse(_said: Groups, _today: date) -> DayPhrase:
+    def refuse(_said: Groups, _anchor: Anchor) -> DayPhrase:
         raise UnclearPhrase(reason)
 
     return refuse
 
 
+SHIFTS: Final = {"before_last": -2, "last": -1, "this": 0, "next": 1}
 _WHICH: Final = rf"(?P<which>{_WORDS.join_patterns('which')})"
+_AGO: Final = rf"(?:{_WORDS.join_patterns('ago')})"
 _END_OF: Final = rf"(?:{_WORDS.join_patterns('end_of')})"
-_END_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('end_units')}|{_MONTH})"
-_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('span_units')})"
+_END_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('end_units')}|{MONTH})"
+SPAN_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('span_units')})"
 _IN_TIME: Final = rf"(?:{_WORDS.join_patterns('in_time')})"
 _UNIT_FIRST: Final = rf"(?P<unit>{_WORDS.join_patterns('units_before_number')})"
 _EVERY_WEEKDAY: Final = (
@@ -288,45 +352,49 @@ _EVERY_WEEKDAY: Final = (
     rf"|{_WORDS.join_patterns('repeatedly')})(?!\w)"
 )
 _MONTH_FIRST: Final = (
-    rf"(?<!\w)(?P<month_name>{_MONTH})\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,][0-9])"
+    rf"(?<!\w)(?P<month_name>{MONTH})\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,][0-9])"
     rf"(?:,? (?P<year>20[0-9]{{2}})(?!\w))?"
 )
 _NEAR_DAY: Final = rf"(?<!\w)(?P<word>{_WORDS.join_patterns('near_day_patterns')})(?!\w)"
 _NO_DAY: Final = (
-    rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_month')}) (?:{_MONTH}|{_WHICH} (?:{_WORDS.join_patterns('long_units')}))"
-    rf"|(?:{_WORDS.join_patterns('parts_of_unit')})\w* (?:{_WORDS.join_patterns('units_with_parts')}|{_MONTH})\w*"
+    rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_month')}) (?:{MONTH}|{_WHICH} (?:{_WORDS.join_patterns('long_units')}))"
+    rf"|(?:{_WORDS.join_patterns('parts_of_unit')})\w* (?:{_WORDS.join_patterns('units_with_parts')}|{MONTH})\w*"
     rf"|{_WORDS.join_patterns('days_off')})(?!\w)"
 )
 _RANGE: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('from')}) [0-9]{{1,2}} (?:{_WORDS.join_patterns('until')}) [0-9]{{1,2}}(?= )"
 _DAY_FIRST: Final = (
-    rf"{_B}(?P<day>[0-9]{{1,2}})(?:{_WORDS.join_patterns('day_endings')})? (?:of )?(?P<month_name>{_MONTH})(?!\w)\.?{_YEAR}(?!\w)"
+    rf"{_B}(?P<day>[0-9]{{1,2}})(?:{_WORDS.join_patterns('day_endings')})? (?:of )?(?P<month_name>{MONTH})(?!\w)\.?{_YEAR}(?!\w)"
 )
 _DAY_OF_MONTH: Final = rf"{_B}(?P<day>[0-9]{{1,2}})(?:{_WORDS.read_text('of_month_ending')})? {_WORDS.read_text('of_month')}(?!\w)"
 _AT_DAY: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('at_hour')}) (?P<day>2[4-9]|3[01])\.(?P<month>0[1-9]|1[0-2]){_NO_SUM}"
-_RECOGNISERS: Final[tuple[tuple[re.Pattern[str], Recogniser], ...]] = tuple(
-    (re.compile(pattern), read)
-    for pattern, read in (
-        (_RANGE, _build_refusal("several")),
-        (_EVERY_WEEKDAY, _build_refusal("repeats")),
-        (r"(?<![\w-])(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})(?![\w-])", _read_full_date),
-        (rf"{_B}(?P<day>[0-9]{{1,2}})\.(?P<month>[0-9]{{1,2}})\.(?P<year>[0-9]{{4}}|[0-9]{{2}})(?!\.?[\w])", _read_full_date),
-        (rf"{_B}(?P<day>[0-9]{{1,2}})/(?P<month>[0-9]{{1,2}})/(?P<year>[0-9]{{4}}|[0-9]{{2}})(?![\w/])", _read_full_date),
-        (_DAY_FIRST, _read_month_date),
-        (_MONTH_FIRST, _read_month_date),
-        (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _read_end),
-        (r"(?<!\w)(?:by )?(?P<unit>eod|eow|eom)(?!\w)", _read_end),
-        (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('hour_and_a_half')})(?!\w)", _read_hour_and_a_half),
-        (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('one_hour_and')}) {_NUMBER}(?!\w)", _build_refusal("several")),
-        (rf"(?<!\w){_IN_TIME} {_UNIT_FIRST} {_NUMBER}(?!\w)", _read_span),
-        (rf"(?<!\w){_UNIT_FIRST} {_IN_TIME} {_NUMBER}(?!\w)", _read_span),
-        (rf"(?<!\w){_IN_TIME} (?:{_NUMBER} )?{_UNIT}(?!\w)", _read_span),
-        (_DAY_OF_MONTH, _read_day_of_month),
-        (r"(?<!\w)(?:on|by|until) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
-        (_NEAR_DAY, _read_near_day),
-        (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_week')}) )?{_WHICH} (?:{_WORDS.join_patterns('week')})(?!\w)", _read_week),
-        (rf"(?<!\w)(?:{_WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?", _read_weekday),
-        (rf"(?<!\w){_WORDS.read_text('not_after_at')}(?<![.,:/-]){_DAY_MONTH}{_NO_SUM}", _read_short_date),
-        (_AT_DAY, _read_short_date),
-        (_NO_DAY, _build_refusal("which_day")),
-    )
-)
+_FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
+    "day_range": (_RANGE, _build_refusal("several")),
+    "every_weekday": (_EVERY_WEEKDAY, _build_refusal("repeats")),
+    "iso_day": (r"(?<![\w-])(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})(?![\w-])", _read_full_date),
+    "dotted_day": (
+        rf"{_B}(?P<day>[0-9]{{1,2}})\.(?P<month>[0-9]{{1,2}})\.(?P<year>[0-9]{{4}}|[0-9]{{2}})(?!\.?[\w])",
+        _read_full_date,
+    ),
+    "slashed_day": (rf"{_B}(?P<day>[0-9]{{1,2}})/(?P<month>[0-9]{{1,2}})/(?P<year>[0-9]{{4}}|[0-9]{{2}})(?![\w/])", _read_full_date),
+    "day_month": (_DAY_FIRST, _read_month_date),
+    "month_day": (_MONTH_FIRST, _read_month_date),
+    "end_of": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _read_end),
+    "end_short": (r"(?<!\w)(?:by )?(?P<unit>eod|eow|eom)(?!\w)", _read_end),
+    "hour_and_a_half": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('hour_and_a_half')})(?!\w)", _build_span(timedelta(minutes=90))),
+    "one_hour_and": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('one_hour_and')}) {NUMBER}(?!\w)", _build_refusal("several")),
+    "in_unit_number": (rf"(?<!\w){_IN_TIME} {_UNIT_FIRST} {NUMBER}(?!\w)", _read_span),
+    "unit_in_number": (rf"(?<!\w){_UNIT_FIRST} {_IN_TIME} {NUMBER}(?!\w)", _read_span),
+    "in_span": (rf"(?<!\w){_IN_TIME} (?:{NUMBER} )?{SPAN_UNIT}(?!\w)", _read_span),
+    "span_ago": (rf"(?<!\w)(?:{NUMBER} )?{SPAN_UNIT} {_AGO}(?!\w)", _read_past_span),
+    "unit_number_ago": (rf"(?<!\w){_UNIT_FIRST} {NUMBER} {_AGO}(?!\w)", _read_past_span),
+    "now": (rf"(?<!\w)(?:{_WORDS.join_patterns('now')})(?!\w)", _build_span(timedelta())),
+    "day_of_month": (_DAY_OF_MONTH, _read_day_of_month),
+    "the_day": (r"(?<!\w)(?:on|by|until) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
+    "near_day": (_NEAR_DAY, _read_near_day),
+    "week": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_week')}) )?{_WHICH} (?:{_WORDS.join_patterns('week')})(?!\w)", _read_week),
+    "weekday": (rf"(?<!\w)(?:{_WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?", _read_weekday),
+    "short_day": (rf"(?<!\w){_WORDS.read_text('not_after_at')}(?<![.,:/-]){_DAY_MONTH}{_NO_SUM}", _read_short_date),
+    "at_day": (_AT_DAY, _read_short_date),
+    "no_day": (_NO_DAY, _build_refusal("which_day")),
+}
+_RECOGNISERS: Final = build_recognisers(list_day_forms())

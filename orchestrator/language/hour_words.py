@@ -20,6 +20,7 @@ _PARTS: Final = (
     ("day", _WORDS.join_patterns("parts", "after_lunch"), time(15)),
     ("evening", _WORDS.join_patterns("parts", "evening"), time(19)),
 )
+_PART_WORDS: Final = tuple(re.compile(rf"(?<!\w)(?:{pattern})(?!\w)") for _, pattern, _ in _PARTS)
 _NOON_WORDS: Final = re.compile(_WORDS.join_patterns("noon"))
 _HALF_NAMES: Final = _WORDS.read_table("halves")
 _HALF: Final = rf"(?P<half>{_WORDS.join_patterns('half_patterns')})"
@@ -73,8 +74,8 @@ class Hour:
     options: tuple[time, ...]
 
 
-def find_hour(text: str) -> Hour | None:
-    """Return the possible times of the hour that a text names; None if it names none.
+def find_hour(text: str) -> tuple[Hour | None, str]:
+    """Return the possible times of the hour that a text names, None if it names none, and the text with "|" in place of these words.
 
     The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it. Raises `UnclearPhrase` if it names several
     hours or an impossible one.
@@ -93,12 +94,14 @@ def find_hour(text: str) -> Hour | None:
     if len(hours) > 1:
         raise UnclearPhrase("several")
     part = _find_part(text)
+    if not hours and _VAGUE.search(text):
+        raise UnclearPhrase("which_hour")
+    for pattern in (_ONE_O_CLOCK, _NOON_WORDS, *_PART_WORDS):
+        text = pattern.sub("|", text)
     if not hours:
-        if _VAGUE.search(text):
-            raise UnclearPhrase("which_hour")
-        return Hour((part[1],)) if part else None
+        return Hour((part[1],)) if part else None, text
     hour, minute, half, written = hours[0]
-    return Hour(_list_readings(hour, minute, half or (part[0] if part else None), written=written))
+    return Hour(_list_readings(hour, minute, half or (part[0] if part else None), written=written)), text
 
 
 def _find_half(word: str | None) -> str | None:
@@ -133,7 +136,7 @@ def _find_part(text: str) -> tuple[str, time] | None:
     noon = _NOON_WORDS.search(text)
     if noon:
         return "day", time(_NOON)
-    found = [(name, value) for name, pattern, value in _PARTS if re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text)]
+    found = [(name, value) for (name, _, value), pattern in zip(_PARTS, _PART_WORDS, strict=True) if pattern.search(text)]
     if len(found) > 1:
         raise UnclearPhrase("several")
     return found[0] if found else None

@@ -1,6 +1,7 @@
 """Reads an answer of the Chat Completions API, streamed or whole. Accepts only an answer that the model has finished."""
 
 import json
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator
@@ -10,6 +11,7 @@ from orchestrator.domain.frozen import View
 from orchestrator.domain.models import ModelAnswer, UnusableAnswer
 from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error
 from orchestrator.model_client.tool_calls import CallCollector
+from state.canonical import to_storable_text
 
 MAX_CHARACTERS = 200_000
 FINISHED = frozenset({"stop", "eos", "end_turn"})
@@ -25,8 +27,11 @@ _CUT = {
 }
 
 
-_Count = Annotated[int, BeforeValidator(lambda value: value if type(value) is int and value >= 0 else 0)]
-_Text = Annotated[str | None, BeforeValidator(lambda value: value if isinstance(value, str) else None)]
+MOST_TOKENS = 1_000_000_000
+"""A larger count is taken for none: it would only close somebody's budget."""
+
+_Count = Annotated[int, BeforeValidator(lambda value: value if type(value) is int and 0 <= value <= MOST_TOKENS else 0)]
+_Text = Annotated[str | None, BeforeValidator(lambda value: to_storable_text(value) if isinstance(value, str) else None)]
 
 
 class Usage(View):
@@ -102,11 +107,14 @@ class AnswerReader:
         if not self.is_finished:
             other = f"The model ended its answer for another reason than being done: {self._finish_reason[:40]!r}."
             raise UnusableAnswer(_CUT.get(self._finish_reason, other))
-        text = "".join(self._pieces)
-        if not text.strip() and not self._calls:
+        if not "".join(self._pieces).strip() and not self._calls:
             raise UnusableAnswer("The model's answer is empty.")
+        return self.build_answer(seconds)
+
+    def build_answer(self, seconds: float) -> ModelAnswer:
+        """Return what has come of the answer, whether it can be used or not."""
         return ModelAnswer(
-            text=text,
+            text="".join(self._pieces),
             prompt_tokens=self._usage.prompt_tokens,
             completion_tokens=self._usage.completion_tokens,
             model=self._model,
@@ -134,7 +142,7 @@ class AnswerReader:
     def _keep(self, content: str) -> str:
         """Store the new text and return it without half a character at its end.
 
-        The service may split a character; its first half is kept until the other half arrives.
+        The service may split a character; its first half is kept until the other half arrives. NUL, which no journal takes, is replaced.
         """
         content = self._half + content
         self._half = content[-1:] if "\ud800" <= content[-1:] <= "\udbff" else ""
@@ -145,7 +153,8 @@ class AnswerReader:
             raise ModelClientError("The model service sent half of a character.") from None
         self._size += len(text)
         if self._size > MAX_CHARACTERS:
-            raise ModelClientError(f"The model's answer is longer than {MAX_CHARACTERS} characters.")
+            raise UnusableAnswer(f"The model's answer is longer than {MAX_CHARACTERS} characters.")
+        text = to_storable_text(text)
         self._pieces.append(text)
         return text
 
@@ -167,6 +176,12 @@ def load_object(text: str | bytes) -> dict[str, object]:
     if not isinstance(value, dict):
         raise ModelClientError("The model service sent JSON that is not an object.")
     return value
+
+
+def read_usage(body: Mapping[str, object]) -> Usage:
+    """Return the tokens that a body, or a part of one, says it cost; 0 for what it does not say."""
+    told = body.get("usage")
+    return Usage.model_validate(told) if isinstance(told, dict) else Usage()
 
 
 def _find_first_choice(choices: object) -> _Choice:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Literal
 
 FAILURES: Final = 5
@@ -29,25 +30,42 @@ class CircuitBreaker:
             return "closed"
         return "half-open" if self._clock() >= self._open_until else "open"
 
-    def admit(self) -> bool:
-        """Return whether a call may be made now. Each call that is admitted must end in `record` or `release`."""
+    def admit(self) -> "Admission | None":
+        """Return the permission for one call, which must end in one of its methods; None if no call may be made now."""
         if self._open_until is None:
-            return True
+            return Admission(self, is_probe=False)
         if self._probing or self._clock() < self._open_until:
-            return False
+            return None
         self._probing = True
-        return True
+        return Admission(self, is_probe=True)
 
-    def record(self, *, works: bool) -> None:
-        """Record how a call that was admitted ended."""
-        self._probing = False
+    def end(self, *, is_probe: bool, works: bool | None) -> None:
+        """Take in how a call ended; `works` is None for one that tells nothing about the provider.
+
+        While the breaker is open, the failure of a call that was admitted before tells nothing new, and does not make it wait longer.
+        """
+        if is_probe:
+            self._probing = False
         if works:
             self._failed, self._open_until = 0, None
-            return
-        self._failed += 1
-        if self._failed >= self._limit or self._open_until is not None:
-            self._open_until = self._clock() + self._cool_down
+        elif works is False and (is_probe or self._open_until is None):
+            self._failed += 1
+            if is_probe or self._failed >= self._limit:
+                self._open_until = self._clock() + self._cool_down
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The permission to make one call."""
+
+    breaker: CircuitBreaker
+    is_probe: bool
+    """Whether it is the single call that a half-open breaker lets through."""
+
+    def record(self, *, works: bool) -> None:
+        """Record how the call ended."""
+        self.breaker.end(is_probe=self.is_probe, works=works)
 
     def release(self) -> None:
-        """Take back a call that was admitted and ended without telling anything about the provider, because it was cancelled."""
-        self._probing = False
+        """Take the call back: it ended without telling anything about the provider, because it was cancelled."""
+        self.breaker.end(is_probe=self.is_probe, works=None)

@@ -6,6 +6,7 @@ It checks that an answer is complete and well formed. The caller must check the 
 import asyncio
 import json
 import logging
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Protocol
@@ -14,9 +15,11 @@ import httpx
 from tenacity import AsyncRetrying
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import ModelAnswer, ProviderUnavailable
+from orchestrator.domain.models import ModelAnswer, ProviderUnavailable, UnusableAnswer
 from orchestrator.model_client.answer import AnswerReader, decode, load_object
 from orchestrator.model_client.failures import (
+    PLAIN,
+    RejectedRequest,
     Sleep,
     TryAgainError,
     build_reported_error,
@@ -24,6 +27,7 @@ from orchestrator.model_client.failures import (
     build_scrubber,
     build_status_failure,
     build_wire_failure,
+    check_encoding,
 )
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.sse import SseDecoder
@@ -39,8 +43,9 @@ CHAT = "/chat/completions"
 EMBEDDINGS = "/embeddings"
 _OK = 200
 _UNAUTHORIZED = 401
+_FORBIDDEN = 403
 _PROBE = 10.0
-_SHUT = frozenset({401, 403, 429})
+_SHUT = frozenset({301, 302, 303, 307, 308, 401, 403, 429})
 _BROKEN = 500
 _DRAIN = 0.25
 """Seconds to wait for the end of a finished stream, so that its connection can be reused for the next call."""
@@ -100,20 +105,23 @@ class ModelClient:
         sleep: Sleep = asyncio.sleep,
         heard: Callable[[ModelClientError | None], None] = lambda _: None,
         auth: Auth | None = None,
+        verify: ssl.SSLContext | bool = True,
     ) -> None:
         """Prepare the connections; tests replace `transport` and `sleep`. `auth` makes the headers; by default the key is sent.
 
-        `heard` is called after each request: with the error if the service cannot be reached or refuses all requests, otherwise with None.
+        `verify` is how TLS knows the service, for a client without a `transport` of its own. `heard` is called after each request: with the
+        error if the service cannot be reached or refuses all requests, otherwise with None.
         """
         for name in ("httpx", "httpcore"):  # their request lines contain the address, which may contain a password
             logging.getLogger(name).setLevel(logging.WARNING)
-        self._settings = settings
+        self.settings = settings
         self._sleep = sleep
         self._heard = heard
         self._auth = auth or KeyAuth(settings)
         self._scrub = build_scrubber(settings.api_key, self._auth.list_tokens)
         self._http = httpx.AsyncClient(
             transport=transport,
+            verify=verify,
             timeout=httpx.Timeout(settings.total_deadline, connect=settings.connect_timeout),
             limits=httpx.Limits(keepalive_expiry=KEEPALIVE_SECONDS),
             trust_env=not settings.is_loopback,
@@ -124,22 +132,34 @@ class ModelClient:
         await self._auth.aclose()
         await self._http.aclose()
 
-    async def probe(self) -> None:
-        """Check whether the service answers and accepts the key; then call `heard` (given to the constructor) with the error, or with None.
+    async def probe(self) -> ModelClientError | None:
+        """Return why the service cannot be used, None if it answers and accepts the key; `heard` (of the constructor) gets the same.
 
-        The check requests the list of models once, which costs nothing.
+        The check requests the list of models, which costs nothing; the list is not read. A token that is refused is renewed once.
         """
-        url = self._settings.base_url.rstrip("/") + "/models"
+        failure: ModelClientError | None = None
         try:
             async with asyncio.timeout(_PROBE):
-                response = await self._http.get(url, headers=await self._build_headers())
+                status = await self._probe_once()
+                if status == _UNAUTHORIZED:
+                    status = await self._probe_once()
+            if _is_shut(status):
+                failure = ModelClientError("The model service turns us away.")
+        except httpx.ConnectError as error:
+            failure = build_wire_failure(error)
         except (*_WIRE_ERRORS, TimeoutError, RuntimeError):  # RuntimeError: the client is closed
-            self._heard(ModelClientError("The model service does not answer."))
-        except ModelClientError as error:  # there is no key
-            self._heard(error)
-        else:
-            shut = _is_shut(response.status_code)
-            self._heard(ModelClientError("The model service turns us away.") if shut else None)
+            failure = ModelClientError("The model service does not answer.")
+        except ModelClientError as error:  # there is no key or token
+            failure = error
+        self._heard(failure)
+        return failure
+
+    async def _probe_once(self) -> int:
+        """Return the status with which the service answers; of a refused token that could be renewed it is 401, of a refused key 403."""
+        headers = await self._build_headers()
+        async with self._http.stream("GET", self.settings.base_url.rstrip("/") + "/models", headers=headers) as response:
+            status = response.status_code
+        return status if status != _UNAUTHORIZED or await self._auth.renew(headers) else _FORBIDDEN
 
     async def post_chat_completions(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
         """Request one completion without streaming and return its JSON body unchanged (S001-8…10, S004-16).
@@ -151,8 +171,11 @@ class ModelClient:
 
     async def post_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
         """Request vectors and return the JSON body unchanged (S001-13…18); otherwise as `post_chat_completions`."""
-        if not payload.get("input"):
-            raise ModelClientError("The request for embeddings has no input.")
+        given = payload.get("input")
+        if not given:
+            raise RejectedRequest("The request for embeddings has no input.")
+        for text in [given] if isinstance(given, str) else given if isinstance(given, list) else []:
+            self._check_length("A text", text)
         return await self._post(EMBEDDINGS, _dump(payload), "embeddings" if verbose else "")
 
     async def _post(self, path: str, request: bytes, logged_as: str) -> dict[str, object]:
@@ -172,63 +195,93 @@ class ModelClient:
         Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. Once text has been passed to `on_delta`,
         the request is not repeated, because that text cannot be taken back. Exceptions of `on_delta` propagate.
         """
-        usage = {"stream_options": {"include_usage": True}} if self._settings.reports_usage else {}
+        usage = {"stream_options": {"include_usage": True}} if self.settings.reports_usage else {}
         request = self._prepare(payload, {"stream": True, **usage})
         async with self._deadline():
             answer: ModelAnswer = await self._build_policy()(self._stream_once, request, on_delta)
         return answer
 
     def _prepare(self, payload: JsonObject, extra: JsonObject) -> bytes:
-        if not payload.get("messages"):
-            raise ModelClientError("The request to the model has no messages.")
-        return _dump({**payload, "model": payload.get("model") or self._settings.default_model, **extra})
+        messages = payload.get("messages")
+        if not messages:
+            raise RejectedRequest("The request to the model has no messages.")
+        for one in messages if isinstance(messages, list | tuple) else []:
+            content = one.get("content") if isinstance(one, Mapping) else None
+            for part in content if isinstance(content, list) else [content]:
+                self._check_length("A message", part.get("text") if isinstance(part, Mapping) else part)
+        return _dump({**payload, "model": payload.get("model") or self.settings.default_model, **extra})
+
+    def _check_length(self, what: str, text: object) -> None:
+        """Raise RejectedRequest for a text that is too long: it is neither sent nor cut, for nobody would know what is missing (S001-4)."""
+        limit = self.settings.message_limit
+        if isinstance(text, str) and len(text) > limit:
+            raise RejectedRequest(f"{what} for the model has {len(text)} characters, and at most {limit} are sent (MODEL_MESSAGE_LIMIT).")
 
     async def _build_headers(self) -> dict[str, str]:
-        kinds = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+        kinds = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **PLAIN}
         return {**kinds, **build_trace_headers(), **await self._auth.build_headers()}
 
     def _build_policy(self) -> AsyncRetrying:
-        settings = self._settings
+        settings = self.settings
         return build_retry_policy(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
 
     async def _ask_once(self, request: bytes, path: str) -> dict[str, object]:
-        async with aclosing(self._stream_body(request, path)) as chunks:
-            body = load_object(b"".join([chunk async for chunk in chunks]))
+        """Return the body of one attempt, which may take `request_timeout` seconds (S001-5)."""
+        within = self.settings.request_timeout
+        watch = asyncio.timeout(within)
+        try:
+            async with watch, aclosing(self._stream_body(request, path)) as chunks:
+                body = load_object(b"".join([chunk async for chunk in chunks]))
+        except TimeoutError:
+            if not watch.expired():
+                raise
+            raise ProviderUnavailable(f"The model service did not answer within {within:g} seconds.") from None
         if error := body.get("error"):
             raise build_reported_error(error, self._scrub)
         return body
 
     async def _stream_once(self, request: bytes, on_delta: OnDelta | None) -> ModelAnswer:
         begun = asyncio.get_running_loop().time()
-        reader, handed_out, over = AnswerReader(self._scrub), False, False
+        reader = AnswerReader(self._scrub)
+        try:
+            await self._read_answer(reader, request, on_delta)
+            return reader.finish(asyncio.get_running_loop().time() - begun)
+        except UnusableAnswer as error:
+            error.answer = reader.build_answer(asyncio.get_running_loop().time() - begun)
+            raise
+
+    async def _read_answer(self, reader: AnswerReader, request: bytes, on_delta: OnDelta | None) -> None:
+        """Give all events of one attempt to `reader`, and the pieces of text to `on_delta`."""
+        handed_out, over = False, False
         async with aclosing(self._stream_events(request)) as events:
             while not over:
+                pieces: list[str] = []
                 try:
                     come = await self._receive_next(events, patient=not reader.has_text)
+                    over = come is None
+                    for data in come or ():
+                        over = over or data.strip() == _DONE
+                        pieces.append("" if over else reader.take(data))
                 except TryAgainError as error:
                     if reader.is_finished:
                         break
                     if handed_out:
                         raise ModelClientError(error.reason) from None
                     raise
-                over = come is None
-                for data in come or ():
-                    over = over or data.strip() == _DONE
-                    piece = "" if over else reader.take(data)
-                    if piece and on_delta:
+                for piece in filter(None, pieces):
+                    if on_delta:
                         handed_out = True
                         await on_delta(piece)
             with suppress(TimeoutError, ModelClientError):
                 async with asyncio.timeout(_DRAIN):
                     await anext(events, None)
-        return reader.finish(asyncio.get_running_loop().time() - begun)
 
     async def _receive_next(self, events: AsyncGenerator[Sequence[str]], *, patient: bool) -> Sequence[str] | None:
         """Return the data of the next events that arrive; None at the end of the stream.
 
         If nothing arrives for `settings.silence` seconds, raise `ModelClientError`; with `patient`, there is no such limit.
         """
-        watch = asyncio.timeout(None if patient else self._settings.silence)
+        watch = asyncio.timeout(None if patient else self.settings.silence)
         try:
             async with watch:
                 return await anext(events, None)
@@ -264,36 +317,48 @@ class ModelClient:
 
         If the service does not accept the token (401), the request is repeated once with a new one.
         """
-        url = self._settings.base_url.rstrip("/") + path
+        url = self.settings.base_url.rstrip("/") + path
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
-        headers = await self._build_headers()
         refused = False
+        try:
+            headers = await self._build_headers()
+        except ModelClientError as error:
+            self._heard(error)
+            raise
         try:
             async with self._http.stream("POST", url, content=request, headers=headers) as response:
                 refused = response.status_code == _UNAUTHORIZED and may_renew and await self._auth.renew(headers)
-                chunks = _read_limited(response, MAX_BODY)
-                if response.status_code != _OK and not refused:
-                    body = b"".join([chunk async for chunk in chunks])
-                    failure = build_status_failure(response, body, self._scrub, self._settings.key_name)
-                    self._heard(failure if _is_shut(response.status_code) else None)
-                    raise failure
                 if not refused:
+                    await self._check_answer(response)
                     self._heard(None)
-                    async for chunk in chunks:
+                    async for chunk in _read_limited(response, MAX_BODY):
                         yield chunk
         except _WIRE_ERRORS as error:
             failure = build_wire_failure(error)
             self._heard(failure)
             raise failure from None
+        except RejectedRequest:
+            self._heard(None)
+            raise
+        except ProviderUnavailable as error:
+            self._heard(error)
+            raise
         if refused:
             async with aclosing(self._stream_body(request, path, may_renew=False)) as again:
                 async for chunk in again:
                     yield chunk
 
+    async def _check_answer(self, response: httpx.Response) -> None:
+        """Raise the error of an answer that has another status than 200 or is compressed."""
+        check_encoding(response)
+        if response.status_code != _OK:
+            body = b"".join([chunk async for chunk in _read_limited(response, MAX_BODY)])
+            raise build_status_failure(response, body, self._scrub, self.settings.key_name)
+
     @asynccontextmanager
     async def _deadline(self) -> AsyncIterator[None]:
-        scope = asyncio.timeout(self._settings.total_deadline)
+        scope = asyncio.timeout(self.settings.total_deadline)
         try:
             async with scope:
                 yield
@@ -303,7 +368,7 @@ class ModelClient:
             raise ProviderUnavailable("The model did not finish its answer in time.") from None
 
     def _mask(self, text: bytes) -> str:
-        secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
+        secret = self.settings.api_key.get_secret_value().strip() if self.settings.api_key else ""
         shown = text.decode()
         for hidden in filter(None, (secret, *self._auth.list_tokens())):
             shown = shown.replace(hidden, "***")
@@ -314,7 +379,7 @@ def _dump(request: JsonObject) -> bytes:
     try:
         return json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
-        raise ModelClientError("The request to the model cannot be written as JSON.") from None
+        raise RejectedRequest("The request to the model cannot be written as JSON.") from None
 
 
 def _is_shut(status: int) -> bool:

@@ -6,6 +6,7 @@ deadline.
 
 import json
 import re
+import ssl
 from collections.abc import Awaitable, Callable, Iterable
 from email.utils import parsedate_to_datetime
 
@@ -15,6 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, sto
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ProviderUnavailable
+from state.canonical import to_storable_text
 
 Scrub = Callable[[str], str]
 
@@ -23,13 +25,23 @@ NOT_UTF8 = "The model service sent bytes that are not UTF-8."
 _KEY_LIKE = re.compile(r"(?:\bsk-|\bBearer\s+)[^\s\"',]{4,}", re.IGNORECASE)
 _ADDRESS = re.compile(r"\bhttps?://[^\s\"']+", re.IGNORECASE)
 _LONGEST = 300
+_READ_OF_TEXT = 4_000
 _TOO_MANY = 429
 _KEY_REFUSED = frozenset({401, 403})
 _NEVER_HELPS = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_BUSY = frozenset(
+    {"server_error", "rate_limit_error", "rate_limit_exceeded", "overloaded_error", "service_unavailable"}
+    | {str(status) for status in (_TOO_MANY, *range(500, 600))}
+)
+"""The codes and types by which services say in an answer what a status would say."""
+_FAULTS_OF_CERTIFICATES = {9: "is not valid yet", 10: "has expired", 62: "is for another host", 64: "is for another address"}
+"""What is wrong with a certificate, by OpenSSL's numbers; the others come from an authority that is not trusted."""
+PLAIN = {"Accept-Encoding": "identity"}
+"""The header that asks for an answer without compression: a small compressed one can fill the memory before its size is known."""
 
 
 class RejectedRequest(ModelClientError):
-    """The service works, but does not accept this request."""
+    """The request cannot be sent, or the service does not accept it: nothing is wrong with the service."""
 
 
 class TryAgainError(ProviderUnavailable):
@@ -44,6 +56,7 @@ class TryAgainError(ProviderUnavailable):
 def build_scrubber(key: SecretStr | None, list_tokens: Callable[[], Iterable[str]] = tuple) -> Scrub:
     """Return a function that masks the key, everything that looks like a key, and addresses in a text, and truncates a long text.
 
+    What it returns can be stored and is one line.
     `list_tokens` returns the secrets that the client got in exchange for its key, as they are at present.
     """
     secret = key.get_secret_value().strip() if key else ""
@@ -51,15 +64,22 @@ def build_scrubber(key: SecretStr | None, list_tokens: Callable[[], Iterable[str
     def scrub(text: str) -> str:
         for hidden in filter(None, (secret, *list_tokens())):
             text = text.replace(hidden, "***")
-        text = _ADDRESS.sub("***", _KEY_LIKE.sub("***", text))
+        text = " ".join(to_storable_text(_ADDRESS.sub("***", _KEY_LIKE.sub("***", text))).split())
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
     return scrub
 
 
 def build_reported_error(error: object, scrub: Scrub) -> ModelClientError:
-    """Return the exception for an `error` object that the service sent in a stream or in an answer with status 200."""
-    return ModelClientError(f"The model service reports an error: {_format_error(error, scrub)}.")
+    """Return the exception for an `error` object that the service sent in a stream or in an answer with status 200.
+
+    It is a `TryAgainError` if the object says that the service is busy, as a status would.
+    """
+    reason = f"The model service reports an error: {_format_error(error, scrub)}."
+    fields: dict[str, object] = error if isinstance(error, dict) else {}
+    told = [fields.get(name) for name in ("code", "status", "type")]
+    words = {str(one) for one in told if isinstance(one, int | str)}
+    return TryAgainError(reason) if words & _BUSY and not words & _NEVER_HELPS else ModelClientError(reason)
 
 
 def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub, key_name: str = "OPENAI_API_KEY") -> ModelClientError:
@@ -86,6 +106,9 @@ def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamE
     The text of the httpx exception is left out, because it may quote the request.
     """
     match error:
+        case httpx.ConnectError() if (refused := _find_certificate_error(error)) is not None:
+            fault = _FAULTS_OF_CERTIFICATES.get(refused.verify_code, "comes from an authority that this machine does not trust")
+            return ProviderUnavailable(f"The certificate of the model service {fault}.")
         case httpx.ConnectError() | httpx.ConnectTimeout():
             return TryAgainError("The model service cannot be reached.")
         case httpx.NetworkError() | httpx.RemoteProtocolError():
@@ -96,12 +119,29 @@ def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamE
             return ProviderUnavailable(f"The request to the model service failed ({type(error).__name__}).")
 
 
+def check_encoding(response: httpx.Response) -> None:
+    """Raise ProviderUnavailable for a compressed answer: none was asked for."""
+    if response.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+        raise ProviderUnavailable("The model service sends a compressed answer, although it was asked not to.")
+
+
+def _find_certificate_error(error: BaseException) -> ssl.SSLCertVerificationError | None:
+    """Return the error of TLS behind this one, None if the certificate is not the reason."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
+        cause = cause.__cause__ or cause.__context__
+    return cause
+
+
 def _parse_error(body: bytes) -> object:
+    """Return what the body of an answer says of an error: an object, or the text of the body if it is no JSON object."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
-        return None
-    return parsed.get("error", parsed) if isinstance(parsed, dict) else None
+        parsed = None
+    if isinstance(parsed, dict):
+        return parsed.get("error", parsed)
+    return body[:_READ_OF_TEXT].decode(errors="replace")
 
 
 def _format_error(error: object, scrub: Scrub) -> str:
@@ -118,11 +158,11 @@ def _parse_retry_after(headers: httpx.Headers) -> float | None:
     A date in it is compared with the service's own Date header.
     """
     value = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,3})?", value):
+    if re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,3})?", value):
         return float(value)
     try:
         wait = parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("date", ""))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return max(wait.total_seconds(), 0.0)
 

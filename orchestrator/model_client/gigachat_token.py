@@ -1,11 +1,16 @@
-"""The access token of GigaChat: got for credentials, renewed in the background before it ends, never shown in a text."""
+"""The access token of GigaChat: got for credentials, renewed in the background before it ends, never shown in a text.
+
+It is renewed by a timer and not only with a call, so that the first calls after an hour of silence find a token that is good.
+"""
 
 import asyncio
 import json
 import logging
+import math
 import ssl
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,10 +20,11 @@ from pydantic import SecretStr
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ProviderUnavailable
-from orchestrator.model_client.failures import build_scrubber, build_status_failure, build_wire_failure
+from orchestrator.model_client.failures import PLAIN, build_scrubber, build_status_failure, build_wire_failure, check_encoding
+from orchestrator.model_client.settings import is_loopback
 
 RENEW_BEFORE: Final = 120.0
-"""Seconds before the end of a token at which the next one is fetched in the background."""
+"""Seconds before the end of a token at which the next one is fetched in the background; of a short-lived one half of its life."""
 TOKEN_WITHIN: Final = 15.0
 """Seconds that fetching a token may take."""
 LONGEST_LIFE: Final = 24 * 3600.0
@@ -38,12 +44,15 @@ class _Token:
     value: str
     ends_at: float
     """When it ends, by the monotonic clock."""
+    renew_at: float
+    """When the next one is fetched; of a token with a short life after half of it."""
 
 
 class GigaChatToken:
     """Makes the header of each request to GigaChat (`Auth` of the model client).
 
-    Calls that need a token at the same time share one request for it. While a token is valid no call waits for the next one.
+    Calls that need a token at the same time share one request for it. Once there is a token, no call waits for the next one, unless the
+    service refuses the present one or gives none.
     """
 
     def __init__(
@@ -60,15 +69,18 @@ class GigaChatToken:
         """Keep the address and the credentials; nothing is fetched yet. Tests replace `transport` and the clocks."""
         self._url, self._credentials, self._scope = auth_url, credentials, scope
         self._clock, self._wall = clock, wall
-        self._http = httpx.AsyncClient(transport=transport, verify=verify, timeout=TOKEN_WITHIN)
+        self._http = httpx.AsyncClient(transport=transport, verify=verify, timeout=TOKEN_WITHIN, trust_env=not is_loopback(auth_url))
         self._token: _Token | None = None
+        self._given: deque[str] = deque(maxlen=3)
+        """The last tokens: answers to calls that were made with an earlier one may still quote it."""
         self._fetching: asyncio.Task[_Token] | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._next_try = float("-inf")
         self._scrub = build_scrubber(credentials)
 
     def list_tokens(self) -> Sequence[str]:
-        """Return the present token, so that it can be masked."""
-        return (self._token.value,) if self._token is not None else ()
+        """Return the last tokens, so that they can be masked."""
+        return tuple(self._given)
 
     async def build_headers(self) -> dict[str, str]:
         """Return the header with the token. Raises ModelClientError if there is none and none can be got."""
@@ -76,7 +88,7 @@ class GigaChatToken:
         now = self._clock()
         if token is None or token.ends_at <= now:
             token = await self._wait_for_token()
-        elif token.ends_at - now <= RENEW_BEFORE and now >= self._next_try:
+        elif now >= max(token.renew_at, self._next_try):
             self._start_fetching()
         return {"Authorization": f"Bearer {token.value}"}
 
@@ -93,10 +105,17 @@ class GigaChatToken:
         if self._fetching is not None:
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
+        self._set_timer(None)
         await self._http.aclose()
 
     async def _wait_for_token(self) -> _Token:
-        return await asyncio.shield(self._start_fetching())
+        fetching = self._start_fetching()
+        try:
+            return await asyncio.shield(fetching)
+        except asyncio.CancelledError:
+            if fetching.cancelled():  # by `aclose`; whoever waits here was not cancelled
+                raise ProviderUnavailable("The model client is closed.") from None
+            raise
 
     def _start_fetching(self) -> "asyncio.Task[_Token]":
         """Return the request for a token that is under way, after starting one if there is none."""
@@ -110,12 +129,23 @@ class GigaChatToken:
         if done.cancelled():
             return
         error = done.exception()
+        now = self._clock()
         if error is None:
             self._token = done.result()
+            self._given.append(self._token.value)
+            self._set_timer(self._token.renew_at - now)
             return
-        self._next_try = self._clock() + RETRY_PAUSE
+        self._next_try = now + RETRY_PAUSE
+        lives_on = self._token is not None and self._token.ends_at > self._next_try
+        self._set_timer(RETRY_PAUSE if lives_on else None)
         reason = error.reason if isinstance(error, ModelClientError) else type(error).__name__
         log.warning("no new token for GigaChat: %s", reason, extra={"action": "model_token_failed"})
+
+    def _set_timer(self, seconds: float | None) -> None:
+        """Fetch the next token after so many seconds; None for not by itself."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._start_fetching) if seconds is not None else None
 
     async def _fetch(self) -> _Token:
         try:
@@ -132,8 +162,9 @@ class GigaChatToken:
         secret = self._credentials.get_secret_value().strip()
         if not secret or not secret.isascii() or not secret.isprintable() or " " in secret:
             raise ModelClientError(f"The credentials of GigaChat have characters that no credentials have: check {_KEY_NAME}.")
-        headers = {"Authorization": f"Basic {secret}", "RqUID": str(uuid.uuid4()), "Accept": "application/json"}
+        headers = {"Authorization": f"Basic {secret}", "RqUID": str(uuid.uuid4()), "Accept": "application/json", **PLAIN}
         async with self._http.stream("POST", self._url, data={"scope": self._scope}, headers=headers) as response:
+            check_encoding(response)
             body = b""
             async for chunk in response.aiter_bytes():
                 body += chunk
@@ -152,5 +183,19 @@ class GigaChatToken:
         ends = answer.get("expires_at") if isinstance(answer, dict) else None
         if not isinstance(value, str) or not value or not value.isascii() or not value.isprintable() or " " in value:
             raise ProviderUnavailable("GigaChat answered without a token.")
-        life = ends / 1000 - self._wall() if isinstance(ends, int | float) else 0.0
-        return _Token(value, self._clock() + min(max(life, SHORTEST_LIFE), LONGEST_LIFE))
+        life, now = self._read_life(ends), self._clock()
+        return _Token(value, ends_at=now + life, renew_at=now + life - min(RENEW_BEFORE, life / 2))
+
+    def _read_life(self, ends: object) -> float:
+        """Return for how many seconds to use a token that says when it ends: in milliseconds since 1970, or in seconds if only they fit."""
+        try:
+            moment = float(ends) if isinstance(ends, int | float | str) and not isinstance(ends, bool) else math.nan
+        except (ValueError, OverflowError):
+            moment = math.nan
+        if not math.isfinite(moment):
+            return SHORTEST_LIFE
+        now = self._wall()
+        left = moment / 1000 - now
+        if left < 0 < moment - now <= LONGEST_LIFE:
+            left = moment - now
+        return min(max(left, SHORTEST_LIFE), LONGEST_LIFE)

@@ -4,15 +4,30 @@ The rest of the client is shared: both speak of chat completions, streams and em
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, ModelTool, OnDelta, UnusableAnswer
-from orchestrator.model_client.wide_schemas import Fit, fit_tool, join_arguments
+from orchestrator.domain.models import (
+    EmbedAnswer,
+    EmbedRequest,
+    ModelAnswer,
+    ModelRequest,
+    ModelTool,
+    OnDelta,
+    ToolCall,
+    UnusableAnswer,
+    estimate_text,
+)
+from orchestrator.model_client.answer import read_usage
+from orchestrator.model_client.failures import RejectedRequest
+from orchestrator.model_client.wide_schemas import Fit, fit_tool, join_arguments, split_arguments
 from state.stored import JsonObject
 
+BATCH: Final = 64
+"""How many texts one request for vectors has: services limit the number, and the client the length of an answer."""
 _ONLY_JSON: Final = "Answer with one JSON object and nothing else."
 
 
@@ -37,19 +52,31 @@ class OpenAiProvider:
         self.client, self.model, self.embedding_model = client, model, embedding_model
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the answer. Raises UnusableAnswer for a tool call although no tool was offered."""
+        """Return the answer. A call of a tool that was not offered has a `problem`; UnusableAnswer if none was offered at all."""
         answer = await self.client.stream_chat(self._build_payload(request), on_delta)
         if answer.calls and not request.tools:
-            raise UnusableAnswer("The model calls a tool, although none was offered.")
-        return answer
+            raise UnusableAnswer("The model calls a tool, although none was offered.", answer=answer)
+        return replace(answer, calls=tuple(_check_name(one, request.tools) for one in answer.calls)) if answer.calls else answer
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors in the order of the texts."""
-        model = request.model or self.embedding_model
-        if not model:
-            raise ModelClientError("There is no embedding model: set DEFAULT_EMBEDDING_MODEL.")
-        body = await self.client.post_embeddings({"model": model, "input": list(request.texts)})
-        return _read_vectors(body, len(request.texts), model)
+        model = request.model or self.find_embedding_model()
+        vectors: list[Sequence[float]] = []
+        tokens = 0
+        for start in range(0, len(request.texts), BATCH):
+            texts = list(request.texts[start : start + BATCH])
+            body = await self.client.post_embeddings({"model": model, "input": texts})
+            vectors += _read_vectors(body, len(texts))
+            tokens += _count_tokens(body, texts)
+        if len({len(one) for one in vectors}) > 1:
+            raise ModelClientError("The model service sent vectors of different lengths.")
+        return EmbedAnswer(vectors=vectors, tokens=tokens, model=model)
+
+    def find_embedding_model(self) -> str:
+        """Return the name of the model that makes vectors. Raises RejectedRequest if the settings name none."""
+        if not self.embedding_model:
+            raise RejectedRequest("There is no embedding model: set DEFAULT_EMBEDDING_MODEL.")
+        return self.embedding_model
 
     def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
         payload: dict[str, Any] = {"messages": list(request.messages), **_build_options(request)}
@@ -80,7 +107,7 @@ class GigaChatProvider(OpenAiProvider):
         return replace(answer, calls=tuple(join_arguments(one, request.tools, self._fit) for one in answer.calls))
 
     def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
-        messages = [_to_gigachat_message(one, request.messages) for one in request.messages]
+        messages = _to_gigachat_messages(request.messages, request.tools, self._fit)
         if request.options.json:
             messages = _add_instruction(messages, _ONLY_JSON)
         payload: dict[str, Any] = {"messages": messages, **_build_options(request)}
@@ -97,31 +124,61 @@ def _build_options(request: ModelRequest) -> JsonObject:
     return {name: value for name, value in told.items() if value is not None}
 
 
+def _check_name(call: ToolCall, tools: Sequence[ModelTool]) -> ToolCall:
+    """Return the call, with a problem and without arguments if no tool of its name was offered."""
+    if call.problem or any(one.name == call.name for one in tools):
+        return call
+    return replace(call, arguments={}, problem="no tool of this name was offered")
+
+
 def _describe_tool(tool: ModelTool) -> JsonObject:
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
-def _to_gigachat_message(message: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a message of the conversation in the form of GigaChat: a tool's result has the role "function" and JSON content."""
-    if message.get("role") == "tool":
-        name = _find_called_name(str(message.get("tool_call_id", "")), messages)
-        return {"role": "function", "name": name, "content": _to_json_text(message.get("content"))}
-    calls = message.get("tool_calls")
-    if not isinstance(calls, list) or not calls:
-        return dict(message)
-    function = calls[0].get("function", {})
-    arguments = function.get("arguments")
+def _to_gigachat_messages(messages: Sequence[Mapping[str, Any]], tools: Sequence[ModelTool], fit: Fit) -> list[dict[str, Any]]:
+    """Return the conversation in the form of GigaChat.
+
+    It has one system message, at the beginning. A message has one call, and its result with the role "function" comes right after it. Of
+    calls that have no results in the conversation only the first is told, and none if another of the same message has one.
+    """
+    made: list[dict[str, Any]] = []
+    at = 0
+    while at < len(messages):
+        message, calls = messages[at], messages[at].get("tool_calls")
+        at += 1
+        if not isinstance(calls, list) or not calls:
+            is_result = message.get("role") == "tool"  # of no call that is known
+            made.append(_to_gigachat_result(message, str(message.get("name") or "")) if is_result else dict(message))
+            continue
+        by_id = {str(one.get("id") or f"call-{place}"): one for place, one in enumerate(calls, start=1)}
+        answered: list[tuple[Mapping[str, Any], Mapping[str, Any] | None]] = []
+        while at < len(messages) and messages[at].get("role") == "tool" and str(messages[at].get("tool_call_id")) in by_id:
+            answered.append((by_id[str(messages[at].get("tool_call_id"))], messages[at]))
+            at += 1
+        said = message.get("content") or ""
+        for call, result in answered or [(calls[0], None)]:
+            called = _to_gigachat_call(call, tools, fit)
+            made.append({"role": "assistant", "content": said, "function_call": called})
+            made += [_to_gigachat_result(result, called["name"])] if result is not None else []
+            said = ""
+    instructions = [str(one.get("content") or "") for one in made if one.get("role") == "system"]
+    others = [one for one in made if one.get("role") != "system"]
+    return [{"role": "system", "content": "\n\n".join(filter(None, instructions))}, *others] if instructions else others
+
+
+def _to_gigachat_result(message: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {"role": "function", "name": name, "content": _to_json_text(message.get("content"))}
+
+
+def _to_gigachat_call(call: Mapping[str, Any], tools: Sequence[ModelTool], fit: Fit) -> dict[str, Any]:
+    """Return an earlier call with its arguments as an object, in the form in which the tool is offered now."""
+    function = call.get("function", {})
+    arguments, name = function.get("arguments"), str(function.get("name", ""))
     try:
         loaded = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except ValueError:
-        loaded = {}
-    called = {"name": function.get("name", ""), "arguments": loaded}
-    return {"role": "assistant", "content": message.get("content") or "", "function_call": called}
-
-
-def _find_called_name(call_id: str, messages: Sequence[Mapping[str, Any]]) -> str:
-    calls = [call for one in messages for call in (one.get("tool_calls") or ())]
-    return next((str(call.get("function", {}).get("name", "")) for call in calls if call.get("id") == call_id), "")
+    except (ValueError, RecursionError):
+        loaded = None
+    return {"name": name, "arguments": split_arguments(name, loaded if isinstance(loaded, Mapping) else {}, tools, fit)}
 
 
 def _to_json_text(content: object) -> str:
@@ -141,22 +198,32 @@ def _add_instruction(messages: Sequence[Mapping[str, Any]], instruction: str) ->
     return [{"role": "system", "content": instruction}, *map(dict, messages)]
 
 
-def _read_vectors(body: Mapping[str, Any], count: int, model: str) -> EmbedAnswer:
+def _read_vectors(body: Mapping[str, Any], count: int) -> list[list[float]]:
+    """Return the vectors in the order of the texts. Raises ModelClientError if a vector is no vector, or if their order is not certain."""
     rows = body.get("data")
     if not isinstance(rows, list) or len(rows) != count or not all(isinstance(row, Mapping) for row in rows):
         raise ModelClientError(f"The model service sent other than {count} vectors.")
-    ordered = sorted(rows, key=lambda row: row["index"] if type(row.get("index")) is int else 0)
-    vectors = [row.get("embedding") for row in ordered]
-    if not all(isinstance(one, list) and one and all(type(part) in {int, float} for part in one) for one in vectors):
-        raise ModelClientError("The model service sent vectors that are no numbers.")
-    usage = body.get("usage")
-    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    tokens = tokens if type(tokens) is int and tokens > 0 else sum(_count_row_tokens(row) for row in rows)
-    return EmbedAnswer(vectors=vectors, tokens=tokens, model=model)
+    places = [row.get("index") for row in rows]
+    if any(one is not None for one in places):
+        if any(type(one) is not int for one in places) or sorted(places) != list(range(count)):
+            raise ModelClientError("The model service sent vectors whose order is not certain.")
+        rows = sorted(rows, key=lambda row: int(row["index"]))
+    return [_read_vector(row.get("embedding")) for row in rows]
 
 
-def _count_row_tokens(row: Mapping[str, Any]) -> int:
-    """Return how many tokens one vector cost: GigaChat counts them for each text."""
-    usage = row.get("usage")
-    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    return tokens if type(tokens) is int and tokens > 0 else 0
+def _read_vector(row: object) -> list[float]:
+    try:
+        if isinstance(row, list) and row and all(type(part) in {int, float} for part in row):
+            vector = [float(part) for part in row]
+            if all(map(math.isfinite, vector)):
+                return vector
+    except OverflowError:  # an integer that no float holds
+        pass
+    raise ModelClientError("The model service sent vectors that are no numbers.")
+
+
+def _count_tokens(body: Mapping[str, Any], texts: Sequence[str]) -> int:
+    """Return how many tokens the vectors cost, as the service says of all or, like GigaChat, of each; else an estimate."""
+    rows: list[Mapping[str, Any]] = body["data"]
+    tokens = read_usage(body).prompt_tokens or sum(read_usage(row).prompt_tokens for row in rows)
+    return tokens or sum(map(estimate_text, texts))

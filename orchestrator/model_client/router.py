@@ -15,11 +15,12 @@ from orchestrator.domain.models import (
     ModelAnswer,
     ModelRequest,
     OnDelta,
+    OnRestart,
     ProviderUnavailable,
     Role,
     UnusableAnswer,
 )
-from orchestrator.model_client.breaker import CircuitBreaker
+from orchestrator.model_client.breaker import Admission, CircuitBreaker
 from orchestrator.model_client.failures import RejectedRequest
 from orchestrator.model_client.providers import OpenAiProvider, WireClient
 from state.stored import JsonObject
@@ -75,10 +76,10 @@ class ModelRouter:
         """Return a router with a single OpenAI-compatible provider that serves all roles."""
         return cls([Route(name=name, provider=OpenAiProvider(client, model=model, embedding_model=embedding_model))], {})
 
-    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
+    async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None, *, on_restart: OnRestart | None = None) -> ModelAnswer:
         """Return the answer of the first provider of the chain that gives one.
 
-        Once text was passed to `on_delta` no other provider is asked, because that text cannot be taken back.
+        Once text was passed to `on_delta`, another provider is asked only if `on_restart` can take it back, which is called before.
         """
         handed_out = False
 
@@ -88,12 +89,27 @@ class ModelRouter:
             if on_delta is not None:
                 await on_delta(piece)
 
-        answer, route, failed = await self._ask_chain(
-            self.find_chain(request.role, request.service),
-            lambda one: one.provider.chat(request, watch if on_delta is not None else None),
-            lambda: handed_out,
-        )
-        return replace(answer, provider=route.name, failed_before=tuple(failed))
+        async def ask(route: Route) -> ModelAnswer:
+            nonlocal handed_out
+            if handed_out and on_restart is not None:
+                handed_out = False
+                await on_restart()
+            return await route.provider.chat(request, watch if on_delta is not None else None)
+
+        try:
+            answer, route, failed = await self._ask_chain(
+                self.find_chain(request.role, request.service), ask, lambda: handed_out and on_restart is None
+            )
+        except UnusableAnswer as error:
+            if error.answer is not None:
+                error.answer = self._complete_answer(error.answer, request, self.routes[error.answer.provider])
+            raise
+        return self._complete_answer(replace(answer, failed_before=tuple(failed)), request, route)
+
+    def _complete_answer(self, answer: ModelAnswer, request: ModelRequest, route: Route) -> ModelAnswer:
+        """Return the answer with its provider and with what the provider did not say of it: budgets count by model and by tokens."""
+        model = answer.model or request.options.model or route.provider.model or route.name
+        return replace(request.count_missing(answer), model=model, provider=route.name)
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors of the first provider of the chain that gives them."""
@@ -117,7 +133,7 @@ class ModelRouter:
         """Return the body of an answer with vectors for a payload in the provider's own form."""
 
         async def ask(route: Route) -> dict[str, object]:
-            model = payload.get("model") or route.provider.embedding_model
+            model = payload.get("model") or route.provider.find_embedding_model()
             return await route.provider.client.post_embeddings({**payload, "model": model}, verbose=verbose)
 
         return (await self._ask_chain(self.find_chain("embedding"), ask))[0]
@@ -139,7 +155,9 @@ class ModelRouter:
         for route in chain:
             try:
                 return await self._ask_route(route, ask), route, list(failures)
-            except UnusableAnswer:
+            except UnusableAnswer as error:
+                if error.answer is not None:
+                    error.answer = replace(error.answer, provider=route.name, failed_before=tuple(failures))
                 raise
             except ModelClientError as error:
                 failures[route.name] = error
@@ -152,32 +170,38 @@ class ModelRouter:
         raise ProviderUnavailable("No provider answered. " + " ".join(f"{name}: {one.reason}" for name, one in failures.items()))
 
     async def _ask_route(self, route: Route, ask: Callable[[Route], Awaitable[T]]) -> T:
-        if not route.breaker.admit():
-            self._tell(route, "skipped", 0.0)
-            raise ProviderUnavailable("The model service failed several times in a row and is left alone for a while.")
-        started = time.monotonic()
-        settled = False
+        if route.breaker.state == "open":
+            raise self._skip(route)
+        await _take_place(route)
         try:
-            await _take_place(route)
-            try:
-                answer = await ask(route)
-            finally:
-                route.places.release()
-            settled = True
-            route.breaker.record(works=True)
-            self._tell(route, "answered", time.monotonic() - started)
-        except NoPlace:
-            raise
+            admission = route.breaker.admit()  # it may have opened while this call waited for its place
+            if admission is None:
+                raise self._skip(route)
+            return await self._ask_admitted(route, admission, ask)
+        finally:
+            route.places.release()
+
+    async def _ask_admitted(self, route: Route, admission: Admission, ask: Callable[[Route], Awaitable[T]]) -> T:
+        started = time.monotonic()
+        works: bool | None = None
+        try:
+            answer = await ask(route)
+            works = True
         except ModelClientError as error:
-            settled = True
             works = isinstance(error, UnusableAnswer | RejectedRequest)
-            route.breaker.record(works=works)
-            self._tell(route, "answered" if works else "failed", time.monotonic() - started)
             raise
         finally:
-            if not settled:
-                route.breaker.release()
+            if works is None:
+                admission.release()
+            else:
+                admission.record(works=works)
+                self._tell(route, "answered" if works else "failed", time.monotonic() - started)
         return answer
+
+    def _skip(self, route: Route) -> ProviderUnavailable:
+        """Count a call that is not made, and return the error that says why."""
+        self._tell(route, "skipped", 0.0)
+        return ProviderUnavailable("The model service failed several times in a row and is left alone for a while.")
 
     def _tell(self, route: Route, how: Observed, seconds: float) -> None:
         with suppress(Exception):  # whoever counts must not disturb the call

@@ -17,8 +17,9 @@ class ModelSettings:
 
     `base_url` includes the version segment, as in `https://api.openai.com/v1`; `/chat/completions` is added to it.
     `total_deadline` covers one call with all its attempts, pauses and the time spent in `on_delta`. `silence` is the longest time
-    between two pieces of text; it does not apply before the first piece, since a reasoning model may think long. All times are in
-    seconds.
+    between two pieces of text; it does not apply before the first piece, since a reasoning model may think long. `request_timeout` is how
+    long one attempt at a request without a stream may take. All times are in seconds. `message_limit` is how many characters one message,
+    or one text of which a vector is made, may have.
     """
 
     base_url: str = OPENAI_BASE
@@ -27,6 +28,8 @@ class ModelSettings:
     connect_timeout: float = 5.0
     total_deadline: float = 120.0
     silence: float = 30.0
+    request_timeout: float = 30.0
+    message_limit: int = 400_000
     max_attempts: int = 3
     key_name: str = "OPENAI_API_KEY"
     """The setting that holds the key, for error messages."""
@@ -41,11 +44,7 @@ class ModelSettings:
     @property
     def is_loopback(self) -> bool:
         """Whether the model runs on this machine, where no key is needed and no proxy is used."""
-        host = urlsplit(self.base_url).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost"
+        return is_loopback(self.base_url)
 
     def build_auth_header(self) -> dict[str, str]:
         """Return the HTTP header with the API key; an empty dict if the service runs on this machine and needs no key.
@@ -66,4 +65,13 @@ def _is_address(url: str) -> bool:
         port = parts.port
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and not parts.query
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0 and not parts.query and not parts.fragment
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether the address is on this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

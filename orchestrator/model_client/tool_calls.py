@@ -1,15 +1,17 @@
 """Reads the tool calls in an answer of the model, whole or in the pieces of a stream.
 
 OpenAI sends `tool_calls` whose arguments are JSON text, in pieces. GigaChat sends one `function_call` whose arguments are an object.
+Compatible services leave out the places or the ids of calls, or give all calls one place. A call never gets the arguments of another.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import ToolCall
+from orchestrator.domain.models import ToolCall, UnusableAnswer
+from state.canonical import NotCanonical, dumps, to_storable_text
 
 MAX_CALLS: Final = 128
 MAX_ARGUMENTS: Final = 200_000
@@ -19,75 +21,133 @@ _LONGEST_NAME: Final = 200
 
 @dataclass
 class _PartialCall:
+    index: int
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
-    ready: Mapping[str, Any] | None = None
+    whole: str = ""
+    """The arguments as JSON text, if they came as an object."""
+    problem: str = ""
 
 
 class CallCollector:
-    """Collects the tool calls of one answer. Raises ModelClientError for calls that have no form at all."""
+    """Collects the tool calls of one answer.
+
+    Raises ModelClientError for calls that have no form, UnusableAnswer for too many calls or endless arguments, which the model made.
+    """
 
     def __init__(self) -> None:
         """Start without calls."""
-        self._calls: dict[int, _PartialCall] = {}
+        self._calls: list[_PartialCall] = []
         self._size = 0
 
     def __bool__(self) -> bool:
         return bool(self._calls)
 
     def take(self, tool_calls: object, function_call: object) -> None:
-        """Take what a message, or a piece of one, says about calls in either form; None says nothing."""
-        if isinstance(function_call, Mapping):
-            self._add(0, "", function_call)
-        if tool_calls is None:
+        """Take what a message, or a piece of one, says about calls in either form; None says nothing.
+
+        Some services send each call in both forms; the older form then says nothing new.
+        """
+        if tool_calls is None or tool_calls == []:
+            if isinstance(function_call, Mapping):
+                self._add(self._find(0, 0, "", function_call), "", function_call)
             return
         if not isinstance(tool_calls, list) or not all(isinstance(one, Mapping) for one in tool_calls):
             raise ModelClientError("The model service sent tool calls that are no calls.")
         for position, one in enumerate(tool_calls):
-            index, function = one.get("index", position), one.get("function")
-            if type(index) is not int or not 0 <= index < MAX_CALLS or not isinstance(function, Mapping):
+            index, function = one.get("index"), one.get("function")
+            if not isinstance(function, Mapping) or not (index is None or (type(index) is int and 0 <= index < MAX_CALLS)):
                 raise ModelClientError("The model service sent a tool call without a function.")
-            self._add(index, one.get("id"), function)
+            call_id = _read_text(one, "id")
+            self._add(self._find(index, position, call_id, function), call_id, function)
 
     def finish(self) -> tuple[ToolCall, ...]:
-        """Return the calls in order. What is wrong with the arguments of a call is its `problem`."""
-        return tuple(_build_call(number, one) for number, (_, one) in enumerate(sorted(self._calls.items()), start=1))
+        """Return the calls in order, each with an id of its own. What is wrong with the arguments of a call is its `problem`."""
+        ids: set[str] = set()
+        made: list[ToolCall] = []
+        for number, one in enumerate(sorted(self._calls, key=lambda call: call.index), start=1):
+            call_id = one.id or f"call-{number}"
+            while call_id in ids:
+                call_id = f"{call_id}-{number}"
+            ids.add(call_id)
+            made.append(_build_call(call_id, one))
+        return tuple(made)
 
-    def _add(self, index: int, call_id: object, function: Mapping[str, Any]) -> None:
-        call = self._calls.setdefault(index, _PartialCall())
-        if isinstance(call_id, str):
-            call.id = call.id or call_id[:_LONGEST_NAME]
-        if isinstance(name := function.get("name"), str):
-            call.name = call.name or name[:_LONGEST_NAME]
-        arguments = function.get("arguments")
-        if isinstance(arguments, Mapping):
-            call.ready = arguments
-        elif isinstance(arguments, str):
-            call.pieces.append(arguments)
-            self._size += len(arguments)
-        elif arguments is not None:
-            call.pieces.append(json.dumps(arguments))
+    def _find(self, index: int | None, position: int, call_id: str, function: Mapping[str, Any]) -> _PartialCall:
+        """Return the call to which this part belongs. `position` is its place in the list, which counts if the service gives no `index`.
+
+        Another id begins another call also in the same place; without a place and an id another name does.
+        """
+        name = _read_text(function, "name")
+        if index is not None:
+            current = _find_last(self._calls, lambda call: call.index == index)
+        elif (known := _find_last(self._calls, lambda call: bool(call_id) and call.id == call_id)) is not None:
+            return known
+        else:
+            current = self._calls[-1] if self._calls and position == 0 else None
+            if current is not None and not call_id and name and current.name and name != current.name:
+                current = None
+        if current is None or (call_id and current.id and call_id != current.id):
+            if len(self._calls) >= MAX_CALLS:
+                raise UnusableAnswer(f"The model calls more than {MAX_CALLS} tools at once.")
+            current = _PartialCall(len(self._calls) if index is None else index)
+            self._calls.append(current)
+        return current
+
+    def _add(self, call: _PartialCall, call_id: str, function: Mapping[str, Any]) -> None:
+        name, arguments = _read_text(function, "name"), function.get("arguments")
+        call.id = call.id or call_id
+        if call.name and name and name != call.name:
+            call.problem = "the call names two tools"
+        call.name = call.name or name
+        if arguments is None:
+            return
+        try:
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        except RecursionError:
+            text, call.problem = "", "the arguments are nested too deeply"
+        self._size += len(text)
         if self._size > MAX_ARGUMENTS:
-            raise ModelClientError(f"The arguments of the model's tool calls are longer than {MAX_ARGUMENTS} characters.")
+            raise UnusableAnswer(f"The arguments of the model's tool calls are longer than {MAX_ARGUMENTS} characters.")
+        if not isinstance(arguments, Mapping):
+            call.pieces.append(text)
+        elif call.whole and call.whole != text:
+            call.problem = "the arguments are sent twice and differ"
+        else:
+            call.whole = text
 
 
-def _build_call(number: int, partial: _PartialCall) -> ToolCall:
-    arguments, problem = _read_arguments(partial)
+def _find_last(calls: Sequence[_PartialCall], fits: Callable[[_PartialCall], bool]) -> _PartialCall | None:
+    return next((one for one in reversed(calls) if fits(one)), None)
+
+
+def _read_text(part: Mapping[str, Any], name: str) -> str:
+    """Return a short text of a call so that it can be stored, "" if there is none."""
+    value = part.get(name)
+    return to_storable_text(value)[:_LONGEST_NAME] if isinstance(value, str) else ""
+
+
+def _build_call(call_id: str, partial: _PartialCall) -> ToolCall:
+    text = "".join(partial.pieces)
+    arguments, problem = _parse_arguments(partial.whole or text)
+    if partial.whole and text.strip():
+        problem = "the arguments are sent twice and differ"
+    problem = partial.problem or problem
     if not partial.name:
         problem = "the call names no tool"
-    return ToolCall(id=partial.id or f"call-{number}", name=partial.name, arguments=arguments, problem=problem)
+    return ToolCall(id=call_id, name=partial.name, arguments={} if problem else arguments, problem=problem)
 
 
-def _read_arguments(partial: _PartialCall) -> tuple[Mapping[str, Any], str]:
+def _parse_arguments(text: str) -> tuple[Mapping[str, Any], str]:
     """Return (the arguments, what is wrong with them); a call without any arguments has none and is right."""
-    if partial.ready is not None:
-        return partial.ready, ""
-    text = "".join(partial.pieces)
     if not text.strip():
         return {}, ""
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_build_object)
+        dumps(value)
+    except NotCanonical as error:
+        return {}, f"the arguments cannot be stored: {error}"[:_LONGEST_NAME]
     except ValueError as error:
         return {}, f"the arguments are not JSON: {error}"[:_LONGEST_NAME]
     except RecursionError:
@@ -99,3 +159,12 @@ def _read_arguments(partial: _PartialCall) -> tuple[Mapping[str, Any], str]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _build_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object with these names and values. Raises ValueError if a name stands in it twice: nobody knows which value is meant."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = next(name for name, _ in pairs if sum(name == other for other, _ in pairs) > 1)
+        raise ValueError(f"{twice!r} stands twice in one object")
+    return made

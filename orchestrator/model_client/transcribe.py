@@ -11,12 +11,14 @@ import httpx
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.model_client.failures import (
+    PLAIN,
     Sleep,
     TryAgainError,
     build_retry_policy,
     build_scrubber,
     build_status_failure,
     build_wire_failure,
+    check_encoding,
 )
 from orchestrator.model_client.settings import ModelSettings
 from state.trace import build_trace_headers
@@ -74,27 +76,28 @@ class Transcriber:
         form = {"model": self._model, "language": language, "response_format": "json"}
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
+        headers = build_trace_headers() | self._settings.build_auth_header() | PLAIN
+        files = {"file": ("voice.ogg", recording, "audio/ogg")}
+        content = b""
         try:
-            response = await self._http.post(
-                url,
-                data=form,
-                files={"file": ("voice.ogg", recording, "audio/ogg")},
-                headers=build_trace_headers() | self._settings.build_auth_header(),
-            )
+            async with self._http.stream("POST", url, data=form, files=files, headers=headers) as response:
+                check_encoding(response)
+                async for chunk in response.aiter_bytes():
+                    content += chunk
+                    if len(content) > MAX_ANSWER:
+                        raise ModelClientError("The model service sends more than a transcript can hold.")
         except _WIRE_ERRORS as error:
             raise build_wire_failure(error) from None
         if response.status_code != _OK:
-            raise build_status_failure(response, response.content, self._scrub)
-        return _parse_words(response.content)
+            raise build_status_failure(response, content, self._scrub)
+        return _parse_words(content)
 
 
 def _parse_words(content: bytes) -> str:
     """Return the transcribed text in the body of an answer.
 
-    Raises TryAgainError if the body is not JSON (for example a proxy's error page), and ModelClientError if it is too long or has no text.
+    Raises TryAgainError if the body is not JSON (for example a proxy's error page), and ModelClientError if it has no text.
     """
-    if len(content) > MAX_ANSWER:
-        raise ModelClientError("The model service sends more than a transcript can hold.")
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):

@@ -9,6 +9,7 @@ import ipaddress
 import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
@@ -18,15 +19,20 @@ from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.kinds.http_address import Address, IpAddress, Site, is_public, may_be_opened, parse_address, parse_listed_site
 from orchestrator.gate.call.kinds.http_params import MARK, format_query
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
-from state.canonical import NotCanonical, check, to_storable_text
+from state.canonical import NotCanonical, check, check_depth, to_storable_text
 
 CONNECT_SECONDS: Final = 5.0
 TOTAL_SECONDS: Final = 20.0
 MAX_ANSWER: Final = 1_000_000
 """Maximum size of an answer in bytes."""
+MAX_DEPTH: Final = 100
+"""How many levels the data of an answer may have; what is deeper could not be stored, and no definition reads it."""
 _SHOWN: Final = 300
 _READ: Final = "http.get"
 _SEE_OTHER, _CLIENT_ERROR, _SERVER_ERROR, _TIMED_OUT = 303, 400, 500, 408
+_REASONS: Final = ("message", "error", "detail", "error_description", "title", "errors")
+"""What answers call the sentence that says why they refuse; it may stand in an object of that name."""
+_NESTED: Final = 3
 _MOVED: Final = frozenset({307, 308})
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
@@ -98,14 +104,16 @@ class HttpPerformer:
         except (AddressRefused, httpx.InvalidURL) as error:
             return Rejected(code="http-not-sent", detail=str(error), sent=False)
         is_read = call.method == _READ
+        heard = _Heard()
         try:
             async with asyncio.timeout(self._total):
-                return await self._send(request, is_read=is_read)
+                return await self._send(request, heard, is_read=is_read)
         except _NOT_SENT as error:
             return Rejected(code="http-not-reached", detail=_describe(error), sent=False)
         except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError) as error:
-            detail = _describe(error)
-            return Rejected(code="http-not-reached", detail=detail, sent=False) if is_read else Unknown(detail=detail)
+            if is_read:
+                return Rejected(code="http-not-reached", detail=_describe(error), sent=False)
+            return _judge_write(heard.status, _describe(error))
 
     async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
         """Return that it is not clear whether the request arrived: there is no general way to ask another host."""
@@ -154,10 +162,10 @@ class HttpPerformer:
             extensions={"sni_hostname": site.host},
         )
 
-    async def _send(self, request: httpx.Request, *, is_read: bool) -> CallResult:
+    async def _send(self, request: httpx.Request, heard: "_Heard", *, is_read: bool) -> CallResult:
         response = await self._http.send(request, stream=True)
         try:
-            status = response.status_code
+            status = heard.status = response.status_code
             if response.is_success or status == _SEE_OTHER:
                 return await self._read_success(response, is_read=is_read)
             if is_read or _is_refusal(status):
@@ -173,8 +181,26 @@ class HttpPerformer:
         except (httpx.HTTPError, httpx.StreamError, AddressRefused) as error:
             if is_read:
                 return Rejected(code="http-unreadable", detail=_describe(error))
-            return Succeeded(result={"status": response.status_code, "body": None}, note="the answer could not be read", foreign_text=True)
+            return _build_unread_success(response.status_code)
         return Succeeded(result={"status": response.status_code, "body": content}, foreign_text=True)
+
+
+@dataclass
+class _Heard:
+    """What is known of an answer while its body comes: its status, 0 before that."""
+
+    status: int = 0
+
+
+def _judge_write(status: int, detail: str) -> CallResult:
+    """Return the result of a write whose answer broke off: its status says whether the host did it, if it came."""
+    if httpx.codes.is_success(status) or status == _SEE_OTHER:
+        return _build_unread_success(status)
+    return _build_rejection(status, "") if _is_refusal(status) else Unknown(detail=detail)
+
+
+def _build_unread_success(status: int) -> Succeeded:
+    return Succeeded(result={"status": status, "body": None}, note="the answer could not be read", foreign_text=True)
 
 
 def _is_refusal(status: int) -> bool:
@@ -219,6 +245,7 @@ async def _read_body(response: httpx.Response) -> Any:
     try:
         found = json.loads(text) if text.strip() else None
         check(found)
+        check_depth(found, MAX_DEPTH)
     except (ValueError, RecursionError, NotCanonical):
         raise AddressRefused("the answer says that it is JSON, and cannot be read as such") from None
     return found
@@ -234,12 +261,27 @@ async def _read_some(response: httpx.Response) -> str:
                 break
     except (httpx.HTTPError, httpx.StreamError):
         return ""
-    return to_storable_text(found.decode(errors="replace"))[:_SHOWN]
+    return to_storable_text(_find_reason(found.decode(errors="replace"))).strip()[:_SHOWN]
+
+
+def _find_reason(text: str) -> str:
+    """Return the sentence in which an answer says why it refuses, if it is JSON that names one as is usual; otherwise the text itself."""
+    try:
+        told: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    for _ in range(_NESTED):
+        if not isinstance(told, Mapping):
+            break
+        told = next((one for name in _REASONS if (one := told.get(name))), None)
+    return told if isinstance(told, str) else text
 
 
 def _build_rejection(status: int, body: str) -> Rejected:
+    if not body:
+        return Rejected(code="http-refused-silent", detail=f"the host answered {status}", args={"status": status})
     return Rejected(
-        code="http-refused", detail=f"the host answered {status}: {body}" if body else f"the host answered {status}", foreign_text=True
+        code="http-refused", detail=f"the host answered {status}: {body}", args={"status": status, "text": body}, foreign_text=True
     )
 
 

@@ -15,7 +15,7 @@ from orchestrator.gate.call.kinds.mongo_params import USUAL_FOUND
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
 from orchestrator.performers import mongo_errors
 from orchestrator.performers.mongo_connection import Documents, MongoConnection, watch_sending
-from orchestrator.performers.mongo_reconciliation import MAX_MANY, OPTIONS, TooMany, load_before, reconcile
+from orchestrator.performers.mongo_reconciliation import MAX_MANY, OPTIONS, SeenDocuments, TooMany, load_before, reconcile
 from orchestrator.performers.mongo_values import build_filter, to_bson, to_json
 
 MAX_BYTES: Final = 500_000
@@ -24,10 +24,14 @@ COUNT_MS: Final = 5_000
 SEVERAL: Final = "mongo-several"
 TOO_LONG: Final = "mongo-too-long"
 TOO_MANY: Final = "mongo-too-many"
+CHANGED: Final = "mongo-changed"
 READS: Final = frozenset({"find_one", "find_many", "count"})
 MANY: Final = frozenset({"insert_many", "update_many", "delete_many"})
 
 Do = Callable[[Call, Documents], Awaitable[CallResult]]
+Aim = dict[str, Any]
+"""The filter for exactly the documents that a call changes; empty if there are none."""
+Change = Callable[[Call, Documents, Aim], Awaitable[CallResult]]
 
 
 class MongoPerformer:
@@ -39,17 +43,24 @@ class MongoPerformer:
     def __init__(self, connection: MongoConnection) -> None:
         """Keep the connection, which is opened with the first call."""
         self._connection = connection
+        self._seen = SeenDocuments()
 
     async def execute(self, call: Call) -> CallResult:
         """Make the call once and return its result; errors of the network and of the database become such a result."""
         name = find_action(call)
         async with watch_sending() as sending:
             try:
-                return await self._connection.run(lambda documents: _ACTIONS[name](call, documents), call.params["collection"])
+                return await self._connection.run(lambda documents: self._act(name, call, documents), call.params["collection"])
             except mongo_errors.CAUGHT as error:
                 if name in READS:
                     return mongo_errors.judge_read(error)
                 return mongo_errors.judge_write(error, sending, many=name in MANY)
+
+    async def _act(self, name: str, call: Call, documents: Documents) -> CallResult:
+        if name not in _CHANGES:
+            return await _ACTIONS[name](call, documents)
+        aim = await _find_aim(call, documents, self._seen)
+        return aim if isinstance(aim, Rejected) else await _CHANGES[name](call, documents, aim)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
         """Read the database and return whether a call of unknown outcome happened; "unclear" if it cannot be read."""
@@ -61,13 +72,15 @@ class MongoPerformer:
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
         """Return what the call would change, as it is now; rejected if too many documents match, or several where one is meant."""
         try:
-            return await self._connection.run(lambda documents: load_before(call, documents), call.params["collection"])
+            before = await self._connection.run(lambda documents: load_before(call, documents), call.params["collection"])
         except TooMany as error:
             return Rejected(code=TOO_MANY if find_action(call) in MANY else SEVERAL, detail=str(error), sent=False)
         except mongo_errors.CAUGHT as error:
             return mongo_errors.judge_read(error)
+        self._seen.record(call, before)
+        return before
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
         await self._connection.close()
 
@@ -119,57 +132,48 @@ async def _insert_many(call: Call, documents: Documents) -> CallResult:
     return Succeeded(result={"inserted_ids": [one["_id"] for one in call.params["documents"]]}, entity="document")
 
 
-async def _update_one(call: Call, documents: Documents) -> CallResult:
-    only = await _find_only(call, documents)
-    if isinstance(only, Rejected):
-        return only
-    if not only:
-        return Succeeded(result={"update_result": {"matched_count": 0, "modified_count": 0}}, entity="document")
-    told = await documents.update_one(only, build_update(call))
+async def _update_one(call: Call, documents: Documents, aim: Aim) -> CallResult:
+    if not aim:
+        return _tell_updated(0, 0)
+    told = await documents.update_one(aim, build_update(call))
     return _tell_updated(told.matched_count, told.modified_count)
 
 
-async def _update_many(call: Call, documents: Documents) -> CallResult:
-    these = await _find_these(call, documents)
-    if isinstance(these, Rejected):
-        return these
-    told = await documents.update_many(these, build_update(call))
+async def _update_many(call: Call, documents: Documents, aim: Aim) -> CallResult:
+    if not aim:
+        return _tell_updated(0, 0)
+    told = await documents.update_many(aim, build_update(call))
     return _tell_updated(told.matched_count, told.modified_count)
 
 
-async def _delete_one(call: Call, documents: Documents) -> CallResult:
-    only = await _find_only(call, documents)
-    if isinstance(only, Rejected):
-        return only
-    deleted = (await documents.delete_one(only)).deleted_count if only else 0
-    return Succeeded(result={"delete_result": {"deleted_count": deleted}}, entity="document")
+async def _delete_one(_call: Call, documents: Documents, aim: Aim) -> CallResult:
+    return _tell_deleted((await documents.delete_one(aim)).deleted_count if aim else 0)
 
 
-async def _delete_many(call: Call, documents: Documents) -> CallResult:
-    these = await _find_these(call, documents)
-    if isinstance(these, Rejected):
-        return these
-    told = await documents.delete_many(these)
-    return Succeeded(result={"delete_result": {"deleted_count": told.deleted_count}}, entity="document")
+async def _delete_many(_call: Call, documents: Documents, aim: Aim) -> CallResult:
+    return _tell_deleted((await documents.delete_many(aim)).deleted_count if aim else 0)
 
 
-async def _find_only(call: Call, documents: Documents) -> dict[str, Any] | Rejected:
-    """Return the filter for the one document that the query means, empty if there is none; rejected if there are several."""
+async def _find_aim(call: Call, documents: Documents, seen: SeenDocuments) -> Aim | Rejected:
+    """Return the filter for the documents that the query means, so that none is changed that appears meanwhile.
+
+    Rejected if they are too many, or if they are not those that the call was looked at with: those are on the card.
+    """
     query = build_filter(call.params.get("query", {}))
-    found = await documents.find(query, {"_id": 1}, limit=2).to_list(2)
-    if len(found) > 1:
-        return Rejected(code=SEVERAL, detail="several documents match, and the call is for one; say more exactly which one", sent=False)
+    most = MAX_MANY if find_action(call) in MANY else 1
+    found = await documents.find(query, {"_id": 1}, limit=most + 1).to_list(most + 1)
+    if len(found) > most:
+        return _refuse_many(most)
+    if not seen.are_these(call, found):
+        return Rejected(code=CHANGED, detail="other documents match than those that were looked at before the call", sent=False)
     # The query stands beside the _id: a document that has meanwhile become another one is left alone.
-    return {"$and": [query, {"_id": found[0]["_id"]}]} if found else {}
+    return {"$and": [query, {"_id": {"$in": [row["_id"] for row in found]}}]} if found else {}
 
 
-async def _find_these(call: Call, documents: Documents) -> dict[str, Any] | Rejected:
-    """Return the filter for the documents that match now, so that none is changed that appears meanwhile; rejected if they are too many."""
-    query = build_filter(call.params.get("query", {}))
-    found = await documents.find(query, {"_id": 1}, limit=MAX_MANY + 1).to_list(MAX_MANY + 1)
-    if len(found) > MAX_MANY:
-        return Rejected(code=TOO_MANY, detail=f"more than {MAX_MANY} documents match; say more exactly which ones", sent=False)
-    return {"$and": [query, {"_id": {"$in": [row["_id"] for row in found]}}]}
+def _refuse_many(most: int) -> Rejected:
+    if most == 1:
+        return Rejected(code=SEVERAL, detail="several documents match, and the call is for one; say more exactly which one", sent=False)
+    return Rejected(code=TOO_MANY, detail=f"more than {most} documents match; say more exactly which ones", sent=False)
 
 
 def build_update(call: Call) -> dict[str, Any]:
@@ -187,6 +191,10 @@ def build_update(call: Call) -> dict[str, Any]:
 
 def _tell_updated(matched: int, modified: int) -> Succeeded:
     return Succeeded(result={"update_result": {"matched_count": matched, "modified_count": modified}}, entity="document")
+
+
+def _tell_deleted(count: int) -> Succeeded:
+    return Succeeded(result={"delete_result": {"deleted_count": count}}, entity="document")
 
 
 def _build_projection(call: Call) -> dict[str, int] | None:
@@ -208,6 +216,8 @@ _ACTIONS: Final[dict[str, Do]] = {
     "count": _count,
     "insert_one": _insert_one,
     "insert_many": _insert_many,
+}
+_CHANGES: Final[dict[str, Change]] = {
     "update_one": _update_one,
     "update_many": _update_many,
     "delete_one": _delete_one,

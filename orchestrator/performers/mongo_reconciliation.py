@@ -4,25 +4,33 @@ A new document is found by its `_id`, which no other call writes. A change of on
 values, and not done if all have their old ones. Of many documents only what can be counted is said. Everything else is unclear.
 """
 
+import contextlib
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
+from bson.errors import BSONError
 from bson.raw_bson import RawBSONDocument
 
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import Reconciled
 from orchestrator.performers.mongo_connection import Documents
 from orchestrator.performers.mongo_values import build_filter, to_bson, to_typed_json
+from state.canonical import dumps, to_storable_text
 
 MAX_MANY: Final = 1_000
 """How many documents one change or deletion may concern; their ids are kept, so that the outcome can be found."""
 MAX_IMAGE: Final = 60_000
 """The most bytes of a document that are kept of it; of a longer one only a checksum, so that its deletion cannot be undone."""
+_KEPT: Final = 1_000
+"""For how many calls it is remembered which documents they were looked at with."""
 TELLING: Final = 2
 MAX_TELLING: Final = 60
+_OTHER: Final = "$other"
+"""The key of a checksum that stands in an image in place of what it is made of."""
 _MISSING: Final = object()
 OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
     tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_CLAMP, unicode_decode_error_handler="replace"
@@ -31,6 +39,26 @@ OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
 
 class TooMany(Exception):
     """More documents match than one call may change."""
+
+
+class SeenDocuments:
+    """Remembers which documents a call was looked at with, so that it changes these and no others that match a moment later."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._seen: OrderedDict[str, frozenset[str]] = OrderedDict()
+
+    def record(self, call: Call, before: BeforeImage) -> None:
+        """Remember the documents of a before-image."""
+        rows = [row for row in before.values() if row is not None]
+        self._seen[call.fingerprint] = frozenset(dumps(one) for row in rows for one in row.get("ids", [row.get("_id")]))
+        self._seen.move_to_end(call.fingerprint)
+        if len(self._seen) > _KEPT:
+            self._seen.popitem(last=False)
+
+    def are_these(self, call: Call, rows: Iterable[RawBSONDocument]) -> bool:
+        """Return whether the documents are exactly those that the call was looked at with."""
+        return self._seen.get(call.fingerprint) == frozenset(dumps(_to_image(_decode(row)["_id"])) for row in rows)
 
 
 async def load_before(call: Call, documents: Documents) -> BeforeImage:
@@ -56,7 +84,8 @@ async def load_before(call: Call, documents: Documents) -> BeforeImage:
     document = _decode(found[0])
     names = {"_id", *_list_fields(call), *_list_telling_fields(document, call)} if action == "update_one" else set(document)
     image = {name: _to_image(value) for name, value in document.items() if name in names}
-    return {f"{collection}/{document['_id']}": image if action == "update_one" else _cut_image(image, found[0])}
+    name = to_storable_text(f"{collection}/{document['_id']}")
+    return {name: image if action == "update_one" else _cut_image(image, found[0])}
 
 
 async def reconcile(call: Call, before: BeforeImage, documents: Documents) -> Reconciled:
@@ -94,7 +123,7 @@ async def _reconcile_insert(ids: Sequence[str], documents: Documents) -> Reconci
 
 
 async def _reconcile_delete(ids: Sequence[Any], documents: Documents) -> Reconciled:
-    if not ids:
+    if not _can_find(ids):
         return Reconciled(verdict="unclear", detail="it is not known which documents it was about")
     there = await documents.count_documents({"_id": {"$in": [to_bson(one) for one in ids]}})
     if there == 0:
@@ -104,10 +133,15 @@ async def _reconcile_delete(ids: Sequence[Any], documents: Documents) -> Reconci
     return Reconciled(verdict="unclear", detail=f"{len(ids) - there} of {len(ids)} documents are gone")
 
 
+def _can_find(ids: Sequence[Any]) -> bool:
+    """Return whether documents can be found by these ids: a checksum finds none, and what is not found is not gone."""
+    return bool(ids) and not any(isinstance(one, Mapping) and _OTHER in one for one in ids)
+
+
 async def _reconcile_many(call: Call, ids: Sequence[Any], documents: Documents) -> Reconciled:
     """Count the documents that have all new values; that says enough only if each has them or none has."""
     update: Mapping[str, Mapping[str, Any]] = call.params["update"]
-    if not ids or not set(update) <= {"$set", "$unset"}:
+    if not _can_find(ids) or not set(update) <= {"$set", "$unset"}:
         return Reconciled(verdict="unclear", detail="whether many documents were changed in this way cannot be read afterwards")
     wanted = {path: {"$eq": to_bson(value)} for path, value in update.get("$set", {}).items()}
     wanted |= {path: {"$exists": False} for path in update.get("$unset", {})}
@@ -123,7 +157,7 @@ async def _reconcile_update(call: Call, before: BeforeImage, documents: Document
     image = next((row for row in before.values() if row is not None), None)
     if image is None:
         return Reconciled(verdict="unclear", detail="it is not known which document it was about")
-    found = await documents.find_one({"_id": to_bson(image["_id"])})
+    found = await documents.find_one({"_id": {"$eq": to_bson(image["_id"])}})
     if found is None:
         return Reconciled(verdict="unclear", detail="the document is gone")
     present = {name: _to_image(value) for name, value in _decode(found).items()}
@@ -216,17 +250,22 @@ def _list_ids(before: BeforeImage) -> list[Any]:
 
 
 def _to_image(value: Any) -> Any:
-    """Return a value in a form that can be turned back; of a type without one, a checksum by which a change can be seen."""
-    try:
-        return to_typed_json(value)
-    except ValueError:
-        return {"$other": hashlib.sha256(repr(value).encode("utf-8", "replace")).hexdigest()[:16]}
+    """Return a value in a form that can be stored and turned back; of one without such a form, a checksum by which a change can be seen.
+
+    Without one are some types, whole numbers beyond 2^53, NaN, texts with NUL, and objects that look like a typed value and are none.
+    """
+    with contextlib.suppress(ValueError, BSONError):
+        image = to_typed_json(value)
+        dumps(image)
+        if to_bson(image) == value:
+            return image
+    return {_OTHER: hashlib.sha256(repr(value).encode("utf-8", "replace")).hexdigest()[:16]}
 
 
 def _cut_image(image: dict[str, Any], row: RawBSONDocument) -> dict[str, Any]:
     if len(row.raw) <= MAX_IMAGE:
         return image
-    return {"_id": image["_id"], "$other": hashlib.sha256(row.raw).hexdigest()[:16]}
+    return {"_id": image["_id"], _OTHER: hashlib.sha256(row.raw).hexdigest()[:16]}
 
 
 def _decode(row: RawBSONDocument) -> dict[str, Any]:

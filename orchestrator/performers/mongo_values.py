@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bson import Code, DBRef, Decimal128, Int64, ObjectId, Regex, Timestamp
 
-from orchestrator.gate.call.kinds.mongo_queries import is_typed, parse_moment
+from orchestrator.gate.call.kinds.mongo_queries import COMPARISONS, is_typed, parse_moment
 from state.canonical import to_storable
 from state.clock import format_iso
 
@@ -109,7 +109,7 @@ def _build_condition(key: str, value: Any) -> Any:
 
 def _build_operand(key: str, operator: str, operand: Any) -> Any:
     if operator in {"$not", "$elemMatch"}:
-        return build_filter(operand) if not next(iter(operand)).startswith("$") else _build_condition(key, operand)
+        return _build_condition(key, operand) if next(iter(operand)) in COMPARISONS else build_filter(operand)
     plain = to_bson(operand)
     return _list_ids(plain) if key == "_id" and operator in {"$in", "$nin"} else plain
 

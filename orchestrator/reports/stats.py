@@ -144,7 +144,10 @@ def _count_answer(counts: Counts, said: ModelAnswered, _event: StoredEvent) -> D
 
 def _count_failure(counts: Counts, said: ModelFailed, _event: StoredEvent) -> DayCounts:
     counts.failures[to_one_line(said.reason, limit=_REASON) or "?"] += 1
-    return {"model failures": 1}
+    counts.prompt_tokens += said.prompt_tokens
+    counts.completion_tokens += said.completion_tokens
+    tokens = said.prompt_tokens + said.completion_tokens
+    return {"model failures": 1, **({"tokens": tokens} if tokens else {})}
 
 
 def _count_call(counts: Counts, said: CallSucceeded | CallRefused | CallOutcomeUnknown, event: StoredEvent) -> DayCounts:

@@ -4,7 +4,6 @@ What a node gave is stored before anything external follows from it. When the ru
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,10 +11,9 @@ from typing import Any, Final
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
-from orchestrator.domain.errors import ModelClientError, RunOver
-from orchestrator.domain.models import ModelAnswer
+from orchestrator.domain.errors import RunOver
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Notice, Reply, build_reply
+from orchestrator.domain.outputs import Reply, build_reply
 from orchestrator.domain.taint import UNDECLARED, Origin, Origins, Value
 from orchestrator.engines.runs import (
     Ask,
@@ -30,7 +28,6 @@ from orchestrator.engines.runs import (
     RunUpdate,
 )
 from orchestrator.gate.approve.duplicates import restore_outcome
-from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.kinds.registry import find_origin
 from orchestrator.gate.call.run_schedules import ARG_ORIGINS, is_schedule
 from orchestrator.gate.call.serialization import build_effect_id, build_node_slot
@@ -38,6 +35,7 @@ from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
 from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.memo import Memo, copy_data, format_args, load_output
+from orchestrator.runs.model_nodes import ask_model_once
 from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance, list_arg_origins
 from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
@@ -45,18 +43,16 @@ from orchestrator.runs.reminders import build_reminder_timer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.audit import PlayedNode
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.model_calls import build_asked_event, hold, to_stored_calls
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import SETTLED, build_play_row, move_to_blob
 from orchestrator.runtime.turn_context import build_call_record
 from state.clock import format_iso
 from state.events.base import Event
-from state.events.runs import NodeDone, NodeFailed, RunWaits, RunWoken
+from state.events.runs import NodeDone, RunWaits, RunWoken
 from state.journal.async_store import run_to_end
 from state.journal.blobs import get_blob_prefix, unpack_file
 from state.journal.store import InboxRow, OutboxRow, Timer
 
-_MODEL: Final[Origins] = frozenset({"model"})
 MAX_UNWRITTEN: Final = 4_000_000
 """How many characters of large values may wait in memory until they are stored."""
 SLEEP: Final = "run_sleep"
@@ -125,59 +121,9 @@ class Context(RunContext):
         if (done := self.known.done.get(node)) is not None:
             return await self._recall(done)
         self.check_going_on(node)
-        attempt = self.known.count_attempt(node)
-        asked = build_asked_event(request, self._tools.model.find_model_name(request), self.actor, self.now, node=node, attempt=attempt)
-        reserved = await self._tools.model_budget.reserve(self.actor, self.now, asked)
-        if isinstance(reserved, Notice):
-            raise RunFailed(reserved.code, "the budget is used up", **reserved.args)
-        async with hold(reserved):
-            self.check_going_on(node)  # it may have waited for the budget
-            # The call does not wait until this is stored: that is done while the model thinks (ADR 30). It does not count as progress
-            # of the run: a node whose call ends the process each time must be given up.
-            await self._session.buffer(asked, actor=self.run.owner)
-            answer, seconds = await self._ask(node, request, reserved.id, on_delta)
-            output = _build_output(request, answer)
-            check_value(node, output)
-            origins = self.foreign.find_origins([one.get("content") for one in request.messages], request.origins | _MODEL)
-            await self.store(self._build_done(node, attempt, output, origins, answer, seconds, reserved.id))
-            reserved.settle(answer)
-        self.records.append(_build_model_record(node, answer, seconds))
-        return self._take_in(Value(output, origins))
-
-    async def _ask(
-        self, node: str, request: RunModelRequest, reservation: str, on_delta: Callable[[str], Awaitable[None]] | None
-    ) -> tuple[ModelAnswer, float]:
-        """Return the model's answer and how many seconds it took. Raises RunFailed, after the failure is stored."""
-        started = time.monotonic()
-        try:
-            answer = await self._tools.model.chat(request, on_delta or self.drafts.build_streamer(node))
-        except ModelClientError as error:
-            attempt = self.known.count_attempt(node)
-            await self.store(NodeFailed(node=node, attempt=attempt, code="degraded", detail=error.reason, reservation=reservation))
-            raise RunFailed("degraded", error.reason) from error
-        finally:
-            await self.drafts.end_stream(node)
-        return answer, round(time.monotonic() - started, 3)
-
-    def _build_done(
-        self, node: str, attempt: int, output: Any, origins: Origins, answer: ModelAnswer, seconds: float, reservation: str
-    ) -> NodeDone:
-        return NodeDone(
-            node=node,
-            kind="model",
-            attempt=attempt,
-            output=output,
-            origins=sorted(origins),
-            model=answer.model,
-            prompt_tokens=answer.prompt_tokens,
-            completion_tokens=answer.completion_tokens,
-            seconds=seconds,
-            user=self.actor.bitrix_user_id,
-            month=to_month(self.now, self.actor.time_zone),
-            provider=answer.provider,
-            failed_before=list(answer.failed_before),
-            reservation=reservation,
-        )
+        value = await ask_model_once(self, node, request, on_delta)
+        self.foreign.add(value)
+        return value
 
     async def _recall(self, done: NodeDone) -> Value:
         return self._take_in(await load_output(done, self._tools.store))
@@ -415,26 +361,6 @@ class Context(RunContext):
         run = self._session.state.run
         if run is not None and (run.is_over or run.status == "paused"):
             raise RunSuspended(node)
-
-
-def _build_output(request: RunModelRequest, answer: ModelAnswer) -> Any:
-    """Return what a model node gives: the text of the answer or, if tools were offered, the text with the calls."""
-    if not request.tools:
-        return answer.text
-    return {"text": answer.text, "calls": to_stored_calls(answer.calls), "finish_reason": answer.finish_reason}
-
-
-def _build_model_record(node: str, answer: ModelAnswer, seconds: float) -> PlayedNode:
-    return PlayedNode(
-        node=node,
-        what="model",
-        model=answer.model,
-        tokens={"prompt": answer.prompt_tokens, "completion": answer.completion_tokens},
-        seconds=seconds,
-        text=answer.text,
-        provider=answer.provider,
-        failed_before=answer.failed_before,
-    )
 
 
 def _name_origins(result: Outcome) -> list[Origin]:

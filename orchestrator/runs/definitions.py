@@ -23,17 +23,24 @@ async def find_definitions(order: RunStart, engines: Engines, store: AsyncStore)
     """Return the definition that a new run is to execute, followed by those that it uses; nothing if there is none.
 
     What a run that waits for the new one has fixed at its own start is taken as it was then; everything else as it is now. Raises RunFailed
-    if the text of a fixed definition is gone or damaged.
+    if the text of a fixed definition is gone or damaged, and if no run of the definition may begin now.
     """
+    await engines.definitions.check_start(order.engine, order.definition)
+    own = order.engine, order.definition
     fixed = {_name_of(one, order.engine): one for one in order.pinned}
 
     async def find(name: tuple[str, str]) -> Definition | None:
         if name in fixed:
             return await _load_text(fixed[name], order.engine, store)
-        found = await engines.definitions.find(*name)
+        try:
+            found = await engines.definitions.find(*name)
+        except RunFailed:
+            if name == own:
+                raise
+            return None  # as one that is missing: it is refused when it is to be started
         return replace(found, engine=name[0]) if found is not None else None
 
-    named = [(order.engine, order.definition)]
+    named = [own]
     found: dict[tuple[str, str], Definition] = {}
     for name in named:  # it grows by what each one uses
         if name in found or len(found) > MAX_USED:

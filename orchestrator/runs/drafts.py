@@ -1,7 +1,6 @@
 """Shows what a run does while it works: a draft in its chat, a picture to clients that watch it. Nothing of it is stored."""
 
 import logging
-from collections.abc import Awaitable, Callable
 
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunUpdate
@@ -41,21 +40,36 @@ class Drafts:
             self._is_shown = False
             await self._tools.show_partial(self._home, Notice(code="run-shown", args={"run": self._key}))
 
-    def build_streamer(self, node: str) -> Callable[[str], Awaitable[None]]:
-        """Return a function that shows the model's answer to the node while it comes. Of several nodes one at a time is shown."""
-        shown = ""
+    def build_streamer(self, node: str) -> "Streamer":
+        """Return what shows the model's answer to the node while it comes. Of several nodes one at a time is shown."""
+        return Streamer(self, node)
 
-        async def show_delta(delta: str) -> None:
-            nonlocal shown
-            shown += delta
-            if self._streamed in {"", node}:
-                self._streamed = node
-                await self.show_text(shown)
-
-        return show_delta
+    async def show_answer(self, node: str, shown: str) -> None:
+        """Show the beginning of the model's answer to the node, unless that of another one is shown."""
+        if self._streamed in {"", node}:
+            self._streamed = node
+            await self.show_text(shown)
 
     async def end_stream(self, node: str) -> None:
         """End the draft if it is the model's answer to the node."""
         if self._streamed == node:
             self._streamed = ""
             await self.end()
+
+
+class Streamer:
+    """Shows the answer of the model to one node while it comes."""
+
+    def __init__(self, drafts: Drafts, node: str) -> None:
+        """Show it among `drafts`."""
+        self._drafts, self._node = drafts, node
+        self._shown = ""
+
+    async def show_delta(self, delta: str) -> None:
+        """Show the next piece."""
+        self._shown += delta
+        await self._drafts.show_answer(self._node, self._shown)
+
+    async def begin_anew(self) -> None:
+        """Forget the pieces: another model begins the answer. The next piece replaces what is shown."""
+        self._shown = ""

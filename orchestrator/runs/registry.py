@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.domain.actor import Role
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import Engine
@@ -42,13 +43,21 @@ class RegisteredEngine:
 
     These are fixed when the run begins. A name that is only known while the run goes on is looked up then.
     """
+    kind: DefinitionKind | None = None
+    """What its definitions are; None for an engine whose definitions come with the program alone and are never stored."""
 
 
 class Definitions(Protocol):
     """Finds the definitions that runs execute."""
 
     async def find(self, engine: str, key: str, /) -> Definition | None:
-        """Return the definition in the version that is in force now; None if there is none."""
+        """Return the definition in the version that is in force now; None if there is none.
+
+        Raises RunFailed, which says why, if there is one and it may not be started.
+        """
+
+    async def check_start(self, engine: str, key: str, /) -> None:
+        """Raise RunFailed if no run of this definition may begin now, also none of a text that was fixed before."""
 
 
 class StaticDefinitions:
@@ -63,6 +72,9 @@ class StaticDefinitions:
         document = self._documents.get((engine, key))
         return Definition(key=key, version=1, document=document) if document is not None else None
 
+    async def check_start(self, _engine: str, _key: str, /) -> None:
+        """Let every definition be started."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Engines:
@@ -71,6 +83,11 @@ class Engines:
     runs: Mapping[str, RegisteredEngine] = field(default_factory=dict)
     turns: Mapping[str, Engine] = field(default_factory=dict)
     definitions: Definitions = field(default_factory=lambda: StaticDefinitions({}))
+
+    @property
+    def kinds(self) -> dict[str, DefinitionKind]:
+        """The kinds of definitions that these engines execute, by name."""
+        return {one.kind.name: one.kind for one in self.runs.values() if one.kind is not None}
 
     def find_command(self, name: str) -> tuple[str, RunCommand] | None:
         """Return (name of the engine, command) for a typed command, None if no engine has it."""

@@ -43,8 +43,11 @@ class Meter(Protocol):
         `model` is the name that the provider gives, so it may be any text.
         """
 
-    def count_model_failure(self) -> None:
-        """Count an iteration in which the model gave no usable answer."""
+    def count_model_failure(self, *, model: str, prompt: int, completion: int) -> None:
+        """Count an iteration in which the model gave no usable answer, with the tokens of one that came all the same.
+
+        `model` is "" if none came.
+        """
 
     def count_call(self, call_class: str, outcome: str) -> None:
         """Count one call of the portal by its class (a word such as "delete") and its outcome.
@@ -107,7 +110,7 @@ class CommitCounter:
             case NodeFailed():
                 self._meter.count_node(engine, "failed")
                 if event.code == "degraded":
-                    self._meter.count_model_failure()
+                    _count_failure(event, self._meter)
             case _:
                 pass
 
@@ -128,7 +131,7 @@ def _count(event: Event, meter: Meter) -> None:
                 model=event.model, seconds=event.seconds, prompt=event.prompt_tokens, completion=event.completion_tokens
             )
         case ModelFailed():
-            meter.count_model_failure()
+            _count_failure(event, meter)
         case StepRefused():
             meter.count_refusal(to_known_code(event.code))
         case CallSucceeded():
@@ -141,6 +144,10 @@ def _count(event: Event, meter: Meter) -> None:
             meter.count_call("any", f"found_{event.verdict}")
         case _:
             _count_card(event, meter)
+
+
+def _count_failure(event: ModelFailed | NodeFailed, meter: Meter) -> None:
+    meter.count_model_failure(model=event.model, prompt=event.prompt_tokens, completion=event.completion_tokens)
 
 
 def _count_card(event: Event, meter: Meter) -> None:

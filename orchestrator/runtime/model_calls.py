@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import ModelAnswer, ModelRequest, ToolCall
+from orchestrator.domain.models import ModelAnswer, ModelRequest, ToolCall, UnusableAnswer
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.budget import to_month
 from state.events.base import Event
@@ -27,7 +27,7 @@ class Reservation:
         """Replace the estimate by what the answer cost; called when the answer is stored, or about to be."""
 
     def release(self) -> None:
-        """Give the tokens back: the call has failed, so it costs nothing."""
+        """Give the tokens back: the call has failed without any answer, so it costs nothing."""
 
     def abandon(self) -> None:
         """Leave the estimate as it is noted in the journal: the call was cancelled, and what it cost is not known."""
@@ -90,15 +90,29 @@ async def hold(reservation: Reservation) -> AsyncIterator[None]:
     """Keep the reservation during a call. The caller settles it; after an error it ends here."""
     try:
         yield
-    except ModelClientError:
-        reservation.release()
-        raise
     except (Exception, asyncio.CancelledError) as error:
-        if isinstance(error.__cause__, ModelClientError):
+        failure = error if isinstance(error, ModelClientError) else error.__cause__
+        if isinstance(failure, UnusableAnswer) and failure.answer is not None:
+            reservation.settle(failure.answer)
+        elif isinstance(failure, ModelClientError):
             reservation.release()
         else:
             reservation.abandon()
         raise
+
+
+def describe_cost(error: ModelClientError, actor: Actor, now: datetime) -> dict[str, Any]:
+    """Return the fields of `ModelFailed` or `NodeFailed` that say what the failed call cost; {} if there was no answer."""
+    answer = error.answer if isinstance(error, UnusableAnswer) else None
+    if answer is None:
+        return {}
+    return {
+        "model": answer.model,
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.completion_tokens,
+        "user": actor.bitrix_user_id,
+        "month": to_month(now, actor.time_zone),
+    }
 
 
 def to_stored_calls(calls: tuple[ToolCall, ...]) -> list[dict[str, Any]]:

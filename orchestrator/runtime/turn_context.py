@@ -23,7 +23,15 @@ from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
 from orchestrator.performers.read_progress import ReadProgress, attach_progress
-from orchestrator.runtime.model_calls import UNLIMITED, ModelBudget, build_asked_event, from_stored_calls, hold, to_stored_calls
+from orchestrator.runtime.model_calls import (
+    UNLIMITED,
+    ModelBudget,
+    build_asked_event,
+    describe_cost,
+    from_stored_calls,
+    hold,
+    to_stored_calls,
+)
 from orchestrator.runtime.outbox import build_reply_row
 from orchestrator.runtime.session import Session
 from state.events.base import Event
@@ -190,8 +198,11 @@ class Context:
         try:
             answer = await self._model.chat(request, on_delta)
         except ModelClientError as error:
-            failed = ModelFailed(turn_id=self.turn.turn_id, iteration=request.iteration, reason=error.reason, reservation=reservation)
+            cost = describe_cost(error, self.actor, self.now)
+            place = {"turn_id": self.turn.turn_id, "iteration": request.iteration}
+            failed = ModelFailed(**place, reason=error.reason, reservation=reservation, **cost)
             await self.record(failed)
+            await self._session.flush()  # else the estimate would still count when the budget lets the next call go on
             raise
         entry.raw, entry.model, entry.provider, entry.failed_before = answer.text, answer.model, answer.provider, answer.failed_before
         entry.tokens = {"prompt": answer.prompt_tokens, "completion": answer.completion_tokens}

@@ -2,6 +2,7 @@
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
+from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.nodes import trim_args
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.feature import RefreshActor
@@ -33,6 +34,8 @@ async def find_start_refusal(engines: Engines, engine: str, definition: str, act
         return Notice(code=ENGINE_GONE, args=trim_args({"engine": engine}))
     if actor.role not in registered.roles:
         return Notice(code=NOT_ALLOWED, args=trim_args({"definition": definition}))
-    if await engines.definitions.find(engine, definition) is None:
-        return Notice(code=DEFINITION_GONE, args=trim_args({"definition": definition}))
-    return None
+    try:
+        found = await engines.definitions.find(engine, definition)
+    except RunFailed as error:  # there is one, and it is switched off, not published or damaged
+        return Notice(code=error.code, args=trim_args(error.args_of_notice))
+    return None if found is not None else Notice(code=DEFINITION_GONE, args=trim_args({"definition": definition}))

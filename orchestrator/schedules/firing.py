@@ -21,6 +21,7 @@ from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.schedule_inputs import ScheduleDue
 from orchestrator.runs.children import build_child_key
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.stored_definitions import DAMAGED, OFF, UNPUBLISHED
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -123,7 +124,13 @@ class Firer:
         await _skip(moment, "failed", None, session, tools)
 
 
-_SKIPS: Final[dict[str, SkipReason]] = {DEFINITION_GONE: "definition_gone", ENGINE_GONE: "engine_gone"}
+_SKIPS: Final[dict[str, SkipReason]] = {
+    DEFINITION_GONE: "definition_gone",
+    OFF: "definition_gone",
+    UNPUBLISHED: "definition_gone",
+    DAMAGED: "failed",
+    ENGINE_GONE: "engine_gone",
+}
 """What keeps a moment from starting a run by the code of the refusal; the schedule goes on with its next moment."""
 
 

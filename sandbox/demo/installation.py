@@ -68,14 +68,15 @@ class Installation:
         }
 
     def write_files(self) -> None:
-        """Write two files for the bot: the policy, and the access file, in which everybody has the demo's language."""
+        """Write two files for the bot, the policy and the access file, in which everybody has the demo's language, and make FILES_DIR."""
         listed = [{**person, "locale": self.language} for person in load_people()]
         (self.folder / "access.yaml").write_text(yaml.safe_dump({"people": listed}, allow_unicode=True), encoding="utf-8")
         shutil.copyfile(_HERE / "policy.yaml", self.folder / "policy.yaml")
+        (self.folder / "files").mkdir(exist_ok=True)
 
     def forget_everything(self) -> None:
-        """Delete the bot's journal and its audit log; the bot must not be running."""
-        for name in ("state", "logs"):
+        """Delete the bot's journal, its audit log and the files that runs wrote; the bot must not be running."""
+        for name in ("state", "logs", "files"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def build_environment(self) -> dict[str, str]:
@@ -93,6 +94,7 @@ class Installation:
             "AGENT_MODE": self.mode,
             "ACCESS_FILE": str(self.folder / "access.yaml"),
             "POLICY_FILE": str(self.folder / "policy.yaml"),
+            "FILES_DIR": str(self.folder / "files"),
             "STATE_DIR": str(self.folder / "state"),
             "LOG_DIR": str(self.folder / "logs"),
             "HTTP_HOST": "127.0.0.1",

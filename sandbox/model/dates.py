@@ -1,4 +1,4 @@
-"""Finds a date phrase such as «в пятницу в 11» in a message. It returns the words; the product decides which day they mean."""
+"""Finds a phrase such as «в пятницу в 11» or «за прошлый месяц» in a message. It returns the words; the product decides what they mean."""
 
 import re
 
@@ -32,6 +32,16 @@ _PATTERNS = (
     rf"(?:(?:в|во|на|к|ко|до)\s)?(?:{_DAYS_RU})(?!\w)",
     rf"(?:(?:on|by|until|till|for|to)\s)?{_DAYS_EN}",
 )
+_LAST = r"(?:прошл\w{2,3}|позапрошл\w{2,3}|эт\w{1,3}|текущ\w{2,3}|последн\w{2,3})"
+_PERIOD_RU = r"(?:недел[июяею]|месяц\w?|квартал\w?|год[ау]?|дн(?:я|ей))"
+_PERIOD_EN = r"(?:week|month|quarter|year|days?|weeks|months)"
+_PAST = re.compile(
+    rf"(?<![\w№#])(?:позавчера|вчера|сегодня|yesterday|today"
+    rf"|(?:(?:за|на|в)\s)?{_LAST}\s(?:{_COUNT}\s)?{_PERIOD_RU}|за\s(?:{_COUNT}\s)?{_PERIOD_RU}"
+    rf"|с\sначала\s(?:недели|месяца|квартала|года)|(?:за|в)\s(?:{_MONTHS_RU})"
+    rf"|(?:(?:for|in|over)\s)?(?:the\s)?(?:last|past|this)\s(?:{_COUNT}\s)?{_PERIOD_EN}|since\s(?:{_DAYS_EN}|{_MONTHS_EN})"
+    rf"|(?:year|month|quarter)\sto\sdate|in\s(?:{_MONTHS_EN}))(?!\w)"
+)
 _TIME = (
     r"(?:,?\s(?:(?:в|к|at|by)\s)?\d{1,2}[:.]\d{2}(?!\d|\.)|,?\s(?:в|к|at)\s\d{1,2}(?:\s?(?:час\w{0,2}|утра|вечера|дня|am|pm)(?!\w)|(?!\s?[\w.,№]))"
     r"|\s(?:утром|днем|вечером|в полдень|at noon))"
@@ -52,6 +62,12 @@ def date_phrase(text: str) -> Span | None:
     if match is None:
         return None
     return Span(match.start(), match.end(), _plain(text[match.start() : match.end()]))
+
+
+def past_phrase(text: str) -> Span | None:
+    """Return the first phrase in a text for a past period or day, such as «за прошлый месяц» or "last week"; None if there is none."""
+    match = _PAST.search(fold(mask(text, quotes(text))))
+    return Span(match.start(), match.end(), text[match.start() : match.end()]) if match is not None else None
 
 
 def _plain(phrase: str) -> str:

@@ -18,6 +18,7 @@ from sandbox.model.desk import Desk, Made
 from sandbox.model.embedding import vector
 from sandbox.model.failing import fail
 from sandbox.model.faults import SPOILING, Fault
+from sandbox.model.gigachat_checks import find_mistake
 
 MODEL: Final = "GigaChat-2-Max"
 EMBEDDER: Final = "Embeddings"
@@ -26,6 +27,8 @@ CREDENTIALS: Final = "c2FuZGJveDpzYW5kYm94"
 """The credentials that the server takes: base64 of sandbox:sandbox."""
 SCOPES: Final = frozenset({"GIGACHAT_API_PERS", "GIGACHAT_API_B2B", "GIGACHAT_API_CORP"})
 TOKEN_SECONDS: Final = 1800.0
+_NAMES: Final = {401: "unauthorized"}
+"""What the list of requests says of a request that was refused with this status."""
 Streamed = Callable[[Made, Iterator[str], Request], StreamingResponse]
 
 
@@ -121,17 +124,11 @@ def chat_routes(desk: Desk, tokens: Tokens, stream: Streamed) -> APIRouter:
     """Return the router of chat, embeddings and models under /api/v1. `stream` builds a streamed response from its events."""
     router = APIRouter(prefix="/api/v1")
 
-    async def refuse(request: Request, fault: Fault | None) -> Response | None:
-        if fault and fault.kind not in SPOILING:
-            return await fail(fault, request, build_error)
-        accepted = tokens.accepts(request.headers.get("authorization", ""))
-        return None if accepted else JSONResponse(build_error(401, "Unauthorized"), 401)
-
     @router.post("/chat/completions")
     async def chat(body: wire.ChatBody, request: Request) -> Response:
         fault, trace = desk.faults.next("chat", "gigachat"), request.headers.get("x-trace-id")
-        if (refused := await refuse(request, fault)) is not None:
-            rule = "fault" if fault else "unauthorized"
+        if (refused := await _refuse(request, fault, tokens, body)) is not None:
+            rule = _NAMES.get(refused.status_code, "refused") if fault is None else "fault"
             desk.note(body.messages, answer=None, rule=rule, fault=fault, stream=body.stream, trace=trace, provider="gigachat")
             return refused
         made = desk.answer(body, fault, trace, provider="gigachat")
@@ -142,7 +139,7 @@ def chat_routes(desk: Desk, tokens: Tokens, stream: Streamed) -> APIRouter:
 
     @router.post("/embeddings")
     async def embed(body: wire.EmbeddingBody, request: Request) -> Response:
-        if (refused := await refuse(request, desk.faults.next("embeddings", "gigachat"))) is not None:
+        if (refused := await _refuse(request, desk.faults.next("embeddings", "gigachat"), tokens)) is not None:
             return refused
         texts = wire.list_texts(body.input)
         data = [
@@ -153,13 +150,23 @@ def chat_routes(desk: Desk, tokens: Tokens, stream: Streamed) -> APIRouter:
 
     @router.get("/models")
     async def models(request: Request) -> Response:
-        if (refused := await refuse(request, desk.faults.next("models", "gigachat"))) is not None:
+        if (refused := await _refuse(request, desk.faults.next("models", "gigachat"), tokens)) is not None:
             return refused
         named = ((MODEL, "chat"), (EMBEDDER, "embedder"))
         rows = [{"id": name, "object": "model", "owned_by": "sdelka-sandbox", "type": kind} for name, kind in named]
         return JSONResponse({"object": "list", "data": rows})
 
     return router
+
+
+async def _refuse(request: Request, fault: Fault | None, tokens: Tokens, body: wire.ChatBody | None = None) -> Response | None:
+    """Return the response of a request that gets no answer, because of a fault, of its token or of what it says; None for any other."""
+    if fault and fault.kind not in SPOILING:
+        return await fail(fault, request, build_error)
+    if not tokens.accepts(request.headers.get("authorization", "")):
+        return JSONResponse(build_error(401, "Unauthorized"), 401)
+    mistake = find_mistake(body.model_dump()) if body is not None else None
+    return JSONResponse(build_error(*mistake), mistake[0]) if mistake is not None else None
 
 
 def _whole(completion: wire.Completion, model: str) -> dict[str, Any]:

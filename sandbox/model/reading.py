@@ -149,8 +149,8 @@ def _dialect(turns: Sequence[tuple[str, str]]) -> Dialect:
 
 def _state(turns: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
     for role, text in reversed(turns):
-        if role == "system" and text.startswith("STATE"):
-            opening = text.find("{")
+        if role == "system" and (begun := f"\n\n{text}".rfind("\n\nSTATE ")) >= 0:  # GigaChat has one system message for everything
+            opening = text.find("{", begun)
             found = _object(text[opening:]) if opening >= 0 else None
             return found or {}
     return {}

@@ -15,6 +15,7 @@ from state.events import (
     confirmations,
     conversation,
     daily,
+    definitions,
     freezing,
     leads,
     people,
@@ -32,7 +33,23 @@ class UnknownEvent(ValueError):
     """The journal holds an event that this version of the program does not know."""
 
 
-FEATURES = (conversation, confirmations, calls, portal, budgets, cards, daily, freezing, leads, people, runs, schedules, talking, transfer)
+FEATURES = (
+    conversation,
+    confirmations,
+    calls,
+    portal,
+    budgets,
+    cards,
+    daily,
+    definitions,
+    freezing,
+    leads,
+    people,
+    runs,
+    schedules,
+    talking,
+    transfer,
+)
 """The modules that define events. An event type is known only once its module is imported, so all of them are imported here."""
 
 SEALED = "sealed"

@@ -86,8 +86,15 @@ class ModelFailed(Event):
     turn_id: str
     iteration: int
     reason: Personal[str]
-    later: ClassVar[frozenset[str]] = frozenset({"reservation"})
+    later: ClassVar[frozenset[str]] = frozenset({"reservation", "model", "prompt_tokens", "completion_tokens", "user", "month"})
     reservation: str = ""
+    model: str = ""
+    """The model whose answer could not be used and was paid all the same; "" if there was no answer."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    user: int | None = None
+    """The employee whose budget pays for the tokens; `month` is the month of that budget."""
+    month: int = 0
 
 
 class PlanRecorded(Event):

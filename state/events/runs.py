@@ -80,9 +80,16 @@ class NodeFailed(Event):
     attempt: int = 1
     code: str
     detail: Personal[str] = ""
-    later: ClassVar[frozenset[str]] = frozenset({"reservation"})
+    later: ClassVar[frozenset[str]] = frozenset({"reservation", "model", "prompt_tokens", "completion_tokens", "user", "month"})
     reservation: str = ""
     """The reservation of the `ModelAsked` that got no answer; "" for the failure of something else."""
+    model: str = ""
+    """The model whose answer could not be used and was paid all the same; "" if there was no answer."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    user: int | None = None
+    """The employee whose budget pays for the tokens; `month` is the month of that budget."""
+    month: int = 0
 
 
 class RunWaits(Event):

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from state.events.base import Event
 from state.events.codec import EncodedEvent
 from state.journal.daily_count import StartCount
+from state.journal.definition_rows import DefinitionChange, DefinitionReader
 from state.journal.record_index import IndexEntry, What
 from state.journal.run_index import RunFilter, RunRow
 
@@ -247,6 +248,8 @@ class Commit:
     snapshot: Snapshot | None = None
     run: RunRow | None = None
     """The new entry in the index of runs, for a commit that changes the status of a run."""
+    definitions: DefinitionChange | None = None
+    """The changed rows of a definition; only for the stream of session `definitions`, whose lease guards them."""
     key_owner: str = ""
     """The person whose key encrypts what the program itself notes in the commit; "" for the key of the session."""
     switch: str | None = None
@@ -259,6 +262,10 @@ class Commit:
 
 class Store(Protocol):
     """The interface of durable storage, which `state.sql.store` implements. Every method may raise StoreUnwritable."""
+
+    @property
+    def definitions(self) -> DefinitionReader:
+        """Reads the rows of definitions; `state.journal.definitions` has the operations that use them."""
 
     def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inputs durably before they are acknowledged to the sender, and claim the oldest new row of each (session, lane) in `claim`.

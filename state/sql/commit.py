@@ -36,6 +36,7 @@ from state.sql import row_mapping
 from state.sql.checksummed_json import encode_checksummed
 from state.sql.commit_batch import CommitBatch
 from state.sql.database import Transaction
+from state.sql.definitions import write_definitions
 from state.sql.statements import Statements
 
 
@@ -122,8 +123,15 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
         transaction.run(statements.finish_inbox, {"at_id": row_id, "status": "done", "note": ""})
     for given in commit.inbox_new:
         transaction.run(statements.set_inbox, row_mapping.to_inbox_params(given))
+    _write_values(transaction, statements, commit)
+
+
+def _write_values(transaction: Transaction, statements: Statements, commit: Commit) -> None:
+    """Write the large values, definitions, index entry and snapshot of a commit."""
     for digest, content in commit.blobs.items():
         transaction.run(statements.add_blob, {"digest": digest, "content": content})
+    if commit.definitions is not None:
+        write_definitions(transaction, statements.definitions, commit.definitions)
     if commit.run is not None:
         transaction.run(statements.set_run, commit.run._asdict())
     if commit.snapshot is not None:

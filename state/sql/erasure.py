@@ -18,6 +18,7 @@ from state.journal.encryption import ERASED
 from state.journal.run_index import PREFIX
 from state.journal.store import InboxRow, StoreError
 from state.run_state import ENDED
+from state.sql import definition_people
 from state.sql import row_mapping as rows
 from state.sql.checksummed_json import encode_checksummed
 from state.sql.database import translate_errors
@@ -136,6 +137,7 @@ class Erasure:
             counts["effects"] = _count(connection, effects, and_(match_calls(person), effects.c.call.contains('"call":')))
             counts["events"] = _count(connection, events, match_encrypted(list_live_keys(connection, person)))
             counts["mentions"] = _count(connection, mentions, match_index_entries(connection, person))
+            counts |= definition_people.count_personal(connection, person)
             counts["snapshots"] = _count(connection, snapshots, snapshots.c.stream.in_(list_streams(connection, person)))
         return _drop_zeros(counts)
 
@@ -190,6 +192,7 @@ class Erasure:
             removed["mentions"] = _delete(connection, mentions, match_index_entries(connection, person))
             removed["effects"] = _erase_calls(connection, person)
             removed["outbox"] = _delete(connection, outbox, match_session(outbox, person)) + _change_deliveries(connection, person, change)
+            removed |= definition_people.erase_personal(connection, person)
             removed["deliveries"] = _delete(connection, deliveries, match_session(deliveries, person))
             removed["timers"] = _delete(connection, timers, match_timers(person))
             removed["blobs"] = _delete(connection, blobs, blobs.c.digest.in_(list(digests)))
@@ -225,7 +228,10 @@ class Erasure:
                     continue
                 told = _MENTION_OF if table is mentions else select(table)
                 for row in connection.execution_options(yield_per=_PAGE).execute(told):
-                    yield build_text(table, row._asdict(), owners)
+                    if table in definition_people.TABLES:
+                        yield from definition_people.build_texts(table, row._asdict())
+                    else:
+                        yield build_text(table, row._asdict(), owners)
 
     def list_secrets(self, person: str) -> list[str]:
         """Return the secrets of the person's keys, to search for them after their deletion; they must never be shown."""

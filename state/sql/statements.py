@@ -26,6 +26,7 @@ from sqlalchemy import (
 from state.journal.run_index import RunRow
 from state.journal.store import StaleEpoch
 from state.sql.database import Statement, compile_statement
+from state.sql.definitions import DefinitionStatements
 from state.sql.dialect import Dialect
 from state.sql.server_functions import SWITCH_LOCK
 from state.sql.tables import (
@@ -90,6 +91,7 @@ class Statements:
         self._add_record_index()
         self._add_leases()
         self._add_small_tables()
+        self.definitions = DefinitionStatements(self._compile, self._insert)
 
     def build_effect_swap(self, expected: int) -> Statement:
         """Return the UPDATE of an effect (proposed call) that applies only if its status is among the parameters at_0, at_1 and so on.

@@ -39,6 +39,7 @@ from state.sql import commit as writing
 from state.sql import commit_batch, row_mapping, schema, server_functions
 from state.sql.commit_batch import Changes, CommitBatch, CommitCall, KnownStream
 from state.sql.database import Contended, Database, Params, Row, Statement, translate_errors
+from state.sql.definitions import SqlDefinitions
 from state.sql.dialect import Dialect, open_database, open_read_only
 from state.sql.server_functions import Function
 from state.sql.statements import compile_statements
@@ -92,6 +93,7 @@ class SqlStore:
         self.threads = dialect.threads
         """The number of concurrent calls for which the database has connections."""
         self._statements = compile_statements(dialect)
+        self.definitions = SqlDefinitions(self._database, self._statements.definitions)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inbox rows, and claim the oldest new row of each (session, lane) in `claim`, that is, add one to its `attempts`.
@@ -181,8 +183,9 @@ class SqlStore:
             with self._database.write() as transaction:
                 return writing.write_commit(transaction, self._statements, steps, commit.after)
 
-        # First the commit is tried with the remembered end of the stream, then with the end as read, and at last under a lock.
-        for _ in range(2 if self._gathers else 0):
+        # First the commit is tried with the remembered end of the stream, then with the end as read, and at last under a lock. Definitions
+        # change seldom: their commits go under a lock at once, so that the rules about their rows are written for one way only.
+        for _ in range(2 if self._gathers and not any(step.definitions for step, _ in steps) else 0):
             with suppress(Contended):
                 return self._commit_batch(commit, steps)
         return self._database.retry(locked)

@@ -17,8 +17,8 @@ from state.sql import closed_mark, schema
 from state.sql.dialect import Dialect, open_database
 from state.sql.run_index import rebuild_run_index
 from state.sql.store import SqlStore
-from state.sql.tables import metadata
-from state.transfer.table_reader import TIMEOUT_SETTINGS, DatabaseReading, Rows, TableShape, escape_name, open_on_dialect
+from state.sql.tables import VIEWS, metadata
+from state.transfer.table_reader import TIMEOUT_SETTINGS, DatabaseReading, Rows, TableShape, escape_name, list_columns, open_on_dialect
 
 KNOWN_TABLES = frozenset({*metadata.tables, "alembic_version"})
 
@@ -86,6 +86,8 @@ class DatabaseLoader:
             mark = closed_mark.read_mark(connection) if present else None
             if present and (mark is None or mark.get("why") != "incomplete"):
                 raise NotEmpty("there is a database already: only an empty place is filled, so that nothing is overwritten")
+            for name in sorted(set(VIEWS) & set(inspect(connection).get_view_names())):
+                connection.execute(text(f"DROP VIEW {escape_name(name)}"))
             for name in sorted(present):
                 connection.execute(text(f"DROP TABLE {escape_name(name)}"))
 
@@ -99,7 +101,7 @@ class DatabaseLoader:
         """Insert the rows of all given tables in one transaction. Raises StoreError if a table does not fit the schema of the database."""
         with self._begin() as connection:
             there = inspect(connection)
-            known = {name: _list_columns(there, name) for name in KNOWN_TABLES & set(there.get_table_names())}
+            known = {name: list_columns(there, name) for name in KNOWN_TABLES & set(there.get_table_names())}
             driver: Any = connection.connection.driver_connection
             for shape, pages in tables:
                 if sorted(known.get(shape.name, ())) != sorted(shape.columns):
@@ -156,10 +158,6 @@ class DatabaseLoader:
         places = ", ".join("?" for _ in shape.columns)
         for page in pages:
             driver.executemany(f"INSERT INTO {escape_name(shape.name)} ({names}) VALUES ({places})", page)  # noqa: S608 - names of our own tables
-
-
-def _list_columns(there: Any, name: str) -> list[str]:
-    return [column["name"] for column in there.get_columns(name)]
 
 
 def _reset_sequences(connection: Connection) -> None:

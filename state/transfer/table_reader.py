@@ -39,7 +39,10 @@ class Unreadable(StoreError):
 
 @dataclass(frozen=True, kw_only=True)
 class TableShape:
-    """The name, columns and primary key of a table as they are in the database, whichever schema revision it has."""
+    """The name, columns and primary key of a table as they are in the database, whichever schema revision it has.
+
+    Columns that the database computes from others (definitions as JSONB in PostgreSQL) are not among them: every database makes its own.
+    """
 
     name: str
     columns: tuple[str, ...]
@@ -188,9 +191,13 @@ def escape_name(name: str) -> str:
     return f'"{name}"'
 
 
+def list_columns(there: Any, name: str) -> list[str]:
+    """Return the names of a table's columns, without those that the database computes; `there` is SQLAlchemy's inspector."""
+    return [column["name"] for column in there.get_columns(name) if "computed" not in column]
+
+
 def _read_shape(there: Any, name: str) -> TableShape:
-    columns = tuple(column["name"] for column in there.get_columns(name))
-    return TableShape(name=name, columns=columns, key=tuple(there.get_pk_constraint(name)["constrained_columns"]))
+    return TableShape(name=name, columns=tuple(list_columns(there, name)), key=tuple(there.get_pk_constraint(name)["constrained_columns"]))
 
 
 def _build_ordered_query(shape: TableShape, is_sqlite: bool) -> str:  # noqa: FBT001 - which of two spellings

@@ -28,6 +28,7 @@ _PLACES = (
     (re.compile(r"effect (\S+) of .*"), "effects"),
     (re.compile(r"snapshot of (.*)"), "snapshots"),
     (re.compile(r"blob (\S+)"), "blobs"),
+    (re.compile(r"definition text (\S+)"), "definition_texts"),
     (re.compile(r"switch (freeze)"), "values"),
     (re.compile(r"head of session:(.*)|head of (run:.*)"), "leases"),
 )

@@ -1,8 +1,8 @@
 """Verifies the whole journal in one pass. Repairs nothing.
 
 It checks the database file, the hash chains with their separately stored ends, the anchors (last records noted
-outside the database at an earlier time), snapshots, the switch that freezes writes, the large values, and the indexes of records, runs and
-schedules.
+outside the database at an earlier time), snapshots, the switch that freezes writes, the large values, the indexes of records, runs and
+schedules, and the stored definitions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ from state.sql.record_index import find_differences
 from state.sql.run_index import find_run_differences
 from state.verify import database
 from state.verify.chain import Chain, check_next
+from state.verify.definitions import check_definition_texts, find_definition_differences
 from state.verify.freeze_switch import check_switch
 from state.verify.schedules import check_schedules
 from state.verify.snapshots import SnapshotChecker, check_blobs
@@ -123,10 +124,12 @@ def _check_journal(look: _Check) -> None:
     found.extend(check_switch(look.store) if whole else ())
     sound = all(finding.kind == "note" for finding in found)  # what a damaged record speaks of nobody knows
     found.extend(check_blobs(look.store, spoken_of, look.raw.list_digests(), before=before if sound else ()))
+    found.extend(check_definition_texts(look.raw.ask))
     found.extend(database.parse_problems(look.raw.list_problems()))
     if all(finding.kind == "note" for finding in found):  # further comparisons with a damaged journal would mean nothing
         found.extend(find_differences(look.raw.ask))
         found.extend(find_run_differences(look.raw.ask))
+        found.extend(find_definition_differences(look.raw.ask))
         found.extend(check_schedules(look.store, look.scheduling))
 
 

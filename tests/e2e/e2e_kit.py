@@ -143,6 +143,7 @@ class World:
                 audience=access,
                 members=access,
                 files=TelegramFiles(bot),
+                messenger=door.messages,
                 engines=engines,
             )
             for part in closing:

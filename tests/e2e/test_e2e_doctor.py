@@ -96,7 +96,7 @@ async def test_one_that_hangs_stops_no_other(world: World) -> None:
 
 async def test_no_name_and_no_certificate(world: World, tmp_path: Path) -> None:
     """A host that nobody knows and a certificate that nobody signed are told apart by their sentences."""
-    over = {"openai_api_base": "http://model.invalid/v1", "telegram_api_base": "http://telegram.invalid"}
+    over = {"openai_api_base": "https://model.invalid/v1", "telegram_api_base": "http://telegram.invalid"}
     async with self_signed(tmp_path) as address:
         told = await asked_here(world, bitrix_webhook_url=f"https://{address}/rest/1/{CODE}/", **over)
     assert "CERTIFICATE_VERIFY_FAILED" in told.line("portal", "reachable")["says"]

@@ -12,7 +12,7 @@ async def test_shadow_runs_nothing_and_shows_the_plan(world: World) -> None:
     async with world.bot(agent_mode="shadow"):
         seen = await world.boris.ask("подними сумму сделки Ромашка до 150 000")
         assert len(seen) == 1
-        assert seen[0].text.startswith("Теневой режим: в Битрикс24 ничего не отправлено. Я бы сделал:")
+        assert seen[0].text.startswith("Теневой режим: ничего не отправлено и не изменено. Я бы сделал:")
         assert "Изменить сделку «Ромашка» — Сумма: 120 000 ₽ → 150 000 ₽" in seen[0].text
         assert seen[0].buttons == {}
         assert await world.writes() == []

@@ -18,9 +18,11 @@ from bot.process import _build_monitoring_routers
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from state.canonical import hash_text
 from state.clock import SystemClock
 from tests.unit.bot.http_api.chat_kit import settings_of
+from tests.unit.definitions.service_kit import VERA, build_desk, data
 from tests.unit.runs.runs_kit import build_engines, start, steps
 from tests.unit.schedules.schedules_kit import add, order, with_engines
 from tests.unit.spine_kit import Said, World, a_world, raise_sum, reply
@@ -57,6 +59,11 @@ RUNS = {
 """By address: the definition of the run that its example names."""
 
 
+DEFINITIONS = {
+    "/definitions/{kind}/{key}/versions/{version}/publish": "ready",
+    "/definitions/{kind}/{key}/switch": "switched",
+}
+"""By address: the key of the definition that its example names; all others name "welcome"."""
 SCHEDULES = ("/schedules/{schedule}", "/schedules/{schedule}/pause", "/schedules/{schedule}/resume")
 """The addresses that name a schedule; each has one of its own."""
 
@@ -82,6 +89,23 @@ async def _start_runs(world: World) -> None:
     await world.orchestrator.receive(made)
     await world.orchestrator.receive([order("pause", actor=site, home="http:site:42", schedule=_schedule_of(SCHEDULES[2]))])
     await world.idle()
+
+
+async def _write_definitions(world: World) -> None:
+    """A draft for each address whose operation changes one."""
+    for key in ("welcome", *DEFINITIONS.values()):
+        await build_desk(world.store, world.sql).service.create(VERA, "steps", key, data(DOCUMENTS["steps", "welcome"]))
+
+
+def _name_definitions(description: dict[str, Any]) -> None:
+    """Let the examples of the description name those definitions."""
+    for path, key in DEFINITIONS.items():
+        for operation in description["paths"][path].values():
+            for one in operation["parameters"]:
+                if one["name"] == "key":
+                    one["example"] = key
+                    one["schema"].pop("examples", None)
+                    one.pop("examples", None)
 
 
 def _name_runs(description: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +150,8 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         world.model.stream_chat = Talker().stream_chat  # type: ignore[method-assign]
         world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
         engines = build_engines(DOCUMENTS)
-        world.orchestrator.tools = replace(world.tools, features=with_engines(world.tools.features, engines))
+        features = with_engines(world.tools.features, add_stored_definitions(engines, world.store))
+        world.orchestrator.tools = replace(world.tools, features=features)
         app = build_app(
             *_build_monitoring_routers(settings, world.orchestrator, None, monitor),
             *api.build_routers(world.orchestrator, engines),
@@ -136,8 +161,10 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
             tasks = [asyncio.ensure_future(work) for work in (api.run(), serve(app, listener))]
             async with world.working():
                 await _start_runs(world)
+                await _write_definitions(world)
                 try:
                     description = _name_runs(json.loads(json.dumps(app.openapi())))
+                    _name_definitions(description)
                     yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}", description)
                 finally:
                     for task in tasks:

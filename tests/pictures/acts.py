@@ -113,7 +113,7 @@ async def acts(studio: Studio) -> None:
     for count, (request, command) in zip((19, 2), BATCHES.items(), strict=True):
         commands = {f"c{place}": command.format(number) for place, number in enumerate(DEALS[:count])}
         cards.append(await _find_card(studio, olga, request, step("batch", {"cmd": commands})))
-    await _shoot_sheets(studio, olga, [number for number in cards if number])
+    await lay_out_sheets(studio, await take_cards(studio, olga, [number for number in cards if number]), "acts-{}")
 
 
 async def _find_card(studio: Studio, person: Person, request: str, proposed: dict[str, Any]) -> int:
@@ -140,7 +140,8 @@ async def _post(studio: Studio, desk: Desk, person: Person, method: str) -> int:
     return int(answer.json()["result"]["message_id"])
 
 
-async def _shoot_sheets(studio: Studio, person: Person, numbers: Sequence[int]) -> None:
+async def take_cards(studio: Studio, person: Person, numbers: Sequence[int]) -> list[bytes]:
+    """Return a picture of each of these messages of the person's chat, as it stands now."""
     page = await studio.browser.new_page(viewport={"width": CARD, "height": 1200}, locale="ru-RU", timezone_id=ZONE)
     await page.goto(f"{studio.world.servers.telegram}/?solo#{person.chat}")
     await page.wait_for_selector('html[data-ready="yes"]')
@@ -148,11 +149,16 @@ async def _shoot_sheets(studio: Studio, person: Person, numbers: Sequence[int]) 
     await page.evaluate("style => { const e = new CSSStyleSheet(); e.replaceSync(style); document.adoptedStyleSheets = [e]; }", style)
     taken = [await page.locator(f'li.message[data-id="{number}"]').screenshot() for number in numbers]
     await page.close()
+    return taken
+
+
+async def lay_out_sheets(studio: Studio, taken: Sequence[bytes], name: str) -> None:
+    """Put the pictures on sheets of twelve; `name` has a place for the number of the sheet."""
     for place, first in enumerate(range(0, len(taken), SHEET), 1):
         sheet = await studio.browser.new_page(viewport={"width": COLUMNS * (CARD + GAP) + GAP, "height": 100})
         await sheet.set_content(_lay_out(taken[first : first + SHEET]))
         picture = await shrink_picture(sheet, await sheet.screenshot(full_page=True))
-        (studio.folder / f"acts-{place}.png").write_bytes(picture)
+        (studio.folder / f"{name.format(place)}.png").write_bytes(picture)
         await sheet.close()
 
 

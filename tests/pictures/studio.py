@@ -15,6 +15,7 @@ from bot.features import SHIPPED_ENGINES
 from orchestrator.runs.registry import Engines
 from tests.e2e.e2e_kit import MovedClock, World
 from tests.e2e.e2e_people import Person, Shown
+from tests.pictures.palette import shrink_picture
 
 WIDTH: Final = 460
 ZONE: Final = "Europe/Moscow"
@@ -33,8 +34,8 @@ class Studio:
     folder: Path
     bot: AsyncExitStack = field(default_factory=AsyncExitStack)
 
-    async def shoot(self, name: str, person: Person, *, last: int = 0) -> None:
-        """The chat of that person as it stands; of a long one only the last messages."""
+    async def shoot(self, name: str, person: Person, *, last: int = 0, is_small: bool = False) -> None:
+        """The chat of that person as it stands; of a long one only the last messages. A small picture has at most 256 colours."""
         page = await self.browser.new_page(viewport={"width": WIDTH, "height": 300}, locale="ru-RU", timezone_id=ZONE)
         await page.goto(f"{self.world.servers.telegram}/?solo#{person.chat}")
         await page.wait_for_selector('html[data-ready="yes"]')
@@ -45,7 +46,8 @@ class Studio:
         height = await page.evaluate("document.querySelector('.chat-head').offsetHeight + document.querySelector('#messages').scrollHeight")
         await page.set_viewport_size({"width": WIDTH, "height": max(200, min(height, 2000))})
         await page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # all is painted
-        await page.screenshot(path=self.folder / f"{name}.png")
+        picture = await page.screenshot()
+        (self.folder / f"{name}.png").write_bytes(await shrink_picture(page, picture) if is_small else picture)
         await page.close()
 
     async def begin(self, policy: str = RULES, engines: Engines = SHIPPED_ENGINES) -> None:

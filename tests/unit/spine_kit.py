@@ -39,6 +39,7 @@ from state.clock import FixedClock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Lane, OutboxRow, StoredEvent
 from state.sql.database import Database
+from state.sql.definitions import SqlDefinitions
 from state.sql.dialect import build_sqlite_url, open_database
 from state.sql.statements import compile_statements
 from state.sql.store import SqlStore, open_store
@@ -147,6 +148,7 @@ def memory_store() -> SqlStore:
         made = SqlStore.__new__(SqlStore)
         made._database = Database(dialect)
         made._statements = compile_statements(dialect)
+        made.definitions = SqlDefinitions(made._database, made._statements.definitions)
         made._gathers = False
         made._known = {}
         return made

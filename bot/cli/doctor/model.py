@@ -4,18 +4,21 @@ With `--spend` it also asks for one answer and one transcription, for which it b
 3533, RFC 7845).
 """
 
+import asyncio
+import json
 import struct
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import httpx
 
 from bot.cli.doctor.findings import Area, Finding
-from bot.model_providers import OPENAI, ProviderSpec, build_client, load_plan
+from bot.model_providers import OPENAI, ProviderSpec, build_client, build_model_settings, load_plan
 from bot.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
-from orchestrator.model_client.client import ModelClient
-from orchestrator.model_client.failures import build_wire_failure
+from orchestrator.model_client.client import MAX_BODY, ModelClient
+from orchestrator.model_client.failures import PLAIN, build_wire_failure, check_encoding
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 
@@ -63,13 +66,11 @@ async def _probe_provider(name: str, spec: ProviderSpec, settings: Settings) -> 
 
 
 async def _check_openai(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
-    provider = ModelSettings(
-        base_url=settings.openai_api_base,
-        api_key=settings.openai_api_key,
-        default_model=settings.openai_model,
-        max_attempts=1,
-        total_deadline=60.0,
-    )
+    try:
+        provider = replace(build_model_settings(ProviderSpec(kind="openai"), settings), max_attempts=1, total_deadline=60.0)
+    except SettingsError as error:
+        yield AREA.report_wrong("OPENAI_API_BASE", f"{error.reason}.", "Correct the setting, see docs/models.md.")
+        return
     if settings.openai_api_key is None and not provider.is_loopback:
         yield AREA.report_warning("key", "It was not asked: there is no OPENAI_API_KEY.", "Set it in the environment or in .env.")
         return
@@ -100,10 +101,14 @@ async def _fetch_model_names(provider: ModelSettings, within: float) -> frozense
         )
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
-        async with httpx.AsyncClient(timeout=within, trust_env=not provider.is_loopback, headers=headers) as http:
-            answer = await http.get(f"{provider.base_url.rstrip('/')}/models")
+        async with httpx.AsyncClient(timeout=within, trust_env=not provider.is_loopback, headers=headers | PLAIN) as http:
+            answer, body = await _read_models(http, f"{provider.base_url.rstrip('/')}/models", within)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         return AREA.report_wrong("reachable", f"{build_wire_failure(error).reason}", _REACH_ADVICE)
+    except TimeoutError:
+        return AREA.report_wrong("reachable", "The model service did not answer in time.", _REACH_ADVICE)
+    except ModelClientError as error:
+        return AREA.report_wrong("answer", error.reason, "Check that OPENAI_API_BASE is the address of a provider.")
     if answer.status_code in {401, 403}:
         return AREA.report_wrong("key", f"The provider does not accept OPENAI_API_KEY (HTTP {answer.status_code}).", _KEY_ADVICE)
     if answer.status_code in {404, 405}:
@@ -112,13 +117,25 @@ async def _fetch_model_names(provider: ModelSettings, within: float) -> frozense
         return AREA.report_wrong(
             "answer", f"The provider answers {answer.status_code} when asked for its models.", "Try again later; look at its status page."
         )
-    return _parse_model_names(answer)
+    return _parse_model_names(body)
 
 
-def _parse_model_names(answer: httpx.Response) -> frozenset[str]:
+async def _read_models(http: httpx.AsyncClient, url: str, within: float) -> tuple[httpx.Response, bytes]:
+    """Return the answer and its body. Raises httpx's errors, ModelClientError for one that is too long, TimeoutError."""
+    content = b""
+    async with asyncio.timeout(within), http.stream("GET", url) as answer:
+        check_encoding(answer)
+        async for chunk in answer.aiter_bytes():
+            content += chunk
+            if len(content) > MAX_BODY:
+                raise ModelClientError("The list of models is longer than such a list can be.")
+    return answer, content
+
+
+def _parse_model_names(content: bytes) -> frozenset[str]:
     try:
-        body: object = answer.json()
-    except ValueError:
+        body: object = json.loads(content)
+    except (ValueError, RecursionError):
         return frozenset()
     rows = body.get("data") if isinstance(body, Mapping) else None
     return frozenset(str(row["id"]) for row in rows if isinstance(row, Mapping) and "id" in row) if isinstance(rows, list) else frozenset()

@@ -16,6 +16,7 @@ from orchestrator.domain.address import find_own_chat
 from orchestrator.domain.inputs import Input
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunStart
 from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.runs import Definition, RunFailed
 from orchestrator.runs.inputs import may_control
 from orchestrator.runs.memo import format_args
 from orchestrator.runs.orders import FITTING, Order, describe_late_order, is_carried_out
@@ -151,9 +152,9 @@ class RunInputs:
 
 
 async def check_start(engines: Engines, client: Client, engine: str, definition: str) -> None:
-    """Raise ApiError 404 if there is no such definition, 403 if the token's role may not start its runs."""
+    """Raise ApiError 404 if there is no such definition, 403 if the token's role may not start its runs, 409 if nobody may start it now."""
     registered = engines.runs.get(engine)
-    found = await engines.definitions.find(engine, definition) if registered is not None else None
+    found = await _find_definition(engines, engine, definition) if registered is not None else None
     if registered is None or found is None:
         wrong = f"engine: there is no engine {engine!r}" if registered is None else f"definition: there is no {definition!r}"
         known = ", ".join(sorted(engines.runs)) or "none"
@@ -165,6 +166,14 @@ async def check_start(engines: Engines, client: Client, engine: str, definition:
             "not_allowed",
             f"engine: {engine!r} is for {roles}, and this token is a {client.actor.role}; use a token of such a role.",
         )
+
+
+async def _find_definition(engines: Engines, engine: str, definition: str) -> Definition | None:
+    """Return the definition, None if there is none; raises ApiError 409 for one that may not be started now."""
+    try:
+        return await engines.definitions.find(engine, definition)
+    except RunFailed as error:
+        raise ApiError(409, error.code.removeprefix("run-").replace("-", "_"), f"definition: {error.detail}.") from None
 
 
 async def check_home(desk: EndpointContext, client: Client, home: str) -> None:

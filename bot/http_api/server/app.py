@@ -12,6 +12,8 @@ from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 
 from bot.http_api.chat.router import PATH as CHAT
+from bot.http_api.definitions.request_body import MAX_BODY as MAX_DOCUMENT
+from bot.http_api.definitions.request_body import PREFIX as DEFINITIONS
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.docs_page import render_docs_page
 from bot.http_api.server.errors import explain_errors
@@ -50,7 +52,7 @@ def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> Fas
     known = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     app.state.known_routes = known
     hidden = {route.path for route in known if not route.include_in_schema}
-    app.add_middleware(BodyLimit, exempt={*hidden, CHAT})
+    app.add_middleware(BodyLimit, exempt={*hidden, CHAT}, larger={DEFINITIONS: MAX_DOCUMENT})
     explain_errors(app)
     app.add_middleware(TraceHeaders)
     return app

@@ -32,6 +32,7 @@ MEANINGS: Final[Mapping[int, str]] = {
     413: "The request is too large.",
     415: "The body is no JSON.",
     422: "The Idempotency-Key was used before with another request.",
+    428: "The header If-Match is missing: it names the revision that the caller saw.",
     429: "Too many requests, or too many wrong tokens; Retry-After says when to come again.",
     500: "Something went wrong inside; it is logged under the trace id.",
     503: "The service cannot take requests at the moment; try again later.",
@@ -59,14 +60,16 @@ class ApiError(HTTPException):
     It must be an HTTPException: if any other exception is raised while a body is read, FastAPI answers with an error of its own.
     """
 
-    def __init__(self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None) -> None:
-        """Create the error with its HTTP status, code and sentence."""
+    def __init__(
+        self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None, more: Mapping[str, object] | None = None
+    ) -> None:
+        """Create the error with its HTTP status, code and sentence; `more` are further fields of the body's `error`, as JSON data."""
         super().__init__(status, code, dict(headers or {}))
-        self.status, self.code, self.message = status, code, message
+        self.status, self.code, self.message, self.more = status, code, message, more or {}
 
     def to_response(self) -> JSONResponse:
         """Return the JSON response of the error."""
-        return JSONResponse({"error": {"code": self.code, "message": self.message}}, self.status, self.headers)
+        return JSONResponse({"error": {"code": self.code, "message": self.message, **self.more}}, self.status, self.headers)
 
 
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -1,10 +1,10 @@
-"""ASGI middleware: limits request bodies to 16 KB and ten seconds, and gives each request a trace id.
+"""ASGI middleware: limits request bodies to 16 KB (some to more) and ten seconds, and gives each request a trace id.
 
 The trace id is returned in a header, and stored with everything that the request causes.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
@@ -22,9 +22,12 @@ _CLOSE: Final = {"Connection": "close"}
 class BodyLimit:
     """Middleware that stops reading a body and raises ApiError 413 if it is too long, or 408 if it arrives too slowly."""
 
-    def __init__(self, app: ASGIApp, exempt: Collection[str] = ()) -> None:
-        """Take the application `app`, whose requests are limited; `exempt` are the paths of endpoints that have limits of their own."""
-        self._app, self._exempt = app, frozenset(exempt)
+    def __init__(self, app: ASGIApp, exempt: Collection[str] = (), larger: Mapping[str, int] | None = None) -> None:
+        """Take the application `app`, whose requests are limited; `exempt` are the paths of endpoints that have limits of their own.
+
+        `larger` are beginnings of paths, such as "/definitions/", under which a body may have so many bytes.
+        """
+        self._app, self._exempt, self._larger = app, frozenset(exempt), dict(larger or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, with the limits applied to its body unless its path is exempt."""
@@ -32,6 +35,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         end, size, ended = read_boottime() + READ_WITHIN, 0, False
+        most = next((limit for start, limit in self._larger.items() if scope["path"].startswith(start)), SMALL)
 
         async def bounded() -> Message:
             nonlocal size, ended
@@ -44,8 +48,8 @@ class BodyLimit:
                 raise ApiError(408, "too_slow", f"The body did not come within {READ_WITHIN:g} seconds.", headers=_CLOSE) from None
             size += len(message.get("body", b""))
             ended = not message.get("more_body", False)
-            if size > SMALL:
-                raise ApiError(413, "too_large", f"A body may have {SMALL} bytes here.", headers=_CLOSE)
+            if size > most:
+                raise ApiError(413, "too_large", f"A body may have {most} bytes here.", headers=_CLOSE)
             return message
 
         await self._app(scope, bounded, send)

@@ -90,9 +90,13 @@ card-superseded-edited = ↻ Replaced: you changed a value. The new card is belo
 card-refused = ⚠️ Not done. { $text }
 card-undo-refused = ⚠️ Not undone. { $text }
 card-undo-not-done = ⚠️ Not undone: checked in Bitrix24
-card-not-done = ⚠️ Not done: I checked in { in-service }
+card-not-done = ⚠️ Not done: I checked { in-service }
 card-elsewhere = ↪ { $who } decides now, nothing is needed of you
-card-unknown = ❓ Outcome unknown: the answer of { of-service } was lost. Press “Check”, I will not repeat it myself
+card-unknown = ❓ Outcome unknown: the answer of { of-service } was lost. { $service ->
+    [site] Only the site itself shows whether it arrived
+    [telegram] Look into the chat whether it arrived
+   *[portal] Press “Check”
+  }, I will not repeat it myself
 card-sure = This cannot be undone. Run it for sure?
 card-sure-twice = Run it for sure? Please check once more what is written above.
 card-partly = ⚠️ Not everything was done: { $failed } of { $count } failed ({ $at }, approved by { $who })
@@ -190,23 +194,40 @@ portal-unreadable = The record could not be read in Bitrix24, so nothing was don
   }
 of-service = { $service ->
     [database] the database
+    [site] the site
+    [telegram] Telegram
+    [files] the disk with the files
+    [own] my own database
    *[portal] Bitrix24
   }
-in-service = { of-service }
-outcome-unknown = Outcome unknown: { call-named }. The answer of { of-service } was lost: please look at the record, I will not repeat it.
+in-service = { $service ->
+    [database] in the database
+    [site] at the site
+    [telegram] in Telegram
+    [files] in the folder of files
+    [own] in my reminders
+   *[portal] in Bitrix24
+  }
+to-look-at = { $service ->
+    [site] please look at the site itself whether it arrived
+    [telegram] please look into the chat whether it arrived
+    [files] please look at the file
+   *[portal] please look at the record
+  }
+outcome-unknown = Outcome unknown: { call-named }. The answer of { of-service } was lost: { to-look-at }, I will not repeat it.
 reason-more = { $text } and { $count } more
 four-eyes = A sum like this is approved by a lead, not by the one who asks ({ $who })
 requester-gone = The person who asked has no access any more
 approver-gone = The person who approved has no access any more
 no-access-any-more = You have no access any more. Please ask your administrator.
 same-call-unknown = The same call was sent before and its outcome is unknown: it might happen twice
-recovered-done = I checked: { call-named } was done in { in-service }, although its answer never came.
-recovered-not-done = I checked: { call-named } was not done in { in-service }. If you need the change, ask again.
+recovered-done = I checked: { call-named } was done { in-service }, although its answer never came.
+recovered-not-done = I checked: { call-named } was not done { in-service }. If you need the change, ask again.
 recovered-partly = Checked: { call-named }: { $done } of { $commands } done in Bitrix24{ $unknown ->
     [0] {""}
    *[other] , { $unknown } unknown
   }. I do not repeat it by myself.
-recovered-unclear = The answer never came, the outcome is unknown for now: { call-named }. Please look at the record in { in-service }, I will not repeat it myself.
+recovered-unclear = The answer never came, the outcome is unknown for now: { call-named }. Please look { in-service }, I will not repeat it myself.
 # What was done without a card: “Deal created: «Romashka» №484 — Responsible: you”.
 made-more = { $count ->
     [one] and { $count } more change

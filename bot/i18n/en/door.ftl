@@ -95,7 +95,7 @@ attached-not-read = { $kind ->
 }
 which-card = Several requests wait: press the button under the right card.
 only-button = This is confirmed only by the button under its card.
-shadow-plan = Shadow mode: nothing was sent to Bitrix24. I would have done:
+shadow-plan = Shadow mode: nothing was sent or changed. I would have done:
 approval-too-old = This was approved, but the bot stood still and could not do it in time. Nothing was sent: ask again if it is still wanted.
 shadow-now = This is shadow mode: nothing was sent.
 planned-other = call { $method }
@@ -154,6 +154,7 @@ no-current = I did not get which record is meant. Please name it.
 no-bitrix-user = Your Bitrix24 employee is not set. Please ask your administrator.
 currency-not-here = Your Bitrix24 has no currency { $currency }. It has: { $known }.
 field-no-currency = This field holds a plain number without a currency, and you named { currency-named }. Write the number alone.
+date-in-filter = I did not get which time to look at: “{ $words }”.
 date-past = That date is over: { $when }. Please name another.
 ask = { $question }
 chosen = ✓ { $label }

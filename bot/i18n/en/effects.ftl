@@ -1,5 +1,7 @@
 # Why an action on a file or a Telegram message was not done.
 
+effect-not-sent = The program was held up before the call, so nothing was done. Ask again
+effect-no-answer = The answer could not be read
 file-missing = There is no such file
 file-exists = There is such a file already, so none was created
 file-no-folder = There is no such folder

@@ -44,6 +44,20 @@ finding-yaml-merge = The merge key << is not supported: write the keys out.
 finding-yaml-key = A key must be a plain text.
 finding-yaml-documents = There is more than one document in the text.
 finding-yaml-word = { $word } is read as a text: write { $value } if true or false is meant, or put it into quotes.
+finding-check-failed = This document cannot be checked as a definition of kind { $kind }: tell the administrator.
+finding-definition-key = “{ $key }” is no key: it begins with a Latin letter or a digit and has at most { $most } letters, digits, - and _.
+finding-field-missing = The field “{ $name }” is missing.
+finding-field-unknown = There is no field “{ $name }” here.
+finding-field-shape = “{ $name }” must be { $shape ->
+    [object] an object
+    [list] a list
+    [number] a number
+   *[text] a text
+}.
+finding-field-empty = “{ $name }” is empty.
+finding-name-twice = The name “{ $name }” stands twice.
+finding-value-unknown = “{ $value }” is none of { $known }.
+finding-one-of = Exactly one of these is needed: { $known }.
 finding-script-long = The script has { $size } characters, at most { $most } are read.
 finding-script-syntax = The script cannot be read: { $problem }.
 finding-script-unsupported = Scripts cannot do this: { $problem }.

@@ -1,5 +1,11 @@
 # Writing to Bitrix24 is stopped, and allowed again.
-frozen = ⛔ Writing to Bitrix24 is stopped{ $known ->
+frozen = ⛔ { $service ->
+    [database] Writing is stopped
+    [site] Writing is stopped
+    [files] Writing is stopped
+    [telegram] Writing is stopped
+   *[portal] Writing to Bitrix24 is stopped
+  }{ $known ->
     [yes] {" "}({ $who }, { $on })
    *[no] {""}
 }{ $given ->

@@ -30,6 +30,7 @@ gate-schedule-when = { $fault ->
     [moment] It is not clear when to start
    *[line] Nothing can be started by this line
   }. Show its author: { $param }
+gate-kind-method = I do not know this action: { $method }
 gate-kind-params = The request has a mistake, so it was not run. Show its author: { $param }
 gate-kind-missing = This action is not set up on this server, tell the administrator ({ $setting })
 gate-http-host = The administrator has not opened the address { $host }
@@ -37,7 +38,8 @@ gate-mongo-operator = Data from outside has field names that the database would 
 gate-mongo-collection = The administrator has not opened “{ $collection }” of the database
 http-not-sent = The request was not sent: the address is not found or closed, tell the administrator
 http-not-reached = The site cannot be reached: nothing was sent. Try again a little later
-http-refused = The site refused: { $text }
+http-refused = The site refused (code { $status }): { $text }
+http-refused-silent = The site refused (code { $status })
 http-unreadable = The site's answer could not be read
 mongo-not-reached = The database cannot be reached: nothing was changed. Try again a little later
 mongo-refused = The database refused: { $text }
@@ -45,6 +47,7 @@ mongo-duplicate = The database has an entry with the same values already: none w
 mongo-unusable = The database is set up wrongly, tell the administrator: nothing was sent
 mongo-several = Several entries match, and this is for one. Say which one
 mongo-too-many = More than 1,000 entries match. Narrow the condition
+mongo-changed = The entries were changed in the meantime: others match now, so nothing was done. Try again
 mongo-too-long = The entry is too long to be shown whole. Name the fields that you need
 gate-closed = This action is switched off by the administrator: { $method }
 gate-delete = Deleting is switched off. An administrator can switch it on
@@ -235,6 +238,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-kind-missing] { gate-kind-missing }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
+    [gate-kind-method] { gate-kind-method }
     [gate-kind-params] { gate-kind-params }
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
@@ -324,6 +328,17 @@ gate-field = { $field ->
     [IS_PRIMARY] who is the main one
     [ITEMS] the linked contacts or companies
     [items] the linked contacts or companies
+    [chat_id] the chat
+    [message_id] the message
+    [text] the text
+    [caption] the caption
+    [inline_keyboard] the buttons
+    [path] the file
+    [collection] the part of the database
+    [query] the conditions of the query
+    [document] the entry
+    [documents] the entries
+    [update] the changes
    *[other] the field { $field }
   }
 gate-critical = This changes { gate-field }
@@ -375,6 +390,7 @@ gate-undo = Undoing puts the former values back
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The request does not name record No. { $id }
 reason-record-unnamed = The request does not name the record “{ $title }”
+gate-taint-outside = The value does not come from your words: { gate-field }
 gate-taint-value = The value comes from text in the CRM: { gate-field }
 gate-batch-twice = The same write stands here more than once: { $count } { $count ->
     [one] repetition
@@ -419,6 +435,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-steps] { gate-sum-steps }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
+    [gate-taint-outside] { gate-taint-outside }
     [gate-taint-value] { gate-taint-value }
    *[other] { $text }
   }

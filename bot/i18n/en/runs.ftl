@@ -37,6 +37,8 @@ run-not-begun = The record of the scenario's start was not found. Start it again
 run-owner-gone = The person who started the scenario has no access any more, so nothing further is done.
 run-engine-gone = Scenarios of this kind are not run here any more. If it is still needed, tell the administrator.
 run-definition-gone = There is no scenario “{ $definition }”: it may have been renamed or deleted.
+run-definition-off = The scenario “{ $definition }” is switched off, so it cannot be started now. Ask a head of sales or the administrator.
+run-definition-unpublished = The scenario “{ $definition }” is not published yet. Ask the person who makes it.
 run-definition-damaged = The stored scenario “{ $definition }” is damaged, so it stops here and nothing more is sent. Please start it again; if that does not help, tell the administrator.
 run-not-allowed = You may not start the scenario “{ $definition }”. Ask your head of sales.
 run-not-allowed-now = The person who started the scenario “{ $definition }” may not run such scenarios any more, so it stops here. Please ask a lead.
@@ -87,3 +89,7 @@ run-plan-more = …and { $count ->
  } of the same scenario.
 run-reminder = ⏰ The scenario “{ $definition }” has waited for you for more than a day:
 run-reminder-cards = The cards are under /pending.
+definition-published = 📄 { $who } published version { NUMBER($version, useGrouping: 0) } of the scenario “{ $definition }”. New starts follow it, those under way go on as they began.{ $given ->
+    [yes] {" "}What has changed: { $note }
+   *[no] {""}
+}

@@ -17,6 +17,13 @@ undo-refused = Not undone, see the chat for the reason
 undo-elsewhere = This was not done in this chat: undo it where it was done
 undo-not-yours = Only { $who } or a lead may undo this
 undo-none = The bot cannot undo this: put it back in Bitrix24 by hand
+undo-unsupported = The bot cannot undo this: put it back { $service ->
+    [database] in the database
+    [site] at the site
+    [files] in the file
+    [telegram] in the chat
+   *[portal] in Bitrix24
+  } by hand
 undo-of-undo = This is an undo already. If you want the change after all, ask for it again
 undo-not-done = Nothing to undo: this was not carried out
 undo-partly = Not all of it was carried out, so it cannot be undone as a whole: put it back in Bitrix24 by hand

@@ -92,9 +92,13 @@ card-superseded-edited = ↻ Заменено: вы изменили значе�
 card-refused = ⚠️ Не выполнено. { $text }
 card-undo-refused = ⚠️ Не отменено. { $text }
 card-undo-not-done = ⚠️ Не отменено: проверил в Битрикс24
-card-not-done = ⚠️ Не выполнено: проверил в { in-service }
+card-not-done = ⚠️ Не выполнено: проверил { in-service }
 card-elsewhere = ↪ Теперь решает { $who }, от вас ничего не нужно
-card-unknown = ❓ Исход неизвестен: ответ { of-service } потерян. Нажмите «Проверить» — сам повторять не буду
+card-unknown = ❓ Исход неизвестен: ответ { of-service } потерян. { $service ->
+    [site] Дошло ли, видно только на самом сайте
+    [telegram] Посмотрите в чате, дошло ли
+   *[portal] Нажмите «Проверить»
+  } — сам повторять не буду
 card-sure = Это нельзя отменить. Точно выполнить?
 card-sure-twice = Точно выполнить? Проверьте ещё раз, что написано выше.
 card-partly = ⚠️ Выполнено не всё: { $failed } из { $count } не прошли ({ $at }, решение: { $who })
@@ -144,7 +148,7 @@ card-second-tap = Нажмите ещё раз: проверьте карточ�
 card-denied = Отклонено: { $who }
 may-not-approve = Вам нельзя подтверждать изменения
 not-your-card = Решает { $who }
-changed-meanwhile = Запись успели изменить — проверьте новые значения
+changed-meanwhile = Данные успели изменить — проверьте новые значения
 changed-values = Пока карточка ждала: { $changes }
 changed-field = { $field ->
     [OPPORTUNITY] сумма изменилась
@@ -194,26 +198,40 @@ portal-unreadable = Битрикс24 не показал запись, поэт�
 # Кто отвечает: «ответ базы данных потерян», «проверил в Битрикс24».
 of-service = { $service ->
     [database] базы данных
+    [site] сайта
+    [telegram] Telegram
+    [files] диска с файлами
+    [own] моей базы
    *[portal] Битрикс24
   }
 in-service = { $service ->
-    [database] базе данных
-   *[portal] Битрикс24
+    [database] в базе данных
+    [site] на сайте
+    [telegram] в Telegram
+    [files] в папке файлов
+    [own] в моих напоминаниях
+   *[portal] в Битрикс24
   }
-outcome-unknown = Исход неизвестен: { call-named }. Ответ { of-service } потерян — проверьте запись, сам повторять не буду.
+to-look-at = { $service ->
+    [site] проверьте на самом сайте, дошло ли
+    [telegram] проверьте в чате, дошло ли
+    [files] проверьте файл
+   *[portal] проверьте запись
+  }
+outcome-unknown = Исход неизвестен: { call-named }. Ответ { of-service } потерян — { to-look-at }, сам повторять не буду.
 reason-more = { $text } и ещё { $count }
 four-eyes = Такую сумму подтверждает руководитель, не тот, кто просит ({ $who })
 requester-gone = У того, кто просил, больше нет доступа
 approver-gone = У того, кто подтвердил, больше нет доступа
 no-access-any-more = У вас больше нет доступа. Обратитесь к администратору.
 same-call-unknown = Такой же вызов уже отправлен, и его исход неизвестен: может получиться дважды
-recovered-done = Проверил: { call-named } — в { in-service } выполнено, хотя ответ и не пришёл.
-recovered-not-done = Проверил: { call-named } — в { in-service } не выполнено. Если изменение нужно, повторите запрос.
+recovered-done = Проверил: { call-named } — { in-service } выполнено, хотя ответ и не пришёл.
+recovered-not-done = Проверил: { call-named } — { in-service } не выполнено. Если изменение нужно, повторите запрос.
 recovered-partly = Проверил: { call-named } — в Битрикс24 выполнено { $done } из { $commands }{ $unknown ->
     [0] {""}
    *[other] , неизвестно { $unknown }
   }. Сам повторять не буду.
-recovered-unclear = Ответ не пришёл, исход пока неизвестен: { call-named }. Посмотрите запись в { in-service }, сам повторять не буду.
+recovered-unclear = Ответ не пришёл, исход пока неизвестен: { call-named }. Посмотрите { in-service }, сам повторять не буду.
 # Что сделано без карточки: «Создана сделка «Ромашка» №484 — Ответственный: вы».
 made-more = { $count ->
     [one] и ещё { $count } изменение

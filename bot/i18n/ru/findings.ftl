@@ -44,6 +44,20 @@ finding-yaml-merge = Слияние << не поддерживается: нап
 finding-yaml-key = Ключом может быть только простой текст.
 finding-yaml-documents = В тексте больше одного документа.
 finding-yaml-word = { $word } читается как текст: если имелось в виду «да» или «нет», напишите { $value }, иначе возьмите в кавычки.
+finding-check-failed = Этот документ не удаётся проверить как определение вида { $kind }: сообщите администратору.
+finding-definition-key = «{ $key }» — не ключ: он начинается с латинской буквы или цифры и состоит из букв, цифр, «-» и «_», не больше { $most }.
+finding-field-missing = Нет поля «{ $name }».
+finding-field-unknown = Поля «{ $name }» здесь не бывает.
+finding-field-shape = «{ $name }» — здесь должно быть: { $shape ->
+    [object] объект
+    [list] список
+    [number] число
+   *[text] текст
+}.
+finding-field-empty = «{ $name }» ничего не содержит.
+finding-name-twice = Имя «{ $name }» встречается дважды.
+finding-value-unknown = «{ $value }» не подходит, возможно: { $known }.
+finding-one-of = Нужно ровно одно из: { $known }.
 finding-script-long = В скрипте { $size } знаков, а читается не больше { $most }.
 finding-script-syntax = Скрипт не читается: { $problem }.
 finding-script-unsupported = В скриптах так нельзя: { $problem }.

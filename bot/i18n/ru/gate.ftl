@@ -30,6 +30,7 @@ gate-schedule-when = { $fault ->
     [moment] Непонятно, когда запускать
    *[line] По такой строке расписания запускать нельзя
   }. Покажите автору: { $param }
+gate-kind-method = Такого действия я не знаю: { $method }
 gate-kind-params = Запрос составлен с ошибкой, поэтому не выполнен. Покажите автору: { $param }
 gate-kind-missing = Это действие не настроено на этом сервере, скажите администратору ({ $setting })
 gate-http-host = Адрес { $host } не открыт администратором
@@ -37,7 +38,8 @@ gate-mongo-operator = В данных со стороны есть имена п
 gate-mongo-collection = Раздел базы «{ $collection }» не открыт администратором
 http-not-sent = Запрос не отправлен: адрес не найден или закрыт, скажите администратору
 http-not-reached = Не удалось связаться с сайтом: ничего не отправлено. Попробуйте ещё раз чуть позже
-http-refused = Сайт отказал: { $text }
+http-refused = Сайт отказал (код { $status }): { $text }
+http-refused-silent = Сайт отказал (код { $status })
 http-unreadable = Ответ сайта прочитать не удалось
 mongo-not-reached = Не удалось связаться с базой данных: ничего не изменено. Попробуйте ещё раз чуть позже
 mongo-refused = База данных отказала: { $text }
@@ -45,6 +47,7 @@ mongo-duplicate = В базе уже есть запись с такими же 
 mongo-unusable = База данных настроена неверно, скажите администратору: ничего не отправлено
 mongo-several = Подходит несколько записей, а действие для одной. Уточните, какая нужна
 mongo-too-many = Подходит больше 1 000 записей. Уточните условие
+mongo-changed = Тем временем записи изменились: подходят уже другие, поэтому ничего не сделано. Попробуйте ещё раз
 mongo-too-long = Запись слишком длинная, чтобы показать её целиком. Назовите нужные поля
 gate-closed = Это действие выключено администратором: { $method }
 gate-delete = Удаление выключено. Его может включить администратор
@@ -235,6 +238,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-kind-missing] { gate-kind-missing }
     [gate-mongo-collection] { gate-mongo-collection }
     [gate-mongo-operator] { gate-mongo-operator }
+    [gate-kind-method] { gate-kind-method }
     [gate-kind-params] { gate-kind-params }
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
@@ -324,6 +328,17 @@ gate-field = { $field ->
     [IS_PRIMARY] место главного в списке
     [ITEMS] привязанные контакты или компании
     [items] привязанные контакты или компании
+    [chat_id] чат
+    [message_id] сообщение
+    [text] текст
+    [caption] подпись
+    [inline_keyboard] кнопки
+    [path] файл
+    [collection] раздел базы
+    [query] условия запроса
+    [document] запись
+    [documents] записи
+    [update] изменения
    *[other] поле { $field }
   }
 gate-critical = { $field ->
@@ -398,6 +413,7 @@ gate-undo = Отмена возвращает прежние значения
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
 gate-taint-target = В просьбе не названа запись №{ $id }
 reason-record-unnamed = В просьбе не названа запись «{ $title }»
+gate-taint-outside = Значение взято не из ваших слов: { gate-field }
 gate-taint-value = Значение взято из текста в CRM: { gate-field }
 gate-batch-twice = Одно и то же записано больше одного раза: лишних повторов { $count }
 gate-denied-before = Раньше это отклонили: { $by }, { $at }
@@ -439,6 +455,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-steps] { gate-sum-steps }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
+    [gate-taint-outside] { gate-taint-outside }
     [gate-taint-value] { gate-taint-value }
    *[other] { $text }
   }

@@ -156,7 +156,7 @@ class _Turn:
             return self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
         self._dialogue.append({"role": "assistant", "content": text})
         pairs = enumerate(zip(plan, observed, strict=True), start=1)
-        lines = [{"step": number, "method": one.step.method, "status": line.status, **line.told} for number, (one, line) in pairs]
+        lines = [turn_work.format_line(number, one.step.method, line, one.dates) for number, (one, line) in pairs]
         self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence))
         return None
 

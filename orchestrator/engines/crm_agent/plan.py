@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 from uuid import uuid5
 
-from orchestrator.directory.answers import Ambiguous, Resolved, Unresolved
+from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
@@ -25,12 +25,13 @@ from state.events.conversation import NameAsked, NameChosen, PlanRecorded
 class PlannedStep:
     """A step of the plan with resolved references. If `problem` is set, a reference could not be resolved, and the step is not run.
 
-    `slot` is the place of the step in the turn, "<turn>/<iteration>/<step>".
+    `slot` is the place of the step in the turn, "<turn>/<iteration>/<step>". `dates` says what the periods in its filter were taken for.
     """
 
     slot: str
     step: Step
     problem: Unresolved | None = None
+    dates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +148,24 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
                 return PlannedStep(slot=slot, step=step, problem=found)
             case _:
                 assert_never(found)
-    return PlannedStep(slot=slot, step=replace(step, params=replace_references(step.params, values)))
+    return await _settle_dates(ctx, work, step=replace(step, params=replace_references(step.params, values)), slot=slot)
+
+
+async def _settle_dates(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
+    """Replace the days and periods of `step`, each by what its place needs, and return the planned step, or the question to the person.
+
+    The other references are replaced already: the stage of a call may say that what it writes is over.
+    """
+    found = await ctx.query("dates", method=step.method, params=step.params, actor=ctx.actor, chosen=work.resolved)
+    match found:
+        case AskedDate():
+            return NameQuestion(reference=found.reference, several=found.several)
+        case Unresolved():
+            return PlannedStep(slot=slot, step=step, problem=found)
+        case DatedParams():
+            return PlannedStep(slot=slot, step=replace(step, params=found.params), dates=found.bounds)
+        case _:
+            assert_never(found)
 
 
 async def _record_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, settled: Sequence[PlannedStep]) -> None:
@@ -213,11 +231,11 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
     return (reference, several) if several is not None else None
 
 
-_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|date|sum):\S.*|me|current)", re.DOTALL)
+_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|sum):\S.*|me|current)", re.DOTALL)
 
 
 def find_references(value: object) -> list[str]:
-    """Return the references among the strings in `value`, in order and without duplicates.
+    """Return the references among the strings in `value`, in order and without duplicates; those to days are resolved by their places.
 
     A string counts if the whole of it is a reference, such as "@deal:Ромашка".
     """

@@ -18,6 +18,8 @@ from state.stored import JsonObject
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
+_REPAIRABLE = frozenset({"date-in-filter"})
+"""Codes of notices about words in a filter that the code could not read: the model may write them in another form."""
 _OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current_company_id": "company", "current_task_id": "task"}
 
 
@@ -49,10 +51,11 @@ class TurnWork:
     def begin_iteration(self, steps: Sequence[tuple[str, JsonObject]]) -> None:
         """Start a new iteration with `steps`, each given as (method, params).
 
-        The tables that the reads of the last iteration gave are dropped. Steps that the model proposes again are removed from `rest`, the
-        steps that a stopped plan did not reach.
+        The tables that the reads of the last iteration gave are dropped, and so are notices of the model's own mistakes, which it is
+        about to repair. Steps that the model proposes again are removed from `rest`, the steps that a stopped plan did not reach.
         """
         self.tables.clear()
+        self.notices = [notice for notice in self.notices if notice.code not in _REPAIRABLE]
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
     def build_provenance(self) -> Provenance:
@@ -89,6 +92,12 @@ class ObservationLine:
 
     status: str
     told: JsonObject = field(default_factory=dict)
+
+
+def format_line(number: int, method: str, line: ObservationLine, dates: Sequence[str]) -> JsonObject:
+    """Return the line of the step `number` for the model, with what its days were taken for, so that the answer can name the period."""
+    told = {**line.told, "dates": list(dates)} if dates else line.told
+    return {"step": number, "method": method, "status": line.status, **told}
 
 
 def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLine:

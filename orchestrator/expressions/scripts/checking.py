@@ -1,6 +1,9 @@
 """Finds the mistakes of a script without running it: its syntax, names that are not known, and what will probably fail."""
 
+import keyword
+import unicodedata
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -45,10 +48,15 @@ def check_text(source: str, most: int) -> tuple[Finding, ...]:
     return ()
 
 
+def is_variable_name(name: object) -> bool:
+    """Return whether a script can read a variable with this name: spelled as Python spells it, and no word of the language."""
+    return isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
+
+
 def build_stubs(names: Iterable[str], functions: Iterable[str]) -> str:
     """Return what tells the checker which names the script will be given."""
-    lines = ["from typing import Any", *(f"{name}: Any" for name in names if name.isidentifier())]
-    lines += [f"async def {name}(*args: Any, **kwargs: Any) -> Any: ..." for name in functions if name.isidentifier()]
+    lines = ["from typing import Any", *(f"{name}: Any" for name in names if is_variable_name(name))]
+    lines += [f"async def {name}(*args: Any, **kwargs: Any) -> Any: ..." for name in functions if is_variable_name(name)]
     return "\n".join(lines) + "\n"
 
 
@@ -60,7 +68,7 @@ async def check_in_session(session: AsyncMontySession, source: str, known: Itera
         return _explain_diagnostics(error.display(), known)
     except MontyError as error:
         finding = explain_error(error, known, 1)
-        return () if _GUARD in finding.args.values() else (finding,)
+        return () if _GUARD in finding.args.values() else (replace(finding, line=max(finding.line - 1, 0)),)
     return ()
 
 

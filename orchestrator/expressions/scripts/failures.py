@@ -8,6 +8,7 @@ from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, Mon
 
 from orchestrator.domain.finding import Finding, Severity
 from orchestrator.domain.suggestions import suggest_name
+from state.canonical import to_storable_text
 
 SENTENCES: Final[dict[str, str]] = {
     "finding-script-long": "the script has {size} characters, at most {most} are read",
@@ -48,9 +49,15 @@ def build_finding(
     code: str, place: tuple[int, int] = (0, 0), *, suggestion: str = "", severity: Severity = "error", **args: str | int
 ) -> Finding:
     """Return a finding about a script; its sentence is one of SENTENCES."""
-    short = {name: one if isinstance(one, int) else one[:_LONGEST] for name, one in args.items()}
+    short = {name: one if isinstance(one, int) else _quote(one) for name, one in args.items()}
     message = SENTENCES[code].format(**short)
     return Finding(code=code, message=message, line=place[0], column=place[1], suggestion=suggestion, severity=severity, args=short)
+
+
+def _quote(text: str) -> str:
+    """Return the beginning of a text of the sandbox in one line; an error may quote what strangers wrote, with signs that nobody sees."""
+    shown = "".join(sign if sign.isprintable() else " ⏎ " if sign == "\n" else f"U+{ord(sign):04X}" for sign in text[:_LONGEST])
+    return to_storable_text(shown)
 
 
 def explain_error(error: MontyError, known: Iterable[str], seconds: float, print_bytes: int = 0) -> Finding:

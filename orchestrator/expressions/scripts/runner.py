@@ -15,9 +15,10 @@ from pydantic_monty import AsyncMonty, CollectString, MontyError, OSPolicy, Reso
 
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values
-from orchestrator.expressions.scripts.checking import build_stubs, check_in_session, check_text
+from orchestrator.expressions.scripts.checking import build_stubs, check_in_session, check_text, is_variable_name
 from orchestrator.expressions.scripts.failures import ScriptCallFailed, ScriptFailed, build_finding, explain_error
 from orchestrator.expressions.scripts.values import NotData, list_texts, take_data
+from state.canonical import to_storable_text
 
 ScriptFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
 """A function that a script may call, sync or async; the script awaits both. It takes JSON data and returns JSON data, with `Value` at any
@@ -71,6 +72,8 @@ class _Run:
     deadline: asyncio.Timeout | None = None
     answers: list[Any] = field(default_factory=list)
     origins: set[Origins] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
+    """Texts that look like the sandbox's own and were found in what the script was given."""
     calls: int = 0
     ended_by: BaseException | None = None
 
@@ -89,16 +92,16 @@ class _Run:
 
     def wrap_functions(self) -> dict[str, ScriptFunction]:
         """Return the functions as the sandbox calls them: counted, with JSON data in and out."""
-        return {name: self._wrap(one) for name, one in self.functions.items()}
+        return {name: self._wrap(name, one) for name, one in self.functions.items()}
 
-    def _wrap(self, function: ScriptFunction) -> ScriptFunction:
+    def _wrap(self, name: str, function: ScriptFunction) -> ScriptFunction:
         """Return an async function: the sandbox would call a sync one in a thread of its own, and may abort when the program ends."""
 
         async def call(*args: Any, **kwargs: Any) -> Any:
             taken, named = self._begin_call(args, kwargs)
             try:
                 answer = function(*taken, **named)
-                return self._take_answer(await answer if inspect.isawaitable(answer) else answer)
+                return self._take_answer(name, await answer if inspect.isawaitable(answer) else answer)
             except Exception as error:  # noqa: BLE001 - whatever the function raises ends the run
                 raise self._refuse(error) from None
 
@@ -120,16 +123,21 @@ class _Run:
 
     def _is_known(self, text: str) -> bool:
         """Whether a text comes from the script, its inputs or its functions, and not from the sandbox."""
-        return text in self.source or any(text in one for one in list_texts([self.data, self.answers]))
+        if text not in self.known and text not in self.source and not any(text in one for one in list_texts([self.data, self.answers])):
+            return False
+        self.known.add(text)
+        return True
 
-    def _take_answer(self, answer: Any) -> Any:
-        data, values = split_values(answer)
+    def _take_answer(self, name: str, answer: object) -> Any:
+        """Return what a function gave as JSON data. Raises ScriptFailed if it is none or too large for a script."""
+        data, values = _take_given(f"{name}()", answer, self.limits)
         self.origins.add(join_origins(values) if values else UNDECLARED)
         self.answers.append(data)
         return data
 
     def _refuse(self, error: Exception) -> Exception:
         if isinstance(error, ScriptCallFailed):
+            self.origins.add(UNDECLARED)  # the script can read the sentence, and it may quote anybody
             return RuntimeError(str(error))
         self.end(error)
         return RuntimeError("the function failed")
@@ -185,10 +193,10 @@ class ScriptRunner:
 
         Raises ScriptFailed; or what a function of `functions` raised, unless it was ScriptCallFailed, which the script may catch.
         """
-        tree, given = split_values(dict(inputs))
+        data, given = _take_inputs(source, inputs, limits)
         run = _Run(
             source=source,
-            data=_take_inputs(source, tree, limits),
+            data=data,
             functions=functions,
             limits=limits,
             prints=CollectString(max_bytes=limits.print_bytes),
@@ -197,14 +205,14 @@ class ScriptRunner:
             raise ScriptFailed(build_finding("finding-script-busy"))
         self._running += 1
         try:
-            data = run.take_result(await self._play(run, _build_policy(now, seed)))
+            result = run.take_result(await self._play(run, _build_policy(now, seed)))
         except ScriptFailed as error:
-            error.printed = run.prints.output
+            error.printed = to_storable_text(run.prints.output)
             raise
         finally:
             self._running -= 1
-        value = Value(data, origins.union(join_origins(given), *run.origins))
-        return ScriptResult(value=value, printed=run.prints.output, calls=run.calls)
+        value = Value(result, origins.union(join_origins(given), *run.origins))
+        return ScriptResult(value=value, printed=to_storable_text(run.prints.output), calls=run.calls)
 
     async def check(self, source: str, names: Sequence[str] = (), functions: Sequence[str] = ()) -> tuple[Finding, ...]:
         """Return the mistakes of a script that can be seen without running it; `names` and `functions` are what it will be given.
@@ -265,20 +273,31 @@ class ScriptRunner:
             return self._pool
 
 
-def _take_inputs(source: str, tree: Any, limits: ScriptLimits) -> dict[str, Any]:
-    """Return a copy of the inputs. Raises ScriptFailed if the script cannot be run, or an input cannot be given to it."""
+def _take_inputs(source: str, inputs: Mapping[str, Any], limits: ScriptLimits) -> tuple[dict[str, Any], list[Value]]:
+    """Return (a copy of the inputs without their origins, the values in them).
+
+    Raises ScriptFailed if the script cannot be run, or an input cannot be given to it.
+    """
     if findings := check_text(source, limits.source_signs):
         raise ScriptFailed(findings[0])
-    wrong = next((name for name in tree if not str(name).isidentifier()), None)
-    if wrong is not None:
-        raise ScriptFailed(build_finding("finding-script-input", name=str(wrong), problem="its name is no name of a variable"))
     found: dict[str, Any] = {}
-    for name, value in tree.items():
-        try:
-            found[name] = take_data(value, most_values=_MOST_GIVEN, most_signs=limits.memory_bytes)
-        except NotData as error:
-            raise ScriptFailed(build_finding("finding-script-input", name=name, problem=str(error))) from None
-    return found
+    given: list[Value] = []
+    for name, one in inputs.items():
+        if not is_variable_name(name):
+            raise ScriptFailed(build_finding("finding-script-input", name=str(name), problem="its name is no name of a variable"))
+        found[name], values = _take_given(name, one, limits)
+        given.extend(values)
+    return found, given
+
+
+def _take_given(name: str, value: object, limits: ScriptLimits) -> tuple[Any, list[Value]]:
+    """Return (a copy of what a script is given, without its origins, the values in it). Raises ScriptFailed if it is no JSON data."""
+    try:
+        tree, values = split_values(value)
+        return take_data(tree, most_values=_MOST_GIVEN, most_signs=limits.memory_bytes), values
+    except (NotData, RecursionError) as error:
+        problem = str(error) if isinstance(error, NotData) else "nested too deeply, or in itself"
+        raise ScriptFailed(build_finding("finding-script-input", name=name, problem=problem)) from None
 
 
 def _build_limits(limits: ScriptLimits) -> ResourceLimits:

@@ -14,6 +14,8 @@ _CYCLES: Final = frozenset({"[...]", "{...}", "(...)"})
 
 
 _SUSPICIOUS: Final = frozenset("<r[{(")
+_MOST_DOUBTFUL: Final = 50
+"""How many different texts that look like the sandbox's own are looked up in what the script was given, which may be long."""
 
 
 class NotData(ValueError):
@@ -41,7 +43,7 @@ def take_data(value: Any, *, most_values: int, most_signs: int, is_known: Callab
         else:
             for name, below in item.items():
                 if type(name) is not str:
-                    raise NotData(f"the key {name!r} of an object is no text"[:200])
+                    raise NotData(f"the key {_show_key(name)} of an object is no text")
                 texts.append(name)
                 if type(below) is str:  # the usual value; the call would take longer than the rest
                     texts.append(below)
@@ -52,6 +54,13 @@ def take_data(value: Any, *, most_values: int, most_signs: int, is_known: Callab
         raise NotData(f"more than {most_signs} characters")
     _check_texts(texts, is_known)
     return copied
+
+
+def _show_key(key: object) -> str:
+    try:
+        return repr(key)[:100]
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or what is nested too deep
+        return f"of the type {type(key).__name__}"
 
 
 def _take_one(item: Any, texts: list[str], todo: list[tuple[Any, Any, int]], depth: int) -> Any:
@@ -82,13 +91,15 @@ def _check_texts(texts: list[str], is_known: Callable[[str], bool]) -> None:
         joined.encode()
     except UnicodeEncodeError as error:
         raise NotData("half of a character in a text") from error
-    for text in texts:
-        if text[:1] not in _SUSPICIOUS:
+    doubtful = {text for text in texts if text[:1] in _SUSPICIOUS and (text in _CYCLES or _NO_DATA.fullmatch(text))}
+    if len(doubtful) > _MOST_DOUBTFUL:
+        raise NotData(f"more than {_MOST_DOUBTFUL} texts that look like functions or classes")
+    for text in sorted(doubtful):
+        if is_known(text):
             continue
-        if _NO_DATA.fullmatch(text) and not is_known(text):
-            raise NotData(f"{text[:100]}: a function that is not called, a call without await, or a class")
-        if text in _CYCLES and not is_known(text):
+        if text in _CYCLES:
             raise NotData("a value that holds itself")
+        raise NotData(f"{text[:100]}: a function that is not called, a call without await, or a class")
 
 
 def list_texts(tree: Any) -> Iterator[str]:

@@ -17,12 +17,15 @@ from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.runtime.model_calls import Reservation
 from state.clock import SystemClock, build_lower_id, parse_iso
 from state.events.budgets import BudgetWarned
-from state.events.conversation import ModelAnswered, ModelAsked
-from state.events.runs import NodeDone
+from state.events.conversation import ModelAnswered, ModelAsked, ModelFailed
+from state.events.runs import NodeDone, NodeFailed
 from state.journal.async_store import AsyncStore
 from state.journal.store import ClearEvent, Store
 
-TYPES: Final = ("ModelAsked", "ModelAnswered", "ModelFailed", "NodeDone", "NodeFailed", "BudgetWarned")
+_COSTS: Final[Mapping[str, type[ModelAnswered | ModelFailed | NodeDone | NodeFailed]]] = {
+    one.__name__: one for one in (ModelAnswered, ModelFailed, NodeDone, NodeFailed)
+}
+TYPES: Final = ("ModelAsked", *_COSTS, "BudgetWarned")
 PAGE: Final = 2000
 
 
@@ -73,7 +76,7 @@ class UsageTotals:
         """Add one event.
 
         It is the estimate of a `ModelAsked`, the tokens of a `ModelAnswered` or of a run's `NodeDone` in place of the estimate, a failure
-        (`ModelFailed`, `NodeFailed`) that takes the estimate back, or the warning that a `BudgetWarned` records.
+        (`ModelFailed`, `NodeFailed`) that takes the estimate back and may have cost tokens, or the warning that a `BudgetWarned` records.
         """
         if event.type == "BudgetWarned":
             warned = BudgetWarned.from_data(event.data)
@@ -87,10 +90,8 @@ class UsageTotals:
         if reservation := event.data.get("reservation"):
             self.closed.add(reservation)
             self._open.pop(reservation, None)
-        if event.type in {"ModelFailed", "NodeFailed"}:
-            return
-        answer = (ModelAnswered if event.type == ModelAnswered.__name__ else NodeDone).from_data(event.data)
-        if isinstance(answer, NodeDone) and not answer.model:
+        answer = _COSTS[event.type].from_data(event.data)
+        if not isinstance(answer, ModelAnswered) and not answer.model:
             return
         month = answer.month or to_month(parse_iso(event.ts), "UTC")  # old events do not name the month
         used = self._used.setdefault((build_person_key(event.actor, answer.user), month), {})
@@ -234,14 +235,14 @@ class MonthlyModelBudget:
         have left; one that does not fit waits until one of them ends. The message, too, comes only when none is under way, so that an
         engine that gives up throws no paid answer away. Calls of other processes count as soon as their `ModelAsked` is stored.
         """
-        budget = self._policies.now().budget
-        limits = budget.find_limits(actor)
-        if budget.calculate_percent({}, limits) is None:
-            return Reservation(asked.reservation)
         wanted = Estimate.from_event(asked, actor.key)
         while True:
+            if not self._has_limit(actor):
+                return Reservation(asked.reservation)
             changed = self._changed
             used = await self._sum_usage(actor, now)
+            budget = self._policies.now().budget  # read last: it may change while the call waits, and while the usage is read
+            limits = budget.find_limits(actor)
             others = [one for one in self._reserved.values() if one.place == wanted.place and not one.is_settled]
             if (budget.calculate_percent(used, limits) or 0) < FULL:
                 all_at_once = add_tokens(used, {wanted.model: wanted.tokens})
@@ -252,6 +253,10 @@ class MonthlyModelBudget:
             elif not others:
                 return Notice(code="budget-over")
             await changed.wait()
+
+    def _has_limit(self, actor: Actor) -> bool:
+        budget = self._policies.now().budget
+        return budget.calculate_percent({}, budget.find_limits(actor)) is not None
 
     def _add_reservation(self, reservation: str, estimate: Estimate) -> "BudgetReservation":
         made = BudgetReservation(reservation, self._end_reservation)
@@ -306,7 +311,7 @@ class MonthlyModelBudget:
         events without the person's portal user id; the totals have their tokens under the key of the account, and they are added too.
         """
         totals = await self._usage.refresh(now)
-        self._forget_stored(totals)
+        self._forget_stored(totals, to_month(find_month_start(now), "UTC"))
         month = to_month(now, actor.time_zone)
         people = dict.fromkeys((build_person_key(actor.key, actor.bitrix_user_id), actor.key))
         used: dict[str, Tokens] = {}
@@ -318,14 +323,17 @@ class MonthlyModelBudget:
                     used = add_tokens(used, {one.model: one.tokens})
         return used
 
-    def _forget_stored(self, totals: UsageTotals) -> None:
-        """Forget the settled calls whose answers the totals have."""
+    def _forget_stored(self, totals: UsageTotals, before: int) -> None:
+        """Forget the settled calls whose answers the totals have, and those of the months before `before`."""
         for reservation in totals.closed & self._reserved.keys():
             if self._reserved[reservation].is_settled:
                 del self._reserved[reservation]
             else:
                 self._reserved[reservation].is_read = True
         totals.closed.clear()
+        for reservation, one in list(self._reserved.items()):
+            if one.is_settled and one.place[1] < before:  # its answer could not be stored
+                del self._reserved[reservation]
 
 
 class BudgetReservation(Reservation):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from orchestrator.domain.actor import Actor
-from orchestrator.gate.call.permissions import Absence, Sees, Staff, find_visible_users, is_same_person
+from orchestrator.domain.actor import Actor, is_same_person
+from orchestrator.gate.call.permissions import Absence, Sees, Staff, find_visible_users
 
 _DECIDE = frozenset({"lead", "admin"})
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Actor, is_same_person
 from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, can_see_all, check_entitlement
-from orchestrator.gate.call.permissions import Staff, is_same_person
+from orchestrator.gate.call.permissions import Staff
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
 from orchestrator.runtime.feature import Receive, Tools

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bitrix.catalogue.catalogue import Catalogue
-from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Actor, is_same_person
 from orchestrator.domain.card_view import Preview, must_be_opened
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Ask, BeforeImage
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.permissions import find_visible_users, is_same_person, may_touch
+from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.ports import DECLINED, Ledger
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.execute.executor import Order, build_stored_call

@@ -3,7 +3,7 @@
 Everything that will be written stands on the card. The words are in data/language/card_files.yaml.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -22,6 +22,7 @@ _NAMES: Final = (
 )
 _LEXICON: Final = load_lexicon("card_files")
 _TITLES: Final = {name: _LEXICON.read_titles(name) for name in _NAMES}
+_SPACES: Final = str.maketrans({" ": "·", "\t": "⇥", "\u00a0": "⍽"})
 _MOST_COMPARED: Final = 400
 """How many lines that differ are compared one by one; of longer changes the whole new text is shown."""
 
@@ -77,7 +78,8 @@ def _build_file_lines(call: Call, image: JsonObject | None, words: "_Words") -> 
         yield words.build_line("text", words.show(text) or words.format_words("nothing"))
     elif isinstance(old, str):
         was = _split(old)
-        yield words.build_line("line_count", str(len(new)), before=str(len(was)))
+        if len(new) != len(was):
+            yield words.build_line("line_count", str(len(new)), before=str(len(was)))
         yield from _build_changes(was, new, text, words)
         if old.endswith("\n") != text.endswith("\n"):
             yield words.build_line(
@@ -112,11 +114,11 @@ def _build_changes(was: list[str], new: list[str], text: str, words: "_Words") -
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old_part, new_part, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
-        before, after = (" ⏎ ".join(words.show(line) for line in part) for part in (old_part[i1:i2], new_part[j1:j2]))
-        after = (after or words.format_words("nothing")) if j2 > j1 else words.format_words("removed")
-        yield PreviewLine(
-            name=words.name_lines(start + i1 + 1, start + i2), before=before or words.format_words("nothing") * (i2 > i1), after=after
-        )
+        if tag == "replace" and i2 - i1 == j2 - j1:  # line by line, as it is read
+            for number, (was_line, line) in enumerate(zip(old_part[i1:i2], new_part[j1:j2], strict=True), start + i1 + 1):
+                yield words.build_change(words.name_lines(number, number), [was_line], [line])
+        else:
+            yield words.build_change(words.name_lines(start + i1 + 1, start + i2), old_part[i1:i2], new_part[j1:j2])
 
 
 class _Words:
@@ -133,9 +135,23 @@ class _Words:
         """Return a line of which this program gives the name."""
         return PreviewLine(name=self.format_words(title), before=before, after=after)
 
+    def build_change(self, name: str, old: Sequence[str], new: Sequence[str]) -> PreviewLine:
+        """Return a line for lines of a file that become others; none at all are said so."""
+        before, after = (self._join_lines(part, self.show) for part in (old, new))
+        if before == after:
+            before, after = (self._join_lines(part, self.show_spaces) for part in (old, new))
+        return PreviewLine(name=name, before=before, after=after if new else self.format_words("removed"))
+
+    def _join_lines(self, lines: Sequence[str], show: Callable[[str], str]) -> str:
+        return " ⏎ ".join(map(show, lines)) or self.format_words("nothing") * bool(lines)
+
     def show(self, text: str) -> str:
         """Return a text whole, made harmless for a card."""
         return escape_text(text, locale=self._locale)
+
+    def show_spaces(self, text: str) -> str:
+        """Return a text of which the kind and number of spaces can be seen, for lines that differ in nothing else."""
+        return self.show(text.translate(_SPACES))
 
     def name_lines(self, first: int, last: int) -> str:
         """Return the name of a place in a file; without lines of its own it is after the line before `first`."""

@@ -12,6 +12,7 @@ from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.approve.file_chat_lines import build_file_lines, build_message_lines, name_file
 from orchestrator.gate.approve.format_values import Reader
 from orchestrator.gate.approve.mongo_lines import build_mongo_lines, find_mongo_title
+from orchestrator.gate.approve.plain_values import format_plain_value, list_plain_fields
 from orchestrator.gate.approve.schedule_lines import build_schedule_lines, name_definition
 from orchestrator.gate.call import run_schedules
 from orchestrator.gate.call.effect import Call, Facts
@@ -24,6 +25,8 @@ from state.canonical import dumps
 _WORDS: Final = load_lexicon("card_kinds")
 _SYSTEM: Final = frozenset({MARK, PERSON})
 """Parameters that the program sets itself."""
+_BODY: Final = "json"
+"""What is sent also if it is empty: an empty list may clear one at the other side."""
 _TITLE: Final = 80
 
 
@@ -35,37 +38,31 @@ class KindView:
     build_lines: Callable[[Call, Facts, Reader], list[PreviewLine]]
 
 
-def _name_host(call: Call, _facts: Facts, _reader: Reader) -> str:
-    return str(parse_address(call.params["url"]).site).partition("://")[2]
+def _name_host(call: Call, facts: Facts, _reader: Reader) -> str:
+    return facts.titles.get("") or str(parse_address(call.params["url"]).site).partition("://")[2]
 
 
 def _name_nothing(_call: Call, _facts: Facts, _reader: Reader) -> str:
     return ""
 
 
-def build_param_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return a line for each parameter with a value: texts as they are, objects one field a line."""
+def build_param_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return a line for each parameter with a value: texts as they are, objects one field a line, with the titles of the policy."""
     lines: list[PreviewLine] = []
     for name, value in call.params.items():
-        if name in _SYSTEM or value in (None, "", [], {}):
+        if name in _SYSTEM or value in (None, "") or (value in ([], {}) and name != _BODY):
             continue
         title = _WORDS.read_titles(f"{call.kind}_{name}")[reader.locale]
-        lines.append(PreviewLine(field=name, name=title, after=_format(value, reader)))
+        is_bare = name == _BODY and (isinstance(value, bool) or value in ([], {}))
+        after = dumps(value) if is_bare else _format(value, facts.titles, reader)  # “Data: no” would read as if there were none
+        lines.append(PreviewLine(field=name, name=title, after=after))
     return lines
 
 
-def _format(value: Any, reader: Reader) -> str:
-    if isinstance(value, Mapping):
-        return "\n".join(f"{_escape(str(key), reader)}: {_format_inner(one, reader)}" for key, one in value.items())
-    return _format_inner(value, reader)
-
-
-def _format_inner(value: Any, reader: Reader) -> str:
-    return _escape(value if isinstance(value, str) else dumps(value), reader)
-
-
-def _escape(text: str, reader: Reader) -> str:
-    return escape_text(text, locale=reader.locale)
+def _format(value: Any, titles: Mapping[str, str], reader: Reader) -> str:
+    if not isinstance(value, Mapping | list):
+        return format_plain_value(value, reader)
+    return "\n".join(f"{field}: {text}" if field else text for field, text in list_plain_fields(value, titles, reader))
 
 
 _VIEWS: Final[Mapping[str, KindView]] = {

@@ -8,20 +8,20 @@ from typing import Any, Final
 
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.approve.format_values import Reader
+from orchestrator.gate.approve.plain_values import format_plain_value
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds.mongo import ID, count_matches
 from orchestrator.gate.call.kinds.mongo_methods import MANY
-from orchestrator.gate.call.kinds.mongo_queries import is_typed
+from orchestrator.gate.call.kinds.mongo_queries import COMPARISONS, is_typed
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import Locale
-from state.canonical import dumps
+from orchestrator.language.text import Locale, quote
 from state.stored import JsonObject
 
 _WORDS: Final = load_lexicon("card_mongo")
 _LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
 _NAMES: Final = (
-    *("document", "numbered", "condition", "matches", "count", "gone", "nothing", "too_long"),
+    *("document", "numbered", "condition", "matches", "count", "gone", "same", "too_long"),
     *("and", "or", "neither", "not", "element", "id"),
 )
 _TITLES: Final = {name: _WORDS.read_titles(name) for name in _NAMES}
@@ -39,7 +39,7 @@ def find_mongo_title(call: Call, facts: Facts, reader: Reader) -> str:
 
 def build_mongo_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
     """Return the lines of the card: first which documents, then what is written or lost."""
-    words = _Words(reader.locale, facts.titles)
+    words = _Words(reader, facts.titles)
     lines = list(_build_aim_lines(call, facts, words))
     if "document" in call.params:
         lines += words.build_field_lines(call.params["document"])
@@ -82,11 +82,11 @@ def _find_image(facts: Facts) -> JsonObject | None:
 
 
 class _Words:
-    """Puts queries, changes and values in the words of one language."""
+    """Puts queries, changes and values in the words of one person."""
 
-    def __init__(self, locale: Locale, titles: Mapping[str, str]) -> None:
-        self._locale = locale
-        self._titles = {**titles, ID: _TITLES["id"][locale]}
+    def __init__(self, reader: Reader, titles: Mapping[str, str]) -> None:
+        self._reader, self._locale = reader, reader.locale
+        self._titles = {**titles, ID: _TITLES["id"][reader.locale]}
 
     def build_line(self, title: str, text: str) -> PreviewLine:
         """Return a line of which this program gives the name."""
@@ -107,7 +107,11 @@ class _Words:
             if operator == "$unset":
                 after = _TITLES["gone"][self._locale]
             elif operator == "$inc" and isinstance(old, int | float) and not isinstance(old, bool):
-                after = f"{self.format_value(old + value)} ({value:+})"
+                step = f"{value:+}".replace("-", "−")
+                after = f"{self.format_value(old + value)} ({step})"
+            elif operator == "$set" and old is not _MISSING and old == value and type(old) is type(value):
+                yield PreviewLine(field=path, name=self.name_field(path), after=self._format_same(value))
+                continue
             else:
                 after = _CHANGES[self._locale][operator].format(value=self.format_value(value))
             no_old = image is None or (old is _MISSING and operator not in {"$set", "$unset"})
@@ -116,24 +120,27 @@ class _Words:
 
     def join_fields(self, document: JsonObject) -> str:
         """Return the fields of a document in one text."""
-        joined = (f"{self.name_field(name)}: {self.format_value(value)}" for name, value in document.items() if name != ID)
+        joined = (f"{self.name_field(name)}: {self._quote_value(value)}" for name, value in document.items() if name != ID)
         return _TITLES["and"][self._locale].join(joined)
+
+    def _quote_value(self, value: Any) -> str:
+        """Return a value for a line with several; a text that could pass for a further field stands in quotation marks."""
+        shown = self.format_value(value)
+        is_alike = isinstance(value, str | list) and (":" in shown or _TITLES["and"][self._locale].strip() in shown)
+        return quote(shown, self._locale) if is_alike else shown
 
     def describe_query(self, query: JsonObject) -> str:
         """Return a query in words."""
         return _TITLES["and"][self._locale].join(self._describe_part(name, value) for name, value in query.items())
 
     def format_value(self, value: Any) -> str:
-        """Return a value as text, hidden signs made visible; a typed value such as {"$date": …} as its text."""
-        if value is None or value == "":
-            return _TITLES["nothing"][self._locale]
+        """Return a value as text; what is too long or has no form in JSON is said so."""
         if isinstance(value, Mapping) and OTHER in value:
             return _TITLES["too_long"][self._locale]
-        if is_typed(value):
-            return self.escape(str(next(iter(value.values()))))
-        if isinstance(value, list) and all(isinstance(one, str | int | float) or is_typed(one) for one in value):
-            return ", ".join(map(self.format_value, value)) or _TITLES["nothing"][self._locale]
-        return self.escape(value if isinstance(value, str) else dumps(value))
+        return format_plain_value(value, self._reader)
+
+    def _format_same(self, value: Any) -> str:
+        return _TITLES["same"][self._locale].format(value=self.format_value(value))
 
     def name_field(self, path: str) -> str:
         """Return the title of a field, or its path."""
@@ -159,7 +166,7 @@ class _Words:
         if operator == "$not":
             return _TITLES["not"][self._locale].format(part=self._describe_part(name, operand))
         if operator == "$elemMatch":
-            is_comparison = next(iter(operand)).startswith("$")
+            is_comparison = next(iter(operand)) in COMPARISONS
             part = self._describe_part("", operand).strip() if is_comparison else self.describe_query(operand)
             return _TITLES["element"][self._locale].format(name=name, part=part)
         word = ("present" if operand else "absent") if operator == "$exists" else operator

@@ -197,7 +197,7 @@ def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogu
         return Notice(code="undo-of-undo")
     leaves = [leaf for leaf in _list_leaves(done, catalogue) if not leaf.reads_only]
     if not leaves:
-        return Notice(code="undo-none")
+        return Notice(code="undo-unsupported", args={"method": done.method})
     if any(report.get("status") != "success" for report in done.commands):
         return Notice(code="undo-partly")
     found: list[UndoPart] = []

@@ -6,11 +6,12 @@ What else belongs to a kind stands in `kinds.registry`; here are only the method
 from collections.abc import Mapping
 from typing import Final
 
-from bitrix.catalogue.catalogue import Method
+from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.effect import EffectKind
 from orchestrator.gate.call import reminders
 from orchestrator.gate.call.kinds import file_methods, http_methods, mongo_methods, schedule_methods, telegram_methods
 from orchestrator.gate.call.kinds.method import KindMethod
+from state.stored import JsonObject
 
 METHODS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
     module.KIND: module.METHODS for module in (file_methods, http_methods, mongo_methods, schedule_methods, telegram_methods)
@@ -36,6 +37,13 @@ def find_effect_kind(kind: str, method: str) -> Method | None:
     return found.spec if found else None
 
 
+def count_listed(kind: str, method: str, params: JsonObject) -> int:
+    """Return how many changes a call of another kind than those of the portal makes: the new documents of an insertion count one by one."""
+    found = METHODS.get(kind, {}).get(method)
+    listed = params.get(found.counted) if found is not None and found.counted else None
+    return len(listed) if isinstance(listed, list) else 1
+
+
 def list_methods(kind: EffectKind) -> tuple[str, ...]:
     """Return the names of all methods that an effect of this kind may call."""
     return tuple(METHODS.get(kind, {}))
@@ -44,3 +52,16 @@ def list_methods(kind: EffectKind) -> tuple[str, ...]:
 def list_policy_names() -> tuple[str, ...]:
     """Return all methods of all kinds, spelled as in a policy, such as mongo.delete_one."""
     return tuple(name if name.startswith(f"{kind}.") else f"{kind}.{name}" for kind, methods in METHODS.items() for name in methods)
+
+
+def find_method_classes(catalogue: Catalogue, kind: str, method: str) -> frozenset[str] | None:
+    """Return the class letters that a call of this method may have; None if nobody knows the method, or if it is a batch of any others.
+
+    A method whose parameters decide whether something is sent to people outside has N, too.
+    """
+    name = method.strip()
+    is_of_portal = kind == "bitrix" and name != reminders.ADD
+    spec = catalogue.find(name) if is_of_portal else find_effect_kind("schedule" if kind == "bitrix" else kind, name)
+    if spec is None or spec.name == "batch":
+        return None
+    return frozenset(spec.classes) | ({"N"} if spec.inward else frozenset())

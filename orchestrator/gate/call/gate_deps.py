@@ -54,7 +54,8 @@ class GateDeps:
         """Return the refusal of a call that nothing on this installation can perform, before anybody is asked about it; otherwise None."""
         if call.kind in self.performers:
             return None
-        return refuse("gate-kind-missing", kind=call.kind, setting=KINDS[call.kind].setting if call.kind in KINDS else call.kind)
+        known = KINDS.get(call.kind)
+        return refuse("gate-kind-missing", kind=call.kind, setting=(known.setting if known is not None else "") or call.kind)
 
     async def count_changes(self, call: Call, actor: Actor, ledger: Ledger) -> int:
         """Return the number of changes begun for the actor within the last 24 hours.

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.frozen import Frozen
+from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import refuse
@@ -26,7 +27,7 @@ class Caps(Frozen):
     records_per_batch: int | None = Field(default=50, ge=1)
     """The number of changes that one batch may contain."""
     writes_per_day: int | None = Field(default=None, ge=0)
-    """The number of changes one person may make within 24 hours; each command of a batch counts."""
+    """The number of changes one person may make within 24 hours; each command of a batch counts, and each new entry of a database."""
 
 
 class ChangeCounter(Protocol):
@@ -59,8 +60,11 @@ class SessionChangeCounter:
 
 
 def count_call_changes(call: Call) -> int:
-    """Return the number of changes that the call makes: 1, or for a batch the number of its writing commands; 0 for a read."""
-    return sum(not leaf.reads_only for leaf in call.leaves)
+    """Return the number of changes that the call makes; 0 for a read.
+
+    It is 1, for a batch the number of its writing commands, and for an insertion of several documents their number.
+    """
+    return sum(effect_kinds.count_listed(leaf.kind, leaf.method, leaf.params) for leaf in call.leaves if not leaf.reads_only)
 
 
 def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:

@@ -177,14 +177,6 @@ class NoLeads:
         return actor
 
 
-def is_same_person(one: Actor, key: str, user: int | None) -> bool:
-    """Return whether `one` and the person with the account key `key` and the employee id `user` are the same person.
-
-    They are if the keys are equal, or if both accounts belong to the same employee.
-    """
-    return one.key == key or (user is not None and one.bitrix_user_id == user)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Absence:
     """The absence of a lead (head of sales) up to and including the day `until`.

@@ -3,7 +3,7 @@
 `policy_reload` loads it again when one of the files changes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -20,10 +20,11 @@ from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.budget import Budget
 from orchestrator.gate.call.kinds.http_address import parse_listed_site
-from orchestrator.gate.call.kinds.mongo_collections import MongoCollections
+from orchestrator.gate.call.kinds.opened_parties import HttpHosts, MongoCollections
 from orchestrator.gate.call.limits import Caps, Money
 from orchestrator.gate.call.policy_format import (
     Currency,
+    DefinitionRoles,
     Place,
     Places,
     Rule,
@@ -37,7 +38,13 @@ from orchestrator.gate.call.policy_format import (
 from state.canonical import dumps, hash_text
 
 SHIPPED = Path(__file__).resolve().parents[3] / "data" / "policy.yaml"
-_PARTS: Final[dict[str, type[BaseModel]]] = {"catalogue": Method, "rules": Rule, "caps": Caps, "budget": Budget}
+_PARTS: Final[dict[str, type[BaseModel]]] = {
+    "catalogue": Method,
+    "rules": Rule,
+    "caps": Caps,
+    "budget": Budget,
+    "definitions": DefinitionRoles,
+}
 _OWN_FIELDS: Final = ("uf", "parentid", "property")
 """Prefixes of the names of fields that differ between portals, so that the catalogue cannot list them."""
 
@@ -50,7 +57,7 @@ def _check_hosts(hosts: frozenset[str]) -> frozenset[str]:
     return hosts
 
 
-HttpHosts = Annotated[frozenset[str], AfterValidator(_check_hosts)]
+PrivateHosts = Annotated[frozenset[str], AfterValidator(_check_hosts)]
 
 
 def _drop_former_kinds(given: object) -> object:
@@ -104,12 +111,15 @@ class Policy(Frozen):
     """Kinds of effects other than portal calls that may be requested or run."""
     telegram_chats: frozenset[int] = frozenset()
     """Telegram chats to which an effect may write, besides those of people with access."""
-    http_hosts: HttpHosts = frozenset()
-    """Hosts that an http effect may call: `api.example.com` for https at its usual port, otherwise with scheme and port."""
-    http_private_hosts: HttpHosts = frozenset()
+    http_hosts: HttpHosts = Field(default_factory=dict)
+    """Hosts that an http effect may call, with what cards call them: `api.example.com` for https at its usual port, otherwise with scheme
+    and port."""
+    http_private_hosts: PrivateHosts = frozenset()
     """Those of `http_hosts` that may lie in a private network or on this machine."""
     mongo_collections: MongoCollections = Field(default_factory=dict)
     """Collections of the company's Mongo database that a mongo effect may read and change, with what cards call them."""
+    definitions: dict[str, DefinitionRoles] = Field(default_factory=dict)
+    """Who may edit and publish definitions (scenarios, flows, workflows), by kind."""
     catalogue: tuple[Method, ...] = ()
     """Further methods for the catalogue of the portal's methods."""
 
@@ -160,13 +170,14 @@ def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPol
         raise SettingsError("\n".join(describe_mistakes(error, places, Policy, _PARTS))) from None
 
 
-def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None) -> tuple[str, ...]:
+def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None, *, kinds: Collection[str] = ()) -> tuple[str, ...]:
     """Return one sentence for each name in the policy that the catalogue does not know.
 
     A misspelt name in `refuse_methods`, for example, would refuse nothing. With `places`, a sentence begins with the file and line of the
-    name.
+    name. `kinds` are the kinds of definitions of this program; a program without any, which takes no definitions, checks none.
     """
-    return tuple(f"{_format_place(place, places or {})}: {text}" for place, text in _find_unknown_names(policy, catalogue))
+    unknown = [*_find_unknown_names(policy, catalogue), *_find_unknown_kinds(policy, kinds)]
+    return tuple(f"{_format_place(place, places or {})}: {text}" for place, text in unknown)
 
 
 def _format_place(place: Place, places: Places) -> str:
@@ -183,6 +194,11 @@ def _find_unknown_names(policy: Policy, catalogue: Catalogue) -> Iterator[tuple[
     fields |= {to_field_key(name, entity.name): name for entity in catalogue.entities.values() for name in entity.fields}
     for number, rule in enumerate(policy.rules):
         yield from (((("rules", number, key)), text) for key, text in _find_unknown_in_rule(rule, catalogue, known, fields))
+
+
+def _find_unknown_kinds(policy: Policy, kinds: Collection[str]) -> Iterator[tuple[Place, str]]:
+    for name in sorted(policy.definitions.keys() - set(kinds)) if kinds else ():
+        yield ("definitions", name), f"{name!r} is no kind of definitions here.{build_suggestion(name, sorted(kinds))}"
 
 
 def _find_unknown_in_rule(rule: Rule, catalogue: Catalogue, methods: list[str], fields: dict[str, str]) -> Iterator[tuple[str, str]]:

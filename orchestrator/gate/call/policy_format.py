@@ -204,6 +204,13 @@ class Rule(Frozen):
         return self
 
 
+class DefinitionRoles(Frozen):
+    """Which roles may edit and publish definitions of one kind; None where the program's own rule holds."""
+
+    edit: Annotated[frozenset[Role] | None, BeforeValidator(_to_list)] = None
+    publish: Annotated[frozenset[Role] | None, BeforeValidator(_to_list)] = None
+
+
 def is_match(pattern: str, name: str) -> bool:
     """Return whether `pattern`, a word of a rule, matches `name`, regardless of case. A star in it stands for any text."""
     return fnmatchcase(name.lower(), pattern.lower())

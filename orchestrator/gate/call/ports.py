@@ -121,6 +121,8 @@ class Rejected:
     free_at: datetime | None = None
     """When the portal will accept such a call again, if it said so."""
     foreign_text: bool = False
+    args: Mapping[str, object] = field(default_factory=dict)
+    """Arguments of the sentence `code`, in place of `detail` as its text; for codes that are messages of this program."""
 
 
 @dataclass(frozen=True, kw_only=True)

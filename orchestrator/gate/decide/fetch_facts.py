@@ -58,11 +58,16 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 
 
 async def _fetch_other_facts(call: Call, deps: GateDeps) -> Facts:
-    """Return what a call of another kind would change, as its performer reads it; no facts for a kind that cannot be read."""
+    """Return what a call of another kind would change, as its performer reads it, and the policy's titles for it.
+
+    A kind that cannot be read gives the titles alone, a call that the policy refuses nothing.
+    """
     performer: object = deps.performers.get(call.kind)
-    if call.reads_only or not isinstance(performer, ReadsBefore) or KINDS[call.kind].find_refusal(call, deps.policy) is not None:
+    if KINDS[call.kind].find_refusal(call, deps.policy) is not None:
         return Facts()
     titles = KINDS[call.kind].list_titles(call, deps.policy)
+    if call.reads_only or not isinstance(performer, ReadsBefore):
+        return Facts(titles=titles)
     found = await performer.read_before(call)
     if isinstance(found, Rejected):
         return Facts(

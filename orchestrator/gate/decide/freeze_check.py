@@ -47,14 +47,14 @@ def may_run_while_frozen(call: Call | StoredCall) -> bool:
     return call.kind == "schedule" or set(call.classes) <= {"R"}
 
 
-def build_freeze_refusal(standing: FreezeState) -> Refuse:
+def build_freeze_refusal(standing: FreezeState, call: Call) -> Refuse:
     """Return the refusal of a write while writes are frozen: one sentence for the person, one for the model."""
     who = f" by {standing.name}" if standing.name else ""
     detail = (
         f"writing is stopped for everybody{who} (an administrator froze it): nothing was sent. Reading goes on. "
         "Propose no other write in this turn; the person is told."
     )
-    return Refuse(reason=Notice(code=CODE, args=build_freeze_args(standing)), detail=detail)
+    return Refuse(reason=Notice(code=CODE, args={**build_freeze_args(standing), "method": call.method}), detail=detail)
 
 
 def build_card_notice(standing: FreezeState) -> Notice:

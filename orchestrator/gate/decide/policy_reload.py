@@ -4,7 +4,7 @@ If a file becomes faulty, the last valid policy stays in force and administrator
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,13 +57,14 @@ class LivePolicy:
     It is called in the event loop, so it must be fast: while nothing changes, a check costs one `stat` call for each of the two files.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its files, what names in them may mean, and two clocks that tests replace
         self,
         path: Path | None,
         catalogue: Catalogue,
         *,
         policy: Policy | None = None,
         tell: Callable[[PolicyChange], None],
+        kinds: Collection[str] = (),
         shipped: Path = SHIPPED,
         clock: Callable[[], float] = read_boottime,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
@@ -71,12 +72,12 @@ class LivePolicy:
         """Start with `policy`, or load the policy from its files; raise SettingsError if it is faulty.
 
         `path` is the owner's file, `shipped` the file that comes with the program. `catalogue` already contains the methods that the policy
-        adds. `tell` is called with each change of the files. `clock` measures the time between checks of the files; `wall` returns the time
-        of day, with which the dates of the files are compared.
+        adds, `kinds` are the kinds of definitions of this program. `tell` is called with each change of the files. `clock` measures the
+        time between checks of the files; `wall` returns the time of day, with which the dates of the files are compared.
         """
         self._files = (shipped, path) if path else (shipped,)
         self._path, self._shipped, self._catalogue = path, shipped, catalogue
-        self._tell = tell
+        self._tell, self._kinds = tell, kinds
         self._clock, self._wall = clock, wall
         self._looked = clock()
         self._dates, self._content = self._stat_files(), self._hash_content()
@@ -122,7 +123,7 @@ class LivePolicy:
 
     def _load(self) -> Policy:
         loaded = load_with_places(self._path, shipped=self._shipped)
-        if faults := check_policy(loaded.policy, self._catalogue, loaded.places):
+        if faults := check_policy(loaded.policy, self._catalogue, loaded.places, kinds=self._kinds):
             raise SettingsError("\n".join(faults))
         return loaded.policy
 

@@ -50,7 +50,7 @@ def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -
     read = [_flatten(text) for text in provenance.external]
     for name, value in watched.items():
         if name not in call.system_fields and any(_is_borrowed(word, said, read) for word in _list_words(value)):
-            yield ask("gate-taint-value", field=name)
+            yield ask("gate-taint-value" if call.kind == "bitrix" else "gate-taint-outside", field=name)
 
 
 def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> frozenset[Target]:

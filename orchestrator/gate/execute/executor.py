@@ -17,13 +17,14 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits
 from orchestrator.gate.call.budget import build_person_key
 from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
+from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.kinds import mongo_methods
 from orchestrator.gate.call.limits import count_call_changes
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
 from orchestrator.gate.decide.freeze_check import may_run_while_frozen
 from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer
+from state.canonical import NotCanonical, dumps, to_storable_text
 from state.clock import format_iso
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
@@ -34,6 +35,11 @@ from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
+_NOT_SENT: Final = "effect-not-sent"
+_NO_ANSWER: Final = "effect-no-answer"
+"""What the program itself says of a call: messages of the Fluent files, as all reasons of other kinds than those of the portal are."""
+_LONGEST_QUOTE: Final = 300
+"""How many characters people read of what another side said."""
 SEND_WITHIN = timedelta(seconds=5)
 """The longest pause between storing the intent and making the call; after a longer one the call is not made.
 
@@ -80,9 +86,12 @@ async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcom
     """
     await ledger.flush_plan()
     started = time.monotonic()
-    performed = await performer.execute(order.call)
+    answered = await performer.execute(order.call)
+    performed = _keep_storable(answered)
     if isinstance(performed, Unknown):
-        performed = Rejected(code="no_answer", detail=performed.detail, foreign_text=performed.foreign_text)
+        performed = Rejected(code=_NO_ANSWER, detail=performed.detail, foreign_text=performed.foreign_text)
+    elif isinstance(performed, Succeeded) and performed is not answered:
+        performed = Rejected(code=_NO_ANSWER, detail=performed.note)
     event = _build_outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
     await ledger.buffer(event, actor=order.requested_by)
     return _build_outcome(order, performed)
@@ -116,9 +125,9 @@ async def _run_call(order: Order, performer: Performer, ledger: Ledger) -> Outco
     started = time.monotonic()
     passed = ledger.measure_since(mark)  # a clock set back meanwhile says nothing about a pause
     if max(ledger.now - intended, passed or timedelta()) > SEND_WITHIN:
-        performed: CallResult = Rejected(code="not_sent", detail="the program was held up before the call, so it was not made", sent=False)
+        performed: CallResult = Rejected(code=_NOT_SENT, detail="the program was held up before the call, so it was not made", sent=False)
     else:
-        performed = await _read_back(order, await _execute_call(order, performer), performer)
+        performed = _keep_storable(await _read_back(order, await _execute_call(order, performer), performer))
     return await _store_outcome(order, performed, ledger, seconds=time.monotonic() - started)
 
 
@@ -128,6 +137,17 @@ async def _execute_call(order: Order, performer: Performer) -> CallResult:
     except Exception:  # after the intent no call may stay without an outcome, and only a person may say that it did not happen
         log.exception("a call ended in a fault of ours", extra={"action": "perform_failed", "effect_id": order.effect_id})
         return Unknown(detail="the program could not make sense of what came of it")
+
+
+def _keep_storable(performed: CallResult) -> CallResult:
+    """Return the result of a call in a form that can be stored: what happened must be recorded, whatever an answer holds."""
+    if not isinstance(performed, Succeeded):
+        return replace(performed, detail=to_storable_text(performed.detail))
+    try:
+        dumps([[[performed.result]]])  # as deep as it stands in an event
+    except (NotCanonical, RecursionError):
+        return replace(performed, result=None, note="the answer cannot be stored")
+    return performed
 
 
 async def _read_back(order: Order, performed: CallResult, performer: Performer) -> CallResult:
@@ -186,9 +206,9 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
 async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *, seconds: float) -> Outcome:
     event = _build_outcome_event(order, performed, seconds, params={})
     outcome = _build_outcome(order, performed)
-    # What a write to a database gives is a few numbers and ids, and a run that was played again after the card needs them.
-    is_short = order.call.kind == mongo_methods.KIND
-    told = outcome.model_dump(mode="json", exclude={"call", "repeat_of"} if is_short else {"result", "call", "repeat_of"})
+    # A run that is played again after the card goes on with what its write gave: an id, the number of a message, the answer of a site.
+    is_of_run = order.call.kind != "bitrix"
+    told = outcome.model_dump(mode="json", exclude={"call", "repeat_of"} if is_of_run else {"result", "call", "repeat_of"})
     change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=told)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
     await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)
@@ -235,7 +255,9 @@ def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *,
                 created=performed.created,
             )
         case Rejected():
-            return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, seconds=round(seconds, 4))
+            told = _build_refusal_notice(performed, order.call)
+            args = dict(told.args) if told.code == performed.code else {}
+            return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, args=args, seconds=round(seconds, 4))
         case Unknown():
             return CallOutcomeUnknown(**common, detail=performed.detail)
         case _:
@@ -307,7 +329,8 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
         return Notice(code=DECLINED)
     if call.kind != "bitrix":
         at = {"at": format_iso(performed.free_at)} if performed.free_at is not None else {}
-        return Notice(code=performed.code, args={"text": performed.detail, **at})
+        said = escape_text(str(performed.args.get("text", performed.detail)), limit=_LONGEST_QUOTE)
+        return Notice(code=performed.code, args={**performed.args, "text": said, **at})
     if performed.free_at is not None:
         return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
     if performed.code in _NO_ACCESS:
@@ -316,7 +339,7 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
         return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
     if not performed.sent:
         return Notice(code="portal-not-reached")
-    return Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})
+    return Notice(code="portal-refused", args={"text": escape_text(performed.detail), "code": performed.code})
 
 
 def _format_detail(performed: Succeeded) -> str:

@@ -149,7 +149,7 @@ def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, obj
     method = kind.find_method(effect.method) if kind is not None else None
     if kind is None or method is None:
         hint = params.build_hint(effect.method, effect_kinds.list_methods(name))
-        raise build_refusal("gate-method-unknown", method=f"{name}: {effect.method}", hint=hint)
+        raise build_refusal("gate-kind-method", kind=name, method=effect.method, hint=hint)
     keys = effect.provenance.keys
     request = KindRequest(method=method, effect_id=bench.effect_id, person=bench.actor.key, zone=bench.actor.time_zone, keys=keys)
     spec, made = method.spec, kind.normalize(request, given)

@@ -103,7 +103,7 @@ class FilePerformer:
         if found is None:
             raise FileRefused("file-missing", "there is no such file")
         text = _decode(found)
-        if text is None:
+        if text is None or "\0" in text:
             raise FileRefused("file-not-text", "the file is no text in UTF-8")
         return Succeeded(result={"path": path, TEXT: text, SIZE: len(found.data), DIGEST: found.digest}, foreign_text=True)
 

@@ -266,7 +266,7 @@ def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
     for name, blank in type_names[event.type].blanks.items():
         value = event.data.get(name)
         told |= value != blank
-        if name.endswith("_by_name"):
+        if name.endswith("by_name"):
             if event.data.get(name.removesuffix("_name")) == person:
                 probes.add_name(str(value or ""))
         else:

@@ -1,4 +1,4 @@
-"""Describes the events of the features as sentences for operators: people, daily messages, freezing and budgets, leads, edits of cards."""
+"""Describes events as sentences for operators: people, daily messages, freezing and budgets, leads, edits of cards, definitions."""
 
 from datetime import UTC, date, datetime
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.reports.reading.journal_reader import bind_reader, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
-from state.events import budgets, cards, daily, freezing, leads, people
+from state.events import budgets, cards, daily, definitions, freezing, leads, people
 from state.journal.store import StoredEvent
 
 
@@ -155,4 +155,50 @@ def _describe_edit_end(_voice: Narrator, said: cards.EditClosed, _event: StoredE
 EDITING_DESCRIPTIONS: Final = {
     **bind_reader(cards.EditAsked, _describe_edit_question),
     **bind_reader(cards.EditClosed, _describe_edit_end),
+}
+
+
+_SAVINGS: Final = {
+    "created": "saved version {version} of {name} as a new draft",
+    "saved": "saved draft {version} of {name} anew",
+    "rolled_back": "made draft {version} of {name} from an earlier version",
+    "imported": "imported version {version} of {name} as a draft",
+}
+_AnyDefinition = definitions.DefinitionSaved | definitions.DefinitionPublished | definitions.DefinitionSwitched
+
+
+def _describe_saved_definition(voice: Narrator, said: definitions.DefinitionSaved, event: StoredEvent) -> str:
+    what = _SAVINGS[said.what].format(version=said.version, name=_format_definition(said))
+    return f"{_format_author(voice, said, event)} {what} {_format_ending(said, event)}"
+
+
+def _describe_published_definition(voice: Narrator, said: definitions.DefinitionPublished, event: StoredEvent) -> str:
+    instead = f" instead of version {said.replaced}" if said.replaced else ""
+    what = f"published version {said.version} of {_format_definition(said)}{instead}"
+    return f"{_format_author(voice, said, event)} {what} {_format_ending(said, event)}"
+
+
+def _describe_switched_definition(voice: Narrator, said: definitions.DefinitionSwitched, event: StoredEvent) -> str:
+    what = f"switched {_format_definition(said)} {'on again' if said.enabled else 'off, so that nothing begins with it,'}"
+    return f"{_format_author(voice, said, event)} {what} {_format_ending(said, event)}"
+
+
+def _format_author(voice: Narrator, said: _AnyDefinition, event: StoredEvent) -> str:
+    return voice.format_person(said.by, said.by_name, gone=event.erased)
+
+
+def _format_definition(said: _AnyDefinition) -> str:
+    return f"{to_one_line(said.kind)} {to_one_line(said.definition)}"
+
+
+def _format_ending(said: _AnyDefinition, event: StoredEvent) -> str:
+    note = f": {format_words(event, said.note)}" if said.note else ""
+    digest = f", text {to_one_line(said.digest)[:10]}" if said.digest else ""
+    return f"{_format_channel(said.via)}{digest}{note}"
+
+
+DEFINITION_DESCRIPTIONS: Final = {
+    **bind_reader(definitions.DefinitionSaved, _describe_saved_definition),
+    **bind_reader(definitions.DefinitionPublished, _describe_published_definition),
+    **bind_reader(definitions.DefinitionSwitched, _describe_switched_definition),
 }

@@ -15,6 +15,8 @@ from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.text import RUSSIAN_LETTERS
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
 from state.events.base import Event, type_names
+from state.events.conversation import ModelFailed
+from state.events.runs import NodeFailed
 from state.journal.store import Store, StoredEvent
 from state.stored import JsonObject
 
@@ -133,6 +135,11 @@ def describe_fallback(provider: str, failed_before: Sequence[str]) -> str:
     if not failed_before:
         return ""
     return f" of {to_one_line(provider)} in place of {', '.join(map(to_one_line, failed_before))}"
+
+
+def describe_failed_cost(said: ModelFailed | NodeFailed) -> str:
+    """Return what an answer cost that could not be used, "" if there was none."""
+    return f" ({to_one_line(said.model, limit=60)}, {said.prompt_tokens}+{said.completion_tokens} tokens paid)" if said.model else ""
 
 
 def to_one_line(value: object, *, limit: int = 200) -> str:

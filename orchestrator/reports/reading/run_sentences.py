@@ -5,7 +5,14 @@ A run is one execution of a scenario, flow or workflow.
 
 from typing import Final
 
-from orchestrator.reports.reading.journal_reader import bind_reader, describe_fallback, describe_gap, format_words, to_one_line
+from orchestrator.reports.reading.journal_reader import (
+    bind_reader,
+    describe_failed_cost,
+    describe_fallback,
+    describe_gap,
+    format_words,
+    to_one_line,
+)
 from orchestrator.reports.reading.narrator import Narrator
 from state.events import runs, schedules
 from state.journal.store import StoredEvent
@@ -44,7 +51,7 @@ def _describe_done(_voice: Narrator, said: runs.NodeDone, event: StoredEvent) ->
 
 def _describe_failure(_voice: Narrator, said: runs.NodeFailed, event: StoredEvent) -> str:
     why = format_words(event, said.detail) or to_one_line(said.code)
-    return f"node {to_one_line(said.node)} failed (attempt {said.attempt}): {why}"
+    return f"node {to_one_line(said.node)} failed (attempt {said.attempt}): {why}{describe_failed_cost(said)}"
 
 
 def _describe_wait(voice: Narrator, said: runs.RunWaits, event: StoredEvent) -> str:

@@ -11,7 +11,14 @@ from orchestrator.domain.outcome import CommandReport
 from orchestrator.engines.base import PlanStep
 from orchestrator.reports.reading import feature_sentences, run_sentences
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
-from orchestrator.reports.reading.journal_reader import bind_reader, describe_fallback, describe_gap, format_words, to_one_line
+from orchestrator.reports.reading.journal_reader import (
+    bind_reader,
+    describe_failed_cost,
+    describe_fallback,
+    describe_gap,
+    format_words,
+    to_one_line,
+)
 from orchestrator.reports.reading.narrator import Narrator
 from state.events import calls, confirmations, conversation, people, portal, talking, transfer
 from state.journal.store import StoredEvent
@@ -132,7 +139,7 @@ def _describe_question_to_model(_voice: Narrator, said: conversation.ModelAsked,
 
 
 def _describe_model_failure(_voice: Narrator, said: conversation.ModelFailed, event: StoredEvent) -> str:
-    return f"the model failed: {format_words(event, said.reason)}"
+    return f"the model failed: {format_words(event, said.reason)}{describe_failed_cost(said)}"
 
 
 def _describe_plan(_voice: Narrator, said: conversation.PlanRecorded, event: StoredEvent) -> str:
@@ -328,6 +335,7 @@ _DESCRIPTIONS: Final = {
     **feature_sentences.DAILY_DESCRIPTIONS,
     **feature_sentences.EDITING_DESCRIPTIONS,
     **feature_sentences.FREEZING_DESCRIPTIONS,
+    **feature_sentences.DEFINITION_DESCRIPTIONS,
     **feature_sentences.LEADS_DESCRIPTIONS,
     **feature_sentences.PEOPLE_DESCRIPTIONS,
     **run_sentences.DESCRIPTIONS,

@@ -60,7 +60,7 @@ _PORTAL_REFUSALS = frozenset(
 )
 """The codes of refusals caused by the portal's records and fields; they stay the same under every policy and mode."""
 _VALUE_REASONS = frozenset({"gate-critical", "gate-add-stage"})
-_PROVENANCE_REASONS = frozenset({"gate-taint-prose", "gate-taint-target", "gate-taint-value"})
+_PROVENANCE_REASONS = frozenset({"gate-taint-outside", "gate-taint-prose", "gate-taint-target", "gate-taint-value"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from sandbox.model.answers import Answer
-from sandbox.model.dates import date_phrase
+from sandbox.model.dates import date_phrase, past_phrase
 from sandbox.model.names import people
 from sandbox.model.rules.base import DEAL_FIELDS, Handler, listing, proposing, today
 from sandbox.model.slots import sums
@@ -20,6 +20,7 @@ _PERIOD_ENDS = {
     r"this week": "end of the week",
     r"this month": "end of the month",
 }
+_NEXT_PERIOD = re.compile(r"(?:следующ\w+ (?:недел|месяц|квартал)|next (?:week|month|quarter))")
 _FUNNEL = re.compile(r"(?:воронк\w+|funnel|pipeline)\s+(?=[\w«\"“])", re.IGNORECASE)
 _LESS = re.compile(r"(?<!\w)(?:меньше|дешевле|до|under|below|less than)\s")
 
@@ -92,9 +93,37 @@ def closing(wish: Wish) -> Answer | None:
     when = date_phrase(wish.text)
     if when is None:
         return None
+    if _NEXT_PERIOD.search(wish.folded):
+        filters = {**_owner(wish), "CLOSEDATE": f"@date:{when.text}"}
+        return _deals(wish, "deals.closing.within", filters, order={"CLOSEDATE": "ASC"}, when=when.text)
     limit = _last_day(when.text)
     filters = {**_owner(wish), "<=CLOSEDATE": f"@date:{limit}"}
     return _deals(wish, "deals.closing", filters, order={"CLOSEDATE": "ASC"}, when=limit)
+
+
+def made(wish: Wish) -> Answer | None:
+    """Propose to list the deals that were created in a past period. Return None if no such period is named."""
+    return _of_past(wish, "deals.made", "DATE_CREATE", {})
+
+
+def won(wish: Wish) -> Answer | None:
+    """Propose to list the deals that were won in a past period. Return None if no such period is named."""
+    return _of_past(wish, "deals.won", "CLOSEDATE", {"STAGE_SEMANTIC_ID": "S"})
+
+
+def _of_past(wish: Wish, key: str, field: str, filters: dict[str, Any]) -> Answer | None:
+    """Return the list of all deals, open or closed, whose date in `field` lies in the past period that the message names."""
+    when = past_phrase(wish.text)
+    if when is None or quotes(wish.text):
+        return None
+    step = listing(
+        wish,
+        "crm.deal.list",
+        {**_owner(wish), **filters, field: f"@date:{when.text}"},
+        select=[*DEAL_FIELDS, *([] if field in DEAL_FIELDS else [field])],
+        order={field: "DESC"},
+    )
+    return proposing(wish, key, step, when=when.text)
 
 
 def _last_day(phrase: str) -> str:
@@ -133,5 +162,7 @@ HANDLERS: dict[str, Handler] = {
     "deals.overdue": overdue,
     "deals.funnel": of_funnel,
     "deals.closing": closing,
+    "deals.made": made,
+    "deals.won": won,
     "deals.big": by_size,
 }

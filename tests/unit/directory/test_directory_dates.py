@@ -13,6 +13,7 @@ from orchestrator.language.date_format import WhenReason
 from orchestrator.language.date_parser import (
     Choice,
     Past,
+    PastRule,
     Unclear,
     When,
     WhenPurpose,
@@ -29,9 +30,9 @@ MOSCOW = "Europe/Moscow"
 NOON = datetime(2026, 11, 26, 12, tzinfo=ZoneInfo(MOSCOW))  # a Thursday
 
 
-def said(text: str, now: datetime = NOON, zone: str = MOSCOW, wanted: WhenPurpose = "deadline") -> str:
+def said(text: str, now: datetime = NOON, zone: str = MOSCOW, wanted: WhenPurpose = "deadline", past: PastRule = "refused") -> str:
     """The answer as one comparable string; «~» marks an hour that is ours."""
-    match parse_when(text, now=now, zone=zone, wanted=wanted):
+    match parse_when(text, now=now, zone=zone, wanted=wanted, past=past):
         case When() as when:
             return written(when)
         case Choice(options):
@@ -191,6 +192,35 @@ def test_words_become_the_moment_they_mean(line: str) -> None:
     text, expected = line[:40].strip(), line[40:].strip()
 
     assert said(text) == expected
+
+
+PAST_TABLE = """
+вчера                     past 2026-11-25 18:00~   2026-11-25 18:00~                       2026-11-25 18:00~
+вчера в 15                past 2026-11-25 15:00    2026-11-25 15:00                        2026-11-25 15:00
+вчера в 5                 past 2026-11-25 17:00    2026-11-25 17:00 | 2026-11-25 05:00     2026-11-25 17:00 | 2026-11-25 05:00
+неделю назад              past 2026-11-19 18:00~   2026-11-19 18:00~                       2026-11-19 18:00~
+2 часа назад              past 2026-11-26 10:00    2026-11-26 10:00                        2026-11-26 10:00
+в 11                      past 2026-11-26 11:00    past 2026-11-26 11:00                   2026-11-26 11:00
+в 3                       2026-11-26 15:00         2026-11-26 15:00                        2026-11-26 03:00
+сегодня                   2026-11-26 18:00~        2026-11-26 18:00~                       2026-11-26 12:00~
+в пятницу                 2026-11-27 18:00~        2026-11-27 18:00~                       2026-11-20 18:00~
+в прошлый вторник         past 2026-11-17 18:00~   2026-11-17 18:00~                       2026-11-17 18:00~
+25 ноября                 past 2026-11-25 18:00~   2026-11-25 18:00~                       2026-11-25 18:00~
+1 марта                   2027-03-01 18:00~        2027-03-01 18:00~                       2026-03-01 18:00~
+завтра                    2026-11-27 18:00~        2026-11-27 18:00~                       2026-11-27 18:00~
+2026-11-20T15:00          past 2026-11-20 15:00    2026-11-20 15:00                        2026-11-20 15:00
+2026-12-20T12:00:00Z      2026-12-20 15:00         2026-12-20 15:00                        2026-12-20 15:00
+2026-02-30T15:00          impossible               impossible                              impossible
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", PAST_TABLE)
+def test_what_becomes_of_a_past_meaning_depends_on_what_it_is_for(line: str) -> None:
+    """Refused for a deadline; taken where an earlier day was named; and for what took place, words look back themselves."""
+    text = line[:26].strip()
+    expected = [line[26:51].strip(), line[51:91].strip(), line[91:].strip()]
+
+    assert [said(text, past=past) for past in get_args(PastRule)] == expected
 
 
 FRIDAY = datetime(2026, 11, 27, 12, tzinfo=ZoneInfo(MOSCOW))

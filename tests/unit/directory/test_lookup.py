@@ -212,7 +212,7 @@ async def test_a_named_currency_goes_with_its_sum(world: World, method: str, par
 )
 async def test_what_cannot_be_meant_is_asked_about(world: World, reference: str, code: str) -> None:
     """The past, no date, no sum."""
-    found = await resolve(world, reference)
+    found = await resolve(world, reference, params={"fields": {"DEADLINE": reference}})
     assert isinstance(found, Unresolved)
     assert found.notice.code == code
 

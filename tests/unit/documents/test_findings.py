@@ -70,3 +70,10 @@ def test_a_misspelt_name_suggests_the_one_that_was_meant(wrong: str, meant: str)
 
 def test_a_hundred_thousand_known_names_are_not_all_compared() -> None:
     assert suggest_name("name-000001x", (f"name-{number:06}" for number in range(100_000))).startswith("name-")
+
+
+def test_the_name_that_was_meant_is_found_among_many() -> None:
+    """Only those that look like it are compared in full, and it is one of them."""
+    known = [*(f"variable_of_the_run_{number}" for number in range(999)), "refine_solution"]
+    assert suggest_name("refine_soluton", known) == "refine_solution"
+    assert suggest_name("Variable-of-the-run-998", known) == "variable_of_the_run_998"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.documents.reading import read_document
-from orchestrator.documents.reports import MAX_VALUES
+from orchestrator.documents.reports import MAX_DEPTH, MAX_VALUES
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import parse_path
 from state.canonical import NotCanonical, check
@@ -24,6 +24,23 @@ def test_what_is_written_reads_back_as_it_was(data: object, form: str) -> None:
     assert reading.findings == ()
     assert reading.require_document().data == data
     assert repr(reading.require_document().data) == repr(data)
+
+
+@pytest.mark.parametrize("key", ["//", "// note", "/* x", "{", "["])
+def test_a_document_that_begins_like_json_reads_back_without_being_told_its_form(key: str) -> None:
+    """A note under the key "//" is common in JSON, which has no comments of its own."""
+    data = {key: "a note", "name": "Опрос"}
+    assert read_document(write_document(data)).require_document().data == data
+
+
+def test_signs_that_nobody_sees_are_written_as_escapes() -> None:
+    data = {"a": "x\u2028y: 1\x85\x7f\x1b"}
+    assert read_document(write_document(data)).require_document().data == data
+
+
+def test_a_megabyte_of_signs_that_nobody_sees_ends_in_findings() -> None:
+    found = read_document("a: \u2028" * 150_000, "yaml").findings
+    assert len(found) == 201
 
 
 SCENARIO = """# a scenario
@@ -94,7 +111,11 @@ def test_a_word_that_may_mean_true_stays_a_text_with_a_warning(word: str) -> Non
         ("a: [1, 2\nb: 3", [("yaml-flow", 2, 2)]),
         ("a: 1\n b: 2", [("yaml-colon", 2, 3)]),
         ("- 1\nb: 2", [("yaml-indent", 2, 1)]),
-        ("a: \x07", [("yaml-syntax", 1, 4)]),
+        ("a: \x07", [("control-character", 1, 4)]),
+        ("ключ: 😀\x07\nb: 1\x7f\nb: 2", [("control-character", 1, 8), ("control-character", 2, 5), ("duplicate-key", 3, 1)]),
+        ("a: b\u2028c: d", [("control-character", 1, 5), ("yaml-colon", 1, 7)]),
+        ("# a\u2029b: 1\nc: 'x\x85y'", [("control-character", 1, 4), ("control-character", 2, 6)]),
+        ('a: "x\\0"\n"a\\0": 2', [("zero-character", 1, 4), ("zero-character", 2, 1), ("duplicate-key", 2, 1)]),
         ("", [("document-empty", 1, 1)]),
         ("# nothing\n", [("document-empty", 1, 1)]),
     ],
@@ -154,3 +175,14 @@ def test_what_is_nested_too_deeply_or_in_itself_is_not_written() -> None:
         deep = [deep]
     with pytest.raises(NotCanonical, match="nested"):
         write_document(deep)
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_what_is_written_is_never_deeper_than_what_is_read(form: str) -> None:
+    deepest: list[object] = []
+    for _ in range(MAX_DEPTH - 1):
+        deepest = [deepest]
+    text = write_document(deepest, form)  # type: ignore[arg-type]
+    assert read_document(text, form).require_document().data == deepest  # type: ignore[arg-type]
+    with pytest.raises(NotCanonical):
+        write_document([deepest], form)  # type: ignore[arg-type]

@@ -61,7 +61,8 @@ def refuse(source: str) -> list[str]:
         ("age > 18\nand plan == 'pro'", True),
         ("{age} >= 18 and {deal.title} == 'Ромашка' and {results[0].text} == 'a'", True),
         ("'{имя} {age}' == 'Алиса 20'", True),
-        ("'{nobody}'", "{nobody}"),
+        (r"'\{nobody}'", "{nobody}"),
+        ("'{nothing}'", ""),
         (r"'\{имя}'", "{имя}"),
         (r"'{имя}' == '\{имя}' or plan in ['\{plan}']", False),
         ("context.get('order', {}).get('items', []) == []", True),
@@ -107,6 +108,11 @@ def test_a_number_and_a_numeric_text_are_compared_as_numbers(source: str, value:
         ("plan.get('x')", "expression-method", 1),
         ("int('no')", "expression-function", 1),
         ("'Алиса' == имя and nobody", "expression-name", 20),
+        ("age > 1 and '{agee}' != 'x'", "expression-name", 13),
+        ("'{deal.titel}!' == 'x'", "expression-no-part", 1),
+        ("'{context.age}' == '20'", "expression-name", 1),
+        ("context['context'] == 1", "expression-name", 1),
+        ("context.true", "expression-name", 1),
     ],
 )
 def test_a_value_that_does_not_fit_stops_with_its_place(source: str, code: str, column: int) -> None:
@@ -120,7 +126,7 @@ def test_a_value_that_does_not_fit_stops_with_its_place(source: str, code: str, 
 def test_all_mistakes_of_a_condition_are_told_at_once_with_their_places() -> None:
     """An author mends them in one go; what was probably meant stands beside them."""
     with pytest.raises(DefinitionRefused) as error:
-        compile_condition("agee > 1 and lenn(plan) == 2\nor plan.lowr() == f'x'", known=["age", "plan"])
+        compile_condition("agee > 1 and lenn(plan) == 2\nor plan.lowr() == f'x'\nor '{plann}' == 'pro'", known=["age", "plan"])
 
     found = [(one.code, one.line, one.column, one.suggestion) for one in error.value.findings]
     assert found == [
@@ -128,7 +134,34 @@ def test_all_mistakes_of_a_condition_are_told_at_once_with_their_places() -> Non
         ("expression-function-unknown", 1, 14, "len"),
         ("expression-method-unknown", 2, 4, "lower"),
         ("expression-forbidden", 2, 19, ""),
+        ("expression-name", 3, 4, "plan"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        ("age >", (1, 6)),
+        ("   age > ", (1, 9)),
+        ("\n  age >\n", (2, 8)),
+        ("  возраст возраст", (1, 11)),
+        ("  '😀' x\nor y", (1, 3)),
+        ("age > 1\n  and 'x", (2, 7)),
+        ("age\r\n and > x", (2, 6)),
+    ],
+)
+def test_a_mistake_of_syntax_has_the_place_that_the_author_sees(source: str, place: tuple[int, int]) -> None:
+    """In the text as it was written, with the space around it; what is missing is missing behind the last sign."""
+    with pytest.raises(DefinitionRefused) as error:
+        compile_condition(source)
+
+    assert [(one.code, (one.line, one.column)) for one in error.value.findings] == [("expression-syntax", place)]
+
+
+@pytest.mark.parametrize("source", [r"'\ud800' == plan", r"'a\x00' != plan", r"{'\udfff': 1}", r"plan in ['\0', 'a']"])
+def test_a_text_that_cannot_be_stored_has_no_place_in_a_condition(source: str) -> None:
+    """An escape can write it, so that a value would be made at which the journal fails."""
+    assert "expression-forbidden" in refuse(source)
 
 
 @pytest.mark.parametrize("source", ["", "  ", "a b", "a)", "a) or (b", "(a", "'", "\0", "\ud800", "a = 1", "import os", "a;b"])
@@ -201,3 +234,21 @@ def test_the_longest_condition_is_compiled_and_evaluated() -> None:
     assert isinstance(compile_condition(longest), Condition)
     assert evaluate(longest, {"a": 1}) == 1
     assert refuse(longest + " " * MAX_CHARACTERS) == ["expression-long-source"]
+
+
+def test_a_computed_key_is_quoted_without_hidden_signs() -> None:
+    """A stranger may have written it, and people read the finding."""
+    with pytest.raises(ConditionFailed) as error:
+        evaluate("deal[key] == 1", {"deal": {}, "key": "a\n✅ done\u202e"})
+
+    assert error.value.finding.args["name"] == "aU+000A✅ doneU+202E"
+
+
+def test_a_condition_full_of_unknown_names_is_refused_whole_and_soon() -> None:
+    """Each of them is named; what was meant is searched among thousands of variables for the first few only."""
+    with pytest.raises(DefinitionRefused) as error:
+        compile_condition(" or ".join(f"valu{number}" for number in range(190)), known=[f"value{number}" for number in range(5_000)])
+
+    found = error.value.findings
+    assert [one.args["name"] for one in found] == [f"valu{number}" for number in range(190)]
+    assert [bool(one.suggestion) for one in found] == [True] * 10 + [False] * 180

@@ -73,12 +73,15 @@ def test_a_long_chain_ends_in_a_finding_also_where_little_stack_is_left(source: 
         "many == others and many == others",
         "deep == other_deep",
         "'{wide}' == 'x'",
+        " or ".join(f"0.{number} in texts" for number in range(1, 66)),
+        " or ".join(f"'0.{number}' in numbers" for number in range(1, 66)),
+        " or ".join(["'{parts}' == 'x'"] * 60),
         "wide.upper().lower().strip().casefold() == 'x'",
         "'b' in wide or wide.find('b') > 0 or wide.startswith('b')",
     ],
 )
 def test_large_values_end_in_an_answer_or_a_finding(source: str) -> None:
-    """A variable of a run may hold a million characters or be nested ten thousand deep."""
+    """A variable of a run may hold a million characters, a hundred thousand parts, or be nested ten thousand deep."""
 
     def nest() -> Any:
         data: Any = 1
@@ -86,7 +89,9 @@ def test_large_values_end_in_an_answer_or_a_finding(source: str) -> None:
             data = [data]
         return data
 
-    names = {"many": [1] * 50_000, "others": [1] * 50_000, "deep": nest(), "other_deep": nest(), "wide": "a" * 1_000_000}
+    texts = {"texts": [f" {number} " for number in range(100_000)], "numbers": [float(number) for number in range(100_000)]}
+    texts |= {"parts": {str(number): number for number in range(100_000)}}  # type: ignore[dict-item]
+    names = {**texts, "many": [1] * 50_000, "others": [1] * 50_000, "deep": nest(), "other_deep": nest(), "wide": "a" * 1_000_000}
     try:
         found = compile_condition(source).evaluate(names)
     except ConditionFailed as error:

@@ -169,3 +169,25 @@ def test_any_text_is_a_template(text: str, syntax: Syntax) -> None:
     filled = template.fill({}).data
     if not template.placeholders:
         assert filled == (text if syntax is FLOW else syntax.pattern.sub(lambda found: found["literal"], text))
+
+
+@pytest.mark.req("S000-19")
+def test_a_key_that_looks_like_a_number_is_taken_as_it_is_written() -> None:
+    """Telephone 007 is not telephone 7."""
+    names = {"phones": Value({"007": "bond", "7": "seven", "٣": "three"}), "rows": Value(["a", "b"])}
+
+    assert fill_text("{phones.007} {phones[007]} {phones.7} {phones[7]} {phones.٣}", names, SCENARIO).data == "bond bond seven seven three"
+    assert fill_text("{rows.0} {rows[1]} {rows[-1]} {rows[01]}", names, SCENARIO).data == "a b b {rows[01]}"
+
+
+def test_a_variable_with_exactly_this_name_comes_before_one_in_other_letters() -> None:
+    """Names of workflows have no case, but which of two is meant is not left to their order."""
+    names = {"Total": Value(1), "total": Value(2), "TOTAL": Value(3)}
+
+    assert fill_text("{{Total}} {{total}} {{TOTAL}}", names, WORKFLOW).data == "1 2 3"
+
+
+def test_a_number_of_thousands_of_digits_is_refused_as_text() -> None:
+    """It is no JSON data, and no other error comes of it."""
+    with pytest.raises(TemplateRefused):
+        fill_text("a {odd}", {"odd": Value(10**5000)}, SCENARIO)

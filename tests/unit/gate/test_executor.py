@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_effect_id
@@ -93,6 +95,17 @@ async def test_every_answer_ends_in_its_status(world: World, answer: CallResult,
     assert row.outcome is not None
     assert "result" not in row.outcome
     assert row.call["started_at"].endswith("Z")
+
+
+async def test_what_another_party_said_is_kept_for_the_card(world: World) -> None:
+    """The words of its sentence stand in the event, from which the card is drawn; those of the portal are its detail."""
+    session = await world.session()
+    refused = Rejected(code="http-refused", detail="the host answered 422: no", args={"status": 422, "text": "no"})
+    call = replace(order(world).call, kind="http")
+    outcome = await executor.run_write(order(world, call=call), Act(world, refused), session)
+    assert outcome.reason == Notice(code="http-refused", args={"status": 422, "text": "no"})
+    (event,) = world.events("CallRefused")
+    assert (event.data["code"], event.data["args"]) == ("http-refused", {"status": 422, "text": "no"})
 
 
 async def test_a_batch_keeps_the_word_of_each_command(world: World) -> None:
@@ -237,3 +250,25 @@ async def test_a_fault_of_ours_after_the_call_leaves_its_outcome_unknown(world: 
     assert (outcome.status, await in_store(session, world)) == ("unknown", "unknown")
     assert world.types() == ["CallStarted", "CallOutcomeUnknown"]
     assert [timer.kind for timer in world.sql.list_due_timers(world.clock.now() + timedelta(hours=1))] == ["reconcile"]
+
+
+def nest(depth: int) -> Any:
+    """Lists within lists, deeper than the journal stores."""
+    data: Any = 1
+    for _ in range(depth):
+        data = [data]
+    return data
+
+
+@pytest.mark.req("S004-A2")
+@pytest.mark.parametrize("result", [nest(300), nest(5000), float("nan"), "\0", {"a": object()}, 2**60], ids=lambda one: type(one).__name__)
+async def test_a_result_that_cannot_be_stored_is_left_out_and_what_happened_is_recorded(world: World, result: Any) -> None:
+    """A write is done; a read has no answer, which an engine must not take for an empty one."""
+    session = await world.session()
+    outcome = await executor.run_write(order(world), Act(world, Succeeded(result=result)), session)
+    read = await executor.run_read(order(world, "crm.deal.get", {"id": 481}, slot="t1/1/2"), Act(world, Succeeded(result=result)), session)
+    await session.flush()
+
+    assert (outcome.status, outcome.result, outcome.detail) == ("succeeded", None, "the answer cannot be stored")
+    assert (read.status, read.detail) == ("refused", "the answer cannot be stored")
+    assert world.types() == ["CallStarted", "CallSucceeded", "CallRefused"]

@@ -126,6 +126,13 @@ async def test_a_card_of_a_replaced_file_shows_each_line_that_changes(here: Setu
     assert (here.root / "note.txt").read_text() == "один\nДВА\nтри\nчетыре\nпять\n"
 
 
+async def test_lines_that_take_the_place_of_as_many_others_stand_one_by_one(here: Setup) -> None:
+    """And how many lines a file has is said only where that changes."""
+    (here.root / "note.txt").write_text("Заявка\n80 шт.\n86 400\nТверь\n")
+    entry = await here.ask("file.write", {"path": "note.txt", "text": "Заявка\n100 шт.\n108 000\nТверь\n"})
+    assert lines_of(entry) == [("Строка 2", "80 шт.", "100 шт."), ("Строка 3", "86 400", "108 000")]
+
+
 async def test_a_file_that_changes_while_its_card_waits_is_not_overwritten(here: Setup) -> None:
     (here.root / "note.txt").write_text("старое")
     entry = await here.ask("file.write", {"path": "note.txt", "text": "новое"})
@@ -157,6 +164,7 @@ async def test_text_is_added_and_a_file_is_deleted_with_what_it_holds_on_the_car
         ("file.create", {"path": "есть.txt", "text": "x"}, "file-exists"),
         ("file.write", {"path": "ЕСТЬ.txt", "text": "x"}, "file-name-taken"),
         ("file.read", {"path": "двоичный.bin"}, "file-not-text"),
+        ("file.read", {"path": "ноль.txt"}, "file-not-text"),
         ("file.write", {"path": "../x", "text": "x"}, "gate-file-path-outside"),
         ("file.write", {"path": ".env", "text": "x"}, "gate-file-path-hidden"),
         ("file.write", {"path": "a", "text": "x" * 65_537}, "gate-kind-params"),
@@ -179,6 +187,7 @@ async def test_text_is_added_and_a_file_is_deleted_with_what_it_holds_on_the_car
 async def test_bad_input_is_refused_with_a_sentence_before_any_card(here: Setup, method: str, params: dict[str, Any], code: str) -> None:
     (here.root / "есть.txt").write_text("x")
     (here.root / "двоичный.bin").write_bytes(b"\xff\xfe")
+    (here.root / "ноль.txt").write_bytes(b"a\0b")
     refused = await here.submit(method, params)
     assert reason_of(refused) == code
     for locale in ("ru", "en"):

@@ -9,7 +9,7 @@ from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.domain.effect import Provenance
 from orchestrator.gate.call import modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse
-from orchestrator.gate.call.kinds.mongo_collections import MongoCollection
+from orchestrator.gate.call.kinds.opened_parties import OpenedParty
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, NAMED, RECORDS, call, catalogue, effect, judged, made, minimal, said
@@ -202,7 +202,7 @@ def test_a_denied_call_is_not_proposed_again_in_the_turn() -> None:
     assert said(judged(effect(*UPDATE), facts=Facts(records=records, denied_at="x"))) == ["gate-denied-before"]
 
 
-MONGO = Policy(open_kinds=frozenset({"mongo"}), mongo_collections={"x": MongoCollection()})
+MONGO = Policy(open_kinds=frozenset({"mongo"}), mongo_collections={"x": OpenedParty()})
 FIND: dict[str, Any] = {"collection": "x", "query": {"a": 1}}
 INSERT: dict[str, Any] = {"collection": "x", "document": {"a": 1}}
 UPDATE_MANY: dict[str, Any] = {**FIND, "update": {"$set": {"a": 2}}}
@@ -232,7 +232,7 @@ UPDATE_MANY: dict[str, Any] = {**FIND, "update": {"$set": {"a": 2}}}
         (effect("file.delete", {"path": "x"}, kind="file"), Policy(open_kinds=frozenset({"file"})), ["gate-delete"]),
         (effect("post", {"url": "https://a.io/x"}, kind="http"), Policy(open_kinds=frozenset({"http"})), ["gate-http-host"]),
         (effect("post", {"url": "https://a.io/x"}, kind="http"),
-         Policy(open_kinds=frozenset({"http"}), http_hosts=frozenset({"A.io"})), ["gate-http-outward"]),
+         Policy(open_kinds=frozenset({"http"}), http_hosts={"A.io": OpenedParty()}), ["gate-http-outward"]),
     ],
 )  # fmt: skip
 def test_other_kinds_are_refused_unless_opened(what: Any, policy: Policy, codes: list[str]) -> None:

@@ -254,7 +254,7 @@ def test_other_kinds_have_rows_of_their_own(kind: Any, method: str, *, known: bo
     found = made(Effect(kind=kind, method=method, params={"collection": "deals"}))
     assert isinstance(found, Call) is known
     if isinstance(found, Refuse):
-        assert found.reason.code == "gate-method-unknown"
+        assert found.reason.code == "gate-kind-method"
 
 
 def test_the_effect_is_left_as_it_was() -> None:

@@ -10,6 +10,7 @@ from bitrix.catalogue.catalogue import load_catalogue
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.limits import Caps
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy, load_with_places
+from orchestrator.gate.call.policy_format import DefinitionRoles
 from orchestrator.gate.decide.refusals import is_listed_host, parse_host
 from tests.unit.gate.gate_kit import ROOT, catalogue
 
@@ -206,3 +207,15 @@ def test_names_in_rules_that_fit_nothing_are_told(tmp_path: Path) -> None:
         "POLICY_FILE mine.yaml: line 3: `rules.1.entity`: 'deals' is no kind of record. Did you mean 'deal'?",
         "POLICY_FILE mine.yaml: line 4: `rules.2.field`: 'OPORTUNITY' is no field of the catalogue. Did you mean 'OPPORTUNITY'?",
     )
+
+
+def test_roles_of_definitions_are_named_by_kind(tmp_path: Path) -> None:
+    """What is left out stays with the program; a role that does not exist is a mistake, and so is a kind that the program does not have."""
+    policy = load_policy(_written(tmp_path, "definitions: {scenario: {edit: lead, publish: [admin, lead]}, flow: {publish: []}}"))
+    assert policy.definitions["scenario"] == DefinitionRoles(edit=frozenset({"lead"}), publish=frozenset({"lead", "admin"}))
+    assert policy.definitions["flow"] == DefinitionRoles(edit=None, publish=frozenset())
+    assert check_policy(policy, catalogue()) == ()
+    [told] = check_policy(policy, catalogue(), kinds={"scenarios", "flow"})
+    assert told == "policy: definitions.scenario: 'scenario' is no kind of definitions here. Did you mean 'scenarios'?"
+    with pytest.raises(SettingsError, match=r"line 1: `definitions.flow.edit.0`.*'boss'"):
+        load_policy(_written(tmp_path, "definitions: {flow: {edit: boss}}"))

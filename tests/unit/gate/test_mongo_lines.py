@@ -31,7 +31,7 @@ def show(name: str, params: dict[str, Any], images: Any = None, locale: Locale =
     ("query", "ru", "en"),
     [
         ({"status": "new"}, "Статус = new", "status = new"),
-        ({"status": {"$ne": ""}, "sum": {"$gte": 5, "$lt": 9}}, "Статус ≠ пусто; sum ≥ 5; sum < 9", "status ≠ empty; sum ≥ 5; sum < 9"),
+        ({"status": {"$ne": ""}, "sum": {"$gte": 5, "$lt": 9}}, "Статус — не пусто; sum ≥ 5; sum < 9", "status is not empty; sum ≥ 5; sum < 9"),
         ({"status": {"$in": ["a", "b"]}}, "Статус — одно из: a, b", "status is one of: a, b"),
         ({"a": {"$nin": [1]}, "b": {"$exists": False}}, "a — ни одно из: 1; нет поля b", "a is none of: 1; lacks the field b"),
         ({"$or": [{"a": 1}, {"b": 2, "c": {"x": 1}}]}, '(a = 1) или (b = 2; c = {"x":1})', '(a = 1) or (b = 2; c = {"x":1})'),
@@ -39,7 +39,12 @@ def show(name: str, params: dict[str, Any], images: Any = None, locale: Locale =
         ({"a": {"$not": {"$gt": 5}}}, "не (a > 5)", "not (a > 5)"),
         ({"a": {"$elemMatch": {"k": "x", "n": {"$gt": 1}}}}, "a: есть элемент (k = x; n > 1)", "a: has an element (k = x; n > 1)"),
         ({"a": {"$elemMatch": {"$gt": 1}}}, "a: есть элемент (> 1)", "a: has an element (> 1)"),
-        ({"at": {"$lt": {"$date": "2026-11-24T10:00:00Z"}}}, "at < 2026-11-24T10:00:00Z", "at < 2026-11-24T10:00:00Z"),
+        ({"a": {"$elemMatch": {"$or": [{"x": 1}, {"y": {"$lt": 2}}]}}}, "a: есть элемент ((x = 1) или (y < 2))",
+         "a: has an element ((x = 1) or (y < 2))"),
+        ({"a": {"$not": {"$elemMatch": {"$and": [{"x": 1}]}}}}, "не (a: есть элемент (x = 1))", "not (a: has an element (x = 1))"),
+        ({"at": {"$lt": {"$date": "2026-11-24T10:00:00Z"}}}, "at < вт, 24 ноября 2026, 13:00", "at < Tue, 24 November 2026, 13:00"),
+        ({"at": {"$date": "2026-11-24T10:00:05.120Z"}, "vip": True}, "at = вт, 24 ноября 2026, 13:00:05.12; vip = да",
+         "at = Tue, 24 November 2026, 13:00:05.12; vip = yes"),
         ({"_id": {"$in": ["x", {"$oid": "65f0c0ffee0123456789abcd"}]}}, "номер записи — одно из: x, 65f0c0ffee0123456789abcd",
          "entry id is one of: x, 65f0c0ffee0123456789abcd"),
         ({"a": "x\u202ey"}, "a = x⟨U+202E⟩y", "a = x⟨U+202E⟩y"),
@@ -65,12 +70,17 @@ def test_a_change_shows_old_and_new_of_each_field() -> None:
         "Статус: new → done",
         'deep.place: пусто → {"x":1}',
         "Клиент: Ромашка → (удалить поле)",
-        "sum: 10 → 7 (-3)",
+        "sum: 10 → 7 (−3)",
         "visits: прибавить 1",
         "tags: a → добавить в список: b",
         'list: добавить в список, если его там нет: {"k":1}',
         "tags2: убрать из списка: a",
     ]
+
+
+def test_a_field_that_has_its_new_value_already_says_so() -> None:
+    update = {"$set": {"status": "new", "sum": "10"}}
+    assert show("update_one", {"query": {"_id": 7}, "update": update})[1:] == ["Статус: new (уже так)", "sum: 10 → 10"]
 
 
 def test_new_documents_are_shown_whole_without_their_id() -> None:

@@ -103,6 +103,89 @@ async def test_a_token_is_renewed_in_the_background_before_its_end() -> None:
     await token.aclose()
 
 
+class Timers:
+    """The timers of the loop, which run when told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.set: list[tuple[float, Callable[[], object]]] = []
+        monkeypatch.setattr(asyncio.get_running_loop(), "call_later", self.call_later)
+
+    def call_later(self, seconds: float, act: Callable[[], object], *_: object) -> asyncio.TimerHandle:
+        self.set.append((seconds, act))
+        return asyncio.TimerHandle(0, lambda: None, (), asyncio.get_running_loop())
+
+
+async def go_on() -> None:
+    """Let tasks go on that wait for nothing."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_no_call_waits_while_the_token_is_renewed() -> None:
+    """Of fifty calls side by side in the last second of a token, with a token server that does not answer, none is delayed."""
+    sber = Sber()
+    token = sber.build_token()
+    await token.build_headers()
+    sber.now += sber.life - 1
+    sber.gate = asyncio.Event()
+    calls = [asyncio.ensure_future(token.build_headers()) for _ in range(50)]
+    await go_on()
+    assert [call.done() for call in calls] == [True] * 50
+    assert len(sber.forms) == 2
+    sber.gate.set()
+    await go_on()
+    sber.now += 2
+    late = [asyncio.ensure_future(token.build_headers()) for _ in range(50)]
+    await asyncio.sleep(0)
+    assert [call.result()["Authorization"] for call in late] == [f"Bearer {sber.tokens[1]}"] * 50
+    await token.aclose()
+
+
+async def test_a_token_is_renewed_although_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After hours of silence the first calls wait for nothing. A renewal that fails is tried again until the token ends, and no longer."""
+    sber = Sber()
+    token = sber.build_token()
+    timers = Timers(monkeypatch)
+    await token.build_headers()
+    for number in range(5):
+        seconds, fetch = timers.set.pop()
+        assert seconds == sber.life - 120
+        sber.now += seconds
+        fetch()
+        await go_on()
+        assert len(sber.tokens) == number + 2
+    sber.answer = lambda: httpx.Response(503)
+    sber.now += timers.set[-1][0]
+    tries = 0
+    while timers.set:
+        _, fetch = timers.set.pop()
+        fetch()
+        await go_on()
+        tries += 1
+        sber.now += 5
+    assert 20 <= tries <= 25
+    sber.answer = None
+    assert (await token.build_headers())["Authorization"] == f"Bearer {sber.tokens[-1]}"
+    await token.aclose()
+
+
+async def test_a_token_with_a_short_life_is_not_fetched_anew_with_each_call() -> None:
+    """It is renewed after half of its life."""
+    sber = Sber()
+    sber.life = 90.0
+    token = sber.build_token()
+    for _ in range(10):
+        await token.build_headers()
+        await go_on()
+    assert len(sber.forms) == 1
+    sber.now += 46
+    for _ in range(10):
+        await token.build_headers()
+        await go_on()
+    assert len(sber.forms) == 2
+    await token.aclose()
+
+
 async def test_a_renewal_that_fails_disturbs_nobody_while_the_token_lives() -> None:
     """It is tried again after a pause, not with each call."""
     sber = Sber()

@@ -103,3 +103,72 @@ async def test_a_payload_without_its_mandatory_part_is_an_error_and_not_sent(nam
     plain, seen = calls()
     assert list(await getattr(plain, name)(payload)) == ["error"]
     assert seen == []
+
+
+@pytest.mark.req("S001-X6", "S001-11", "S001-17")
+@pytest.mark.parametrize("name", ["post_chat_completions", "post_embeddings"])
+async def test_the_error_text_has_status_and_body(name: str) -> None:
+    """Of a body that is JSON and of one that is a page, in one line and without the key."""
+    bodies = [
+        httpx.Response(422, json={"status": 422, "message": "Invalid params: top_p"}),
+        httpx.Response(413, text=f"<h1>Too large</h1>\n{KEY}"),
+    ]
+    plain, _ = calls(*bodies)
+    told = [(await getattr(plain, name)(CHAT | {"input": "а"}))["error"] for _ in range(2)]
+    assert told == [
+        "The model service answers 422: Invalid params: top_p.",
+        "The model service answers 413: <h1>Too large</h1> ***.",
+    ]
+
+
+@pytest.mark.req("S001-A8", "S001-10")
+async def test_a_long_payload_and_response_are_logged_whole(caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is cut off in the log: who asks for it wants to see all of it."""
+    text = "длинное сообщение " * 5_000
+    plain, _ = calls(httpx.Response(200, json=BODY | {"echo": text}))
+    with caplog.at_level(logging.DEBUG, logger="orchestrator"):
+        await plain.post_chat_completions({"messages": [{"role": "user", "content": text}]}, verbose=True)
+    assert [text in one.getMessage() for one in caplog.records] == [True, True]
+
+
+@pytest.mark.req("S001-6", "S001-A8")
+@pytest.mark.parametrize("failure", [httpx.Response(429), httpx.Response(503), httpx.ConnectError("refused")])
+@pytest.mark.parametrize("name", ["post_chat_completions", "post_embeddings"])
+async def test_two_retries_are_made_and_the_answer_is_the_third(name: str, failure: Any) -> None:
+    """On 429, 5xx and broken connections; the caller sees only the answer."""
+    answers = [failure, failure, httpx.Response(200, json=BODY)]
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        come = answers.pop(0)
+        if isinstance(come, Exception):
+            raise come
+        return come
+
+    async def skip(_seconds: float) -> None:
+        """Skip the pause."""
+
+    told = ModelSettings(base_url="https://llm/v1", api_key=SecretStr(KEY))
+    client = ModelClient(told, transport=httpx.MockTransport(answer), sleep=skip)
+    plain = PlainCalls(ModelRouter.from_client(client, embedding_model="Embeddings"))
+    assert await getattr(plain, name)(CHAT | {"input": "а"}) == BODY
+    assert answers == []
+
+
+@pytest.mark.req("S001-8", "S001-14")
+@pytest.mark.parametrize("name", ["post_chat_completions", "post_embeddings"])
+async def test_other_parameters_pass_through_as_they_are(name: str) -> None:
+    """Also those that this program does not know; only `stream` is never taken from the payload, because the body is returned whole."""
+    sent: list[Any] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        return httpx.Response(200, json=BODY)
+
+    client = ModelClient(ModelSettings(base_url="https://llm/v1", api_key=SecretStr(KEY)), transport=httpx.MockTransport(answer))
+    plain = PlainCalls(ModelRouter.from_client(client, model="m", embedding_model="m"))
+    payload = {"messages": [{"role": "user", "content": "?"}], "input": ["а"], "functions": [{"name": "f"}], "repetition_penalty": 1.1}
+    assert await getattr(plain, name)(payload) == BODY
+    streamed = {"stream": False} if name == "post_chat_completions" else {}
+    assert sent == [payload | {"model": "m"} | streamed]
+    assert await plain.post_chat_completions({**payload, "stream": True}) == BODY
+    assert sent[1]["stream"] is False

@@ -87,6 +87,22 @@ async def test_no_other_provider_is_asked_once_text_was_shown() -> None:
     assert second.asked == 0
 
 
+async def test_text_that_can_be_taken_back_does_not_keep_a_provider_from_being_replaced() -> None:
+    """It is taken back before the other one begins, once; a provider that failed before its first word leaves nothing to take back."""
+    shown: list[str] = []
+
+    async def show(piece: str) -> None:
+        shown.append(piece)
+
+    async def take_back() -> None:
+        shown.clear()
+
+    clients = Scripted(ProviderUnavailable("gone"), piece="Здрав"), Scripted(ProviderUnavailable("full")), Scripted(GOOD, piece="да")
+    router = ModelRouter([route(name, client) for name, client in zip(("one", "two", "three"), clients, strict=True)], {})
+    answer = await router.chat(REQUEST, show, on_restart=take_back)
+    assert (answer.provider, answer.failed_before, shown) == ("three", ("one", "two"), ["да"])
+
+
 async def test_an_answer_that_cannot_be_used_is_paid_once() -> None:
     """A provider that answered is not replaced."""
     first, second = Scripted(UnusableAnswer("cut")), Scripted(GOOD)

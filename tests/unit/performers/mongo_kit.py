@@ -6,7 +6,7 @@ from typing import Any
 
 from bitrix.catalogue.catalogue import Method
 from orchestrator.gate.call.effect import Call
-from orchestrator.gate.call.ports import Succeeded
+from orchestrator.gate.call.ports import CallResult, Succeeded
 from orchestrator.performers import mongo
 from orchestrator.performers.mongo import MongoPerformer
 from orchestrator.performers.mongo_connection import MongoConnection
@@ -29,11 +29,17 @@ async def a_performer(server: MongoServer, url: str = "", **bounds: Any) -> Asyn
     try:
         yield performer
     finally:
-        await performer.close()
+        await performer.aclose()
 
 
 async def do(performer: MongoPerformer, name: str, **params: Any) -> Any:
     """The result of a call that succeeds."""
-    result = await performer.execute(a_call(name, **params))
+    result = await look_and_execute(performer, a_call(name, **params))
     assert isinstance(result, Succeeded), result
     return result.result
+
+
+async def look_and_execute(performer: MongoPerformer, call: Call) -> CallResult:
+    """The result of a call that was looked at before, as the gate does with each that changes something."""
+    await performer.read_before(call)
+    return await performer.execute(call)

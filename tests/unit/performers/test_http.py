@@ -3,9 +3,7 @@
 import asyncio
 import gzip
 import ipaddress
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,53 +15,7 @@ from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.kinds.http_address import IpAddress, Site
 from orchestrator.gate.call.ports import Rejected, Succeeded, Unknown
 from orchestrator.performers.http import MAX_ANSWER, HttpPerformer
-
-Answer = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
-
-
-@dataclass
-class Server:
-    """A host on this machine: what it received, and how it answers."""
-
-    answer: Answer
-    port: int = 0
-    received: list[bytes] = field(default_factory=list)
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Read one request and answer it."""
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            size = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
-            request = head + await reader.readexactly(size)
-            self.received.append(request)
-            await self.answer(request, writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
-
-
-def reply(body: bytes = b'{"ok": true}', status: str = "200 OK", **headers: str) -> Answer:
-    """A host that answers everybody the same."""
-    lines = {"Content-Type": "application/json", "Content-Length": str(len(body)), "Connection": "close"} | {
-        name.replace("_", "-"): value for name, value in headers.items()
-    }
-
-    async def answer(_request: bytes, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"HTTP/1.1 {status}\r\n".encode() + b"".join(f"{n}: {v}\r\n".encode() for n, v in lines.items()) + b"\r\n" + body)
-        await writer.drain()
-
-    return answer
-
-
-@asynccontextmanager
-async def a_server(answer: Answer) -> AsyncIterator[Server]:
-    """A running host."""
-    made = Server(answer)
-    running = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.port = running.sockets[0].getsockname()[1]
-    async with running:
-        yield made
+from tests.http_kit import Answer, a_server, reply
 
 
 def a_performer(*addresses: str, private: bool = True, seconds: float = 5.0, **credentials: HttpCredential) -> HttpPerformer:
@@ -237,7 +189,7 @@ async def talk_nonsense(_request: bytes, writer: asyncio.StreamWriter) -> None:
     await writer.drain()
 
 
-@pytest.mark.parametrize("answer", [hang, drip, cut, talk_nonsense])
+@pytest.mark.parametrize("answer", [hang, cut, talk_nonsense])
 async def test_a_lost_answer_of_a_write_is_an_unknown_outcome(answer: Answer) -> None:
     """It is never said that nothing happened, and nothing is sent again."""
     result, received = await do(answer, "post", performer=a_performer(seconds=0.2), text="x")
@@ -305,3 +257,26 @@ async def test_a_request_that_cannot_be_built_was_not_sent(method: str) -> None:
     assert isinstance(result, Rejected)
     assert not result.sent
     assert not received
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "text"),
+    [
+        ('{"error": "нет товара"}'.encode(), "http-refused", "нет товара"),
+        ('{"error": {"code": 7, "message": "нет товара"}}'.encode(), "http-refused", "нет товара"),
+        (b'{"errors": ["a", "b"]}', "http-refused", '{"errors": ["a", "b"]}'),
+        (b"<html>no</html>", "http-refused", "<html>no</html>"),
+        (b'{"message": "' + b"x" * 5000 + b'"}', "http-refused", '{"message": "' + "x" * 287),
+        (b"[" * 5000, "http-refused", "[" * 300),
+        (b"\xff\x00", "http-refused", "��"),
+        (b"", "http-refused-silent", None),
+    ],
+    ids=["error", "nested", "list", "page", "long", "deep", "binary", "empty"],
+)
+async def test_a_refusal_is_told_with_its_status_and_the_sentence_of_the_site(body: bytes, code: str, text: str | None) -> None:
+    """The person reads what the site says, not its JSON and not the words of this program."""
+    result, _ = await do(reply(body, "422 Unprocessable Entity"), "post", text="x")
+
+    assert isinstance(result, Rejected)
+    assert (result.code, dict(result.args)) == (code, {"status": 422, **({"text": text} if text is not None else {})})
+    assert result.foreign_text is (text is not None)

@@ -8,8 +8,9 @@ import pytest
 
 from orchestrator.gate.call.ports import CallResult, Rejected, Succeeded, Unknown
 from orchestrator.performers import mongo, mongo_errors
+from state.canonical import dumps
 from tests.mongo_kit import LEAVES_SOCKETS, FaultKind, MongoServer, a_mongo_server, quick_driver
-from tests.unit.performers.mongo_kit import a_call, a_performer, do
+from tests.unit.performers.mongo_kit import a_call, a_performer, do, look_and_execute
 
 KEY = "effect-1"
 __all__ = ["quick_driver"]
@@ -146,7 +147,7 @@ async def test_a_write_whose_answer_is_lost_is_unknown_and_sent_once(name: str, 
         server.data.deals.insert_one({"_id": 1, "a": 1})
         command = name.partition("_")[0]
         server.order(kind, command, times=5)
-        assert isinstance(await performer.execute(a_call(name, **WRITES[name])), Unknown)
+        assert isinstance(await look_and_execute(performer, a_call(name, **WRITES[name])), Unknown)
         assert len(server.list_commands(command)) == 1
 
 
@@ -213,7 +214,7 @@ async def test_an_error_of_the_server_is_a_no_only_where_nothing_can_have_happen
     async with a_mongo_server() as server, a_performer(server) as performer:
         server.data.deals.insert_one({"_id": 1, "a": 1})
         server.order("error", name.partition("_")[0], **error)
-        result = await performer.execute(a_call(name, **WRITES[name]))
+        result = await look_and_execute(performer, a_call(name, **WRITES[name]))
         assert isinstance(result, kind)
         assert getattr(result, "code", "") == code
         assert result.foreign_text  # type: ignore[union-attr]  # both kinds have it
@@ -256,3 +257,46 @@ async def test_a_server_that_announces_messages_without_bound_is_refused() -> No
         result = await performer.execute(a_call("find_one"))
         assert isinstance(result, Rejected)
         assert result.code == mongo_errors.UNUSABLE
+
+
+@pytest.mark.req("S004-A2")
+@pytest.mark.parametrize("name", ["update_one", "update_many", "delete_one", "delete_many"])
+async def test_no_other_document_is_touched_than_those_that_were_looked_at(name: str) -> None:
+    """The card shows Anna's; a moment later it is another one that matches."""
+    async with a_mongo_server() as server, a_performer(server) as performer:
+        server.data.deals.insert_one({"_id": 1, "who": "Анна"})
+        call = a_call(name, query={"who": "Анна"}, **({"update": {"$set": {"a": 2}}} if "update" in name else {}))
+        await performer.read_before(call)
+        server.data.deals.update_one({"_id": 1}, {"$set": {"who": "Вера"}})
+        server.data.deals.insert_one({"_id": 2, "who": "Анна"})
+        result = await performer.execute(call)
+        assert isinstance(result, Rejected)
+        assert (result.code, result.sent) == (mongo.CHANGED, False)
+        assert list(server.data.deals.find()) == [{"_id": 1, "who": "Вера"}, {"_id": 2, "who": "Анна"}]
+
+
+@pytest.mark.parametrize("name", ["update_one", "delete_many"])
+async def test_a_change_that_nobody_looked_at_before_is_not_made(name: str) -> None:
+    async with a_mongo_server() as server, a_performer(server) as performer:
+        server.data.deals.insert_one({"_id": 1, "a": 1})
+        call = a_call(name, query={"a": 1}, **({"update": {"$set": {"a": 2}}} if "update" in name else {}))
+        result = await performer.execute(call)
+        assert isinstance(result, Rejected)
+        assert result.code == mongo.CHANGED
+        assert list(server.data.deals.find()) == [{"_id": 1, "a": 1}]
+
+
+@pytest.mark.parametrize("odd", [bson.Int64(2**60), float("nan"), float("inf"), "a\0b", [bson.Int64(2**60)], b"1"], ids=repr)
+async def test_what_a_database_holds_and_the_journal_does_not_has_a_before_image(odd: Any) -> None:
+    """A card of it can be stored, a change of it be seen, and it can be changed, wherever in the document it stands."""
+    async with a_mongo_server() as server, a_performer(server) as performer:
+        server.data.deals.insert_one({"_id": 1 if isinstance(odd, list | float) else odd, "who": "Анна", "a": odd})
+        for name, more in (
+            ("update_one", {"update": {"$set": {"a": 2}}}),
+            ("update_many", {"update": {"$set": {"b": 2}}}),
+            ("delete_one", {}),
+        ):
+            call = a_call(name, query={"who": "Анна"}, **more)
+            assert dumps(await performer.read_before(call))
+            assert isinstance(await performer.execute(call), Succeeded)
+        assert list(server.data.deals.find()) == []

@@ -162,3 +162,14 @@ async def test_one_meant_and_several_found_is_refused_before_any_card() -> None:
         refused = await performer.read_before(a_call("delete_one", query={"kind": "b"}))
         assert isinstance(refused, Rejected)
         assert refused.code == mongo.SEVERAL
+
+
+@pytest.mark.parametrize("odd", [b"1", bson.Int64(2**60), "a\0b", {"$oid": "no id"}, {"$oid": "5" * 24}], ids=repr)
+@pytest.mark.parametrize("name", ["delete_one", "delete_many", "update_many"])
+async def test_documents_whose_ids_cannot_be_written_down_are_not_called_gone_or_unchanged(name: str, odd: Any) -> None:
+    """The checksum that stands for such an id finds nothing, whether the call was carried out or not."""
+    async with a_mongo_server() as server, a_performer(server) as performer:
+        server.data.deals.insert_one({"_id": odd, "kind": "a"})
+        call = a_call(name, query={"kind": "a"}, **({"update": {"$set": {"kind": "b"}}} if name == "update_many" else {}))
+        before = await read_before(performer, call)
+        assert (await performer.reconcile(call, before)).verdict == "unclear"

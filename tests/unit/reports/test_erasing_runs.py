@@ -13,7 +13,7 @@ from orchestrator.domain.outputs import build_reply
 from orchestrator.engines.runs import Ask, RunContext, RunModelRequest, RunResult
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.runs.feature import build_feature
-from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
+from orchestrator.runs.registry import Definitions, Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime import worker
 from orchestrator.runtime.feature import merge_features
 from state.events.runs import NodeFailed
@@ -78,7 +78,7 @@ async def bot(home: Home) -> AsyncIterator[World]:
         yield world
 
 
-class _Both:
+class _Both(Definitions):
     def __init__(self, *parts: Any) -> None:
         self._parts = parts
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from examples.engines.fan import FanEngine
+from examples.engines.kinds import FAN, STEPS
 from examples.engines.steps import StepsEngine, list_children
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features
 from state.clock import generate_id
 from state.events.runs import RunStarted
@@ -28,8 +30,10 @@ def build_engines(documents: Mapping[tuple[str, str], Any]) -> Engines:
     """The example engines over these documents: (engine, key) → document."""
     return Engines(
         runs={
-            "steps": RegisteredEngine(engine=StepsEngine(), commands={"steps": RunCommand(definition="")}, list_uses=list_children),
-            "fan": RegisteredEngine(engine=FanEngine()),
+            "steps": RegisteredEngine(
+                engine=StepsEngine(), commands={"steps": RunCommand(definition="")}, list_uses=list_children, kind=STEPS
+            ),
+            "fan": RegisteredEngine(engine=FanEngine(), kind=FAN),
         },
         definitions=StaticDefinitions(documents),
     )
@@ -43,7 +47,7 @@ async def a_run_world(
     keyed = {("fan" if "things" in document else "steps", key): document for key, document in documents.items()}
     async with a_world(folder, mode=mode, store=store, portal=portal) as world:
         tools = world.orchestrator.tools
-        features = merge_features(tools.features, build_feature(build_engines(keyed)))
+        features = merge_features(tools.features, build_feature(add_stored_definitions(build_engines(keyed), world.store)))
         world.orchestrator.tools = replace(tools, features=features)
         yield world
 

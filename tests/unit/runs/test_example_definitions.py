@@ -18,7 +18,7 @@ from tests.unit.runs.runs_kit import RUN, a_run_world, events, start, steps
 from tests.unit.spine_kit import ANNA, NOW
 
 FILE: dict[str, Any] = yaml.safe_load(Path("examples/engines/definitions.yaml").read_text(encoding="utf-8"))
-VERBS = {"say", "ask", "model", "write", "sleep", "child", "turn"}
+VERBS = {"say", "ask", "model", "write", "later", "sleep", "child", "turn"}
 PARTS = {"contact": {"name", "phone", "user_id"}, "document": {"name", "size", "type"}, "photo": {"name", "size", "type"}}
 
 
@@ -55,8 +55,15 @@ def test_each_step_can_be_done_with_what_came_before_it(row: dict[str, Any]) -> 
             name, _, part = place.partition(".")
             assert name in takes, place
             assert not part or part in takes[name], place
-        takes[step["name"]] = set.intersection(*(PARTS[one] for one in step["takes"])) if "takes" in step else set()
+        takes[step["name"]] = _list_parts(step)
     assert {row["engine"] for row in FILE["definitions"]} == set(ENGINES)
+
+
+def _list_parts(step: dict[str, Any]) -> set[str]:
+    """Return the parts that every answer to a step has."""
+    answers = [PARTS[one] for one in step.get("takes", ())]
+    answers += [set(one["value"]) for one in step.get("options", ()) if isinstance(one["value"], dict)]
+    return set.intersection(*answers) if answers else set()
 
 
 async def test_a_part_of_an_answer_fills_texts_and_params(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ async def test_a_definition_that_its_engine_cannot_read_fails_its_run(tmp_path: 
     """The person gets one sentence, and the run is over."""
     async with a_run_world(tmp_path, {"plan": {"steps": []}}) as world:
         engines = world.tools.features.inbox[RunStart.KIND].__self__._engines  # type: ignore[attr-defined]
-        engines.definitions._documents["steps", "plan"] = document
+        engines.definitions._static._documents["steps", "plan"] = document
         await world.work(start("plan"))
         assert told(world)[-1] in {"run-definition-gone", "failed", "run-step-unknown"}
         assert {row.status for row in world.sql.list_runs(RunFilter())} <= {"failed"}
@@ -384,6 +384,6 @@ async def test_a_retry_starts_a_child_that_never_began(tmp_path: Path) -> None:
         await world.work(order("retry"))
         assert ended(world) == [("failed", "run-step-failed")] * 2
         engines = world.tools.features.inbox[RunStart.KIND].__self__._engines  # type: ignore[attr-defined]
-        engines.definitions._documents["steps", "inner"] = steps({"say": "Я внутри"})
+        engines.definitions._static._documents["steps", "inner"] = steps({"say": "Я внутри"})
         await world.work(order("retry"))
         assert (ended(world)[-1], "Я внутри" in texts(world)) == (("done", ""), True)

@@ -54,7 +54,7 @@ async def a_mongo_world(folder: Path, play: Play, **policy: Any) -> AsyncIterato
         try:
             yield world, server
         finally:
-            await performer.close()
+            await performer.aclose()
 
 
 def effect(method: str, **params: Any) -> RunEffect:
@@ -215,8 +215,8 @@ async def test_a_change_of_many_asks_with_their_number_and_again_when_others_mat
     ("wanted", "code"),
     [
         (RunEffect(kind="mongo", method="mongo.find_one", params={"collection": "users", "query": {}}), "gate-mongo-collection"),
-        (effect("aggregate", pipeline=[]), "gate-method-unknown"),
-        (effect("drop"), "gate-method-unknown"),
+        (effect("aggregate", pipeline=[]), "gate-kind-method"),
+        (effect("drop"), "gate-kind-method"),
         (effect("update_one", query={"a": 1}, update={"$set": {"a": 2}}, upsert=True), "gate-kind-params"),
         (effect("delete_one", query={"a": {"$gt": 0}}), "mongo-several"),
     ],

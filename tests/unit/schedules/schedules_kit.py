@@ -17,7 +17,7 @@ from orchestrator.domain.outputs import Reply
 from orchestrator.domain.schedule_inputs import ScheduleAdd, ScheduleOrder, ScheduleOrderName
 from orchestrator.engines.runs import Definition
 from orchestrator.runs import feature as runs
-from orchestrator.runs.registry import Engines
+from orchestrator.runs.registry import Definitions, Engines
 from orchestrator.runtime import worker
 from orchestrator.runtime.feature import Feature, merge_features
 from orchestrator.schedules import feature as schedules
@@ -42,7 +42,7 @@ WAITING = {"plan": steps({"ask": "Какой тариф?", "options": ["Базо
 """A definition whose run waits for an answer."""
 
 
-class Documents:
+class Documents(Definitions):
     """Definitions that a test switches off and on again, or that cannot be read."""
 
     def __init__(self, documents: Mapping[str, Any]) -> None:
@@ -54,6 +54,9 @@ class Documents:
             raise self.error
         document = self.documents.get(key)
         return Definition(key=key, version=1, document=document, engine=engine) if document is not None else None
+
+    async def check_start(self, engine: str, key: str) -> None:
+        """Let every definition be started."""
 
 
 @dataclass

@@ -8,6 +8,8 @@ import pytest
 
 from bot.cli.chat import is_served
 from orchestrator.domain.run_inputs import RunOrder
+from orchestrator.engines.runs import RunFailed
+from orchestrator.runs.stored_definitions import DAMAGED, OFF, UNPUBLISHED
 from orchestrator.runtime.timers import collect_due_rows
 from orchestrator.schedules import firing
 from state.clock import generate_id
@@ -341,3 +343,17 @@ async def test_a_moment_whose_input_is_handed_in_twice_starts_one_run(tmp_path: 
         assert moments(bench) == ["2026-11-22T06:00 run"]
         assert len(bench.runs()) == 1
         assert ID in bench.state()
+
+
+@pytest.mark.parametrize(("error", "why"), [(OFF, "definition_gone"), (UNPUBLISHED, "definition_gone"), (DAMAGED, "failed")])
+async def test_a_definition_that_may_not_be_started_now_is_tried_again_at_the_next_moment(tmp_path: Path, error: str, why: str) -> None:
+    """It is switched off, never published or damaged in the store of definitions; the schedule waits for nobody."""
+    async with a_bench(tmp_path, QUIET) as bench:
+        await bench.world.work(add(cron=DAILY))
+        bench.told()
+        bench.documents.error = RunFailed(error, "not now", definition="plan")
+        await bench.until(FIRST)
+        assert len(bench.told()) == 1
+        bench.documents.error = None
+        await bench.until(FIRST + DAY)
+        assert moments(bench) == [f"2026-11-22T06:00 {why}", "2026-11-23T06:00 run"]

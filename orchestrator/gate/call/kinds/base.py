@@ -6,7 +6,7 @@ parameters in data/language/card_kinds.yaml.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -14,14 +14,16 @@ from pydantic import ValidationError
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origin
 from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds.method import KindMethod
-from orchestrator.gate.call.params import Refusal, build_refusal
+from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
 from state.canonical import dumps, hash_text
 from state.stored import JsonObject
 
-_SHOWN_MISTAKES: Final = 5
+_SHOWN_MISTAKES: Final = 20
+_LONGEST_DETAIL: Final = 1_500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,10 @@ def _build_params_refusal(method: str, error: ValidationError) -> Refusal:
         place = ".".join(str(part) for part in one["loc"])
         text = one["msg"].removeprefix("Value error, ")
         said.append(text if place and text.startswith(place.partition(".")[0]) else f"{place}: {text}")
-    return build_refusal("gate-kind-params", method=method, why="; ".join(said), param=said[0].partition(":")[0])
+    why = "; ".join(said)
+    found = refuse("gate-kind-params", method=method, why=why, param=said[0].partition(":")[0])
+    # The author has to mend all of them, however long the sentence is; the names of fields in it may be those of a stranger's object.
+    return Refusal(replace(found, detail=f"{method}: {escape_text(why, limit=_LONGEST_DETAIL)}", foreign_text=True))
 
 
 def _allow(_call: Call, _policy: Policy) -> Refuse | None:

@@ -1,5 +1,6 @@
 """The kind `http`: requests to other hosts. Reading needs the policy to list the host; sending asks, and says where it goes. Pure."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from orchestrator.gate.call.effect import Call, Refuse
@@ -29,6 +30,13 @@ def _check_host(call: Call, policy: Policy) -> Refuse | None:
     return None if is_listed(site, policy.http_hosts) else refuse("gate-http-host", host=str(site))
 
 
+def list_titles(call: Call, policy: Policy) -> Mapping[str, str]:
+    """Return what the policy calls the fields that are sent to the call's host, and under "" the host itself."""
+    site = parse_address(call.params["url"]).site
+    found = next((party for entry, party in policy.http_hosts.items() if is_listed(site, (entry,))), None)
+    return {**found.fields, "": found.title} if found is not None else {}
+
+
 HTTP: Final = EffectKind(
     name=KIND,
     methods=METHODS,
@@ -36,5 +44,6 @@ HTTP: Final = EffectKind(
     normalize=_normalize_params,
     drop_marks=_drop_marks,
     guard=_check_host,
+    list_titles=list_titles,
     outward="gate-http-outward",
 )

@@ -6,10 +6,11 @@ the same host.
 
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -21,7 +22,11 @@ _LABEL: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
 _NUMERIC: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 _PLAIN: Final = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/?]*", re.ASCII)
 """What may stand in a path or query (RFC 3986)."""
-_DOTS: Final = re.compile(r"(?:\.|%2e){1,2}", re.ASCII | re.IGNORECASE)
+_SEPARATORS: Final = re.compile(r"[/\\]")
+_OVERLONG: Final = re.compile(r"%(?:c0|e0%80)%[89a-f][0-9a-f]", re.ASCII | re.IGNORECASE)
+"""Signs of ASCII in more bytes than they need, which old servers read as dots and slashes."""
+_DECODINGS: Final = 3
+"""How often %XX is read anew: a server and what stands before it may each do so once, and each then reads `..` in its own place."""
 _ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
 
 
@@ -131,8 +136,14 @@ def _read_ip(host: str) -> IpAddress | None:
 
 def _parse_path(path: str) -> str:
     written = _escape(path)
-    if any(_DOTS.fullmatch(part) for part in written.split("/")):
-        raise OddAddress("a path has no . or .. in it")
+    read = written
+    for _ in range(_DECODINGS):
+        read = unquote(read, errors="replace")
+    read = unicodedata.normalize("NFKC", read)
+    if _OVERLONG.search(written) or any(part.partition(";")[0].strip() in {".", ".."} for part in _SEPARATORS.split(read)):
+        raise OddAddress("a path has no . or .. in it, however they are written")
+    if any(unicodedata.category(char) == "Cc" for char in read):
+        raise OddAddress("a path has no invisible signs, however they are written")
     return written
 
 
@@ -211,10 +222,10 @@ _OPENABLE: Final = tuple(
         ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "::1/128", "fc00::/7"),
     )
 )
-_METADATA: Final = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254")))
-"""Addresses at which clouds give the keys of their machines to whoever asks."""
+_METADATA: Final = tuple(map(ipaddress.ip_network, ("100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32")))
+"""Where clouds give the keys of their machines to whoever asks; each has several addresses there."""
 
 
 def may_be_opened(address: IpAddress) -> bool:
     """Return whether the policy may open an address that is not public: those of private networks and of this machine, nothing else."""
-    return address not in _METADATA and any(address in network for network in _OPENABLE)
+    return any(address in network for network in _OPENABLE) and not any(address in network for network in _METADATA)

@@ -14,10 +14,12 @@ class KindMethod:
     spec: Method
     params: type[BaseModel]
     """What this class accepts is what may be sent, nothing else: unknown names are forbidden, every size has a limit."""
+    counted: str = ""
+    """The parameter that is a list of things of which each counts as one change; "" for a method that makes one change."""
 
 
 def build_kind_method(
-    name: str, letter: MethodClass, verb: Verb, params: type[BaseModel], *, entity: str = "", safe_create: bool = False
+    name: str, letter: MethodClass, verb: Verb, params: type[BaseModel], *, entity: str = "", safe_create: bool = False, counted: str = ""
 ) -> KindMethod:
     """Return a method with the class `letter`; `name` is spelled with its kind: "mongo.find_one"."""
     spec = Method(
@@ -31,4 +33,4 @@ def build_kind_method(
         params=("*",),
         owner="self",
     )
-    return KindMethod(spec=spec, params=params)
+    return KindMethod(spec=spec, params=params, counted=counted)

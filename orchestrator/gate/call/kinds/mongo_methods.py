@@ -17,7 +17,7 @@ METHODS: Final[Mapping[str, KindMethod]] = {
         build_kind_method("mongo.find_many", "R", "list", mongo_params.FindMany, entity=ENTITY),
         build_kind_method("mongo.count", "R", "get", mongo_params.Count, entity=ENTITY),
         build_kind_method("mongo.insert_one", "W", "add", mongo_params.InsertOne, entity=ENTITY),
-        build_kind_method("mongo.insert_many", "W", "add", mongo_params.InsertMany, entity=ENTITY),
+        build_kind_method("mongo.insert_many", "W", "add", mongo_params.InsertMany, entity=ENTITY, counted="documents"),
         build_kind_method("mongo.update_one", "W", "update", mongo_params.UpdateOne, entity=ENTITY),
         build_kind_method("mongo.update_many", "W", "update", mongo_params.UpdateMany, entity=ENTITY),
         build_kind_method("mongo.delete_one", "D", "delete", mongo_params.DeleteOne, entity=ENTITY),

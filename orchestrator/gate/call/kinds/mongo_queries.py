@@ -5,9 +5,11 @@ object that holds no operator is a value and is compared as a whole. Operators i
 ($where, $function, $accumulator, $expr, $regex) have no place at all.
 """
 
+import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation, Overflow
 from typing import Any, Final, TypeGuard
 
 MAX_DEPTH: Final = 10
@@ -17,7 +19,11 @@ MAX_KEY: Final = 200
 MAX_TEXT: Final = 100_000
 MAX_ALTERNATIVES: Final = 50
 _ID_DIGITS: Final = 24
-_NUMBER_LENGTH: Final = 40
+_LARGEST: Final = 2**53 - 1
+"""The largest whole number that every reader of JSON keeps exactly, the journal among them."""
+_NUMBER: Final = re.compile(r"-?[0-9]{1,34}(?:\.[0-9]{1,34})?(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
+_DECIMAL128: Final = Context(prec=34, Emin=-6143, Emax=6144, clamp=1, traps=[Inexact, InvalidOperation, Overflow])
+"""The numbers that a database keeps exactly; others would be rounded, or fail when they are sent."""
 
 _COMBINE: Final = frozenset({"$and", "$or", "$nor"})
 _ONE_VALUE: Final = frozenset({"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"})
@@ -34,7 +40,7 @@ class MongoMistake(ValueError):
     """What is wrong with a query, an update or a document: where, what, and what may stand there."""
 
     def __init__(self, where: str, what: str) -> None:
-        super().__init__(f"{where}: {what}")
+        super().__init__(f"{where}: {what}".encode(errors="backslashreplace").decode())  # a name may hold half of a character
 
 
 def check_query(query: Mapping[str, Any], where: str = "query", depth: int = 1) -> None:
@@ -92,12 +98,20 @@ def check_size(tree: object, where: str) -> None:
 
 
 def check_no_null(query: Mapping[str, Any], where: str = "query") -> None:
-    """Refuse null in the query of a write, where a value was probably forgotten. Raises MongoMistake.
+    """Refuse null, and what is not among nothing, in the query of a write, where a value was probably forgotten. Raises MongoMistake.
 
-    For a database null also matches every document that does not have the field.
+    For a database null also matches every document that does not have the field, and every document is outside of an empty list.
     """
     if any(part is None for part in _list_parts(query)):
         raise MongoMistake(where, 'null also matches documents that lack the field; write {"$exists": false} if that is meant')
+    if any(isinstance(part, Mapping) and _is_about_nothing(part) for part in _list_parts(query)):
+        raise MongoMistake(where, "everything is outside of an empty list, so every document would match")
+
+
+def _is_about_nothing(part: Mapping[str, Any]) -> bool:
+    """Return whether `part` excludes the values of an empty list."""
+    denied = [part.get("$not"), *(condition for one in part.get("$nor", ()) for condition in one.values())]
+    return part.get("$nin") == [] or any(one.get(name) == [] for one in denied if isinstance(one, Mapping) for name in ("$in", "$all"))
 
 
 def find_odd_names(names: Iterable[str]) -> list[str]:
@@ -174,6 +188,7 @@ def _check_change(operator: str, path: str, value: object, where: str) -> None:
     if operator == "$inc":
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise MongoMistake(where, "must be a number")
+        _check_scalar(value, where)
     elif operator == "$unset":
         if value not in ("", True, 1):
             raise MongoMistake(where, 'must be ""')
@@ -205,8 +220,36 @@ def _check_value(value: object, where: str, depth: int) -> None:
     elif isinstance(value, list):
         for number, one in enumerate(value):
             _check_value(one, f"{where}[{number}]", depth + 1)
-    elif not (value is None or isinstance(value, str | int | float | bool)):
-        raise MongoMistake(where, f"{type(value).__name__} is no JSON value")
+    else:
+        _check_scalar(value, where)
+
+
+def _check_scalar(value: object, where: str) -> None:
+    """Check a value without parts: one that the driver cannot write would fail only when a call is under way."""
+    match value:
+        case None | bool():
+            return
+        case str():
+            if not _is_writable(value):
+                raise MongoMistake(where, "it holds half of a character")
+        case int():
+            if not -_LARGEST <= value <= _LARGEST:
+                raise MongoMistake(
+                    where, 'a whole number has at most 15 digits; write a longer one as a text or as {"$numberDecimal": "…"}'
+                )
+        case float():
+            if not math.isfinite(value):
+                raise MongoMistake(where, "it is no finite number")
+        case _:
+            raise MongoMistake(where, f"{type(value).__name__} is no JSON value")
+
+
+def _is_writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_typed(value: Mapping[str, object], where: str) -> None:
@@ -221,9 +264,9 @@ def _check_typed(value: Mapping[str, object], where: str) -> None:
     try:
         if kind == "$date":
             parse_moment(text)
-        elif not Decimal(text).is_finite() or len(text) > _NUMBER_LENGTH:
-            raise MongoMistake(place, "must be a number of at most 34 digits")
-    except (ValueError, OverflowError, InvalidOperation):
+        elif _NUMBER.fullmatch(text) is None or Decimal(text) != _DECIMAL128.create_decimal(text):
+            raise MongoMistake(place, "must be a number of at most 34 digits such as 12.50")
+    except (ValueError, OverflowError, DecimalException):
         what = "a moment with a time zone such as 2026-11-24T10:00:00Z" if kind == "$date" else "a number such as 12.50"
         raise MongoMistake(place, f"must be {what}") from None
 
@@ -245,6 +288,8 @@ def _find_oddity(name: str) -> str:
         return f"the name of a field must have 1 to {MAX_KEY} characters"
     if name.startswith("$"):
         return "an operator has no place inside of a value"
+    if not _is_writable(name):
+        return "the name of a field holds half of a character"
     if "\x00" in name or name in _ODD_NAMES:
         return "this is no name for a field"
     return ""

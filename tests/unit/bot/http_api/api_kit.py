@@ -19,6 +19,7 @@ from bot.http_api.server.tokens import Client, Tokens, read_tokens
 from orchestrator.domain.actor import Actor
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import build_engines
@@ -52,9 +53,12 @@ class Api:
     async def get(self, path: str, caller: str = "site", **query: Any) -> httpx.Response:
         return await self.http.get(path, params=query, headers=_headers(caller))
 
-    async def post(self, path: str, body: Any = None, caller: str = "site", *, key: str = "") -> httpx.Response:
-        headers = _headers(caller) | ({"Idempotency-Key": key} if key else {})
+    async def post(self, path: str, body: Any = None, caller: str = "site", *, key: str = "", **more: str) -> httpx.Response:
+        headers = _headers(caller) | ({"Idempotency-Key": key} if key else {}) | more
         return await self.http.post(path, json=body, headers=headers)
+
+    async def put(self, path: str, body: Any, caller: str = "site", **headers: str) -> httpx.Response:
+        return await self.http.put(path, json=body, headers=_headers(caller) | headers)
 
     async def decide(self, card: Mapping[str, Any], decision: str = "approve", caller: str = "site", **more: Any) -> httpx.Response:
         body = {"decision": decision, "fingerprint": card["fingerprint"], **more}
@@ -124,7 +128,7 @@ async def an_api(
         world.orchestrator.tools = replace(world.tools, refresh_actor=present)
         engines = build_engines(documents) if documents is not None else Engines()
         if documents is not None:
-            features = merge_features(world.tools.features, build_feature(engines))
+            features = merge_features(world.tools.features, build_feature(add_stored_definitions(engines, world.store)))
             world.orchestrator.tools = replace(world.tools, features=features)
         transport = httpx.ASGITransport(app=an_app(world, tokens, engines))
         async with world.working(), httpx.AsyncClient(transport=transport, base_url="http://bot") as http:

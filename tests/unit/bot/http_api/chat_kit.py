@@ -15,6 +15,7 @@ from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.settings import Settings
 from orchestrator.runs.feature import build_feature
+from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import build_engines
@@ -62,7 +63,9 @@ async def a_door(
         world.orchestrator._trouble = api.mailbox.report_trouble
         engines = build_engines(documents or {})
         if documents is not None:
-            world.orchestrator.tools = replace(world.tools, features=merge_features(world.tools.features, build_feature(engines)))
+            world.orchestrator.tools = replace(
+                world.tools, features=merge_features(world.tools.features, build_feature(add_stored_definitions(engines, world.store)))
+            )
         app = build_app(*api.build_routers(world.orchestrator, engines), identity=api.identity)
         transport = httpx.ASGITransport(app=app)
         watching = asyncio.ensure_future(api.run())
@@ -77,7 +80,7 @@ def error_of(answer: httpx.Response) -> tuple[int, str]:
     """Status and code; whatever is refused has the one form."""
     body = answer.json()
     assert set(body) == {"error"}
-    assert set(body["error"]) == {"code", "message"}
+    assert {"code", "message"} <= set(body["error"]) <= {"code", "message", "findings", "present"}
     assert body["error"]["message"]
     return answer.status_code, body["error"]["code"]
 

@@ -6,12 +6,13 @@ from typing import get_args
 import pytest
 
 from bot.i18n.translate import Locale, Translator
+from orchestrator.definitions.mistakes import SENTENCES as OF_DEFINITIONS
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.sentences import SENTENCES as OF_DOCUMENTS
 from orchestrator.expressions.scripts.failures import SENTENCES as OF_SCRIPTS
 from tests.unit.bot.i18n.test_i18n import _variables
 
-SENTENCES = OF_DOCUMENTS | OF_SCRIPTS
+SENTENCES = OF_DEFINITIONS | OF_DOCUMENTS | OF_SCRIPTS
 PLACE = {"path", "line", "column", "step", "suggestion"}
 
 

@@ -175,8 +175,8 @@ def test_every_reason_of_the_gate_has_a_sentence_whose_arguments_the_gate_gives(
 
 
 def _with_on(names: set[str]) -> set[str]:
-    """The translator makes `on` of `at`."""
-    return names | {"on"} if "at" in names else names
+    """The translator makes `on` of `at`, and of a method what it does and who answers it."""
+    return names | ({"on"} if "at" in names else set()) | ({"act", "acted", "service"} if "method" in names else set())
 
 
 @pytest.mark.slow

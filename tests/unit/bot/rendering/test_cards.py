@@ -299,6 +299,37 @@ def test_a_doubtful_call_is_named_as_its_card_names_it(more: dict[str, Any], sai
         assert not any("а" <= char.lower() <= "я" for char in english), english
 
 
+@pytest.mark.parametrize(
+    ("method", "lost", "look"),
+    [
+        ("crm.deal.update", "ответ Битрикс24 потерян. Нажмите «Проверить»", "Посмотрите в Битрикс24"),
+        ("mongo.update_one", "ответ базы данных потерян. Нажмите «Проверить»", "Посмотрите в базе данных"),
+        ("http.post", "ответ сайта потерян. Дошло ли, видно только на самом сайте", "Посмотрите на сайте"),
+        ("telegram.send_message", "ответ Telegram потерян. Посмотрите в чате, дошло ли", "Посмотрите в Telegram"),
+        ("file.write", "ответ диска с файлами потерян. Нажмите «Проверить»", "Посмотрите в папке файлов"),
+        ("reminder.add", "ответ моей базы потерян. Нажмите «Проверить»", "Посмотрите в моих напоминаниях"),
+    ],
+)
+def test_a_doubtful_call_says_who_did_not_answer_and_where_to_look(method: str, lost: str, look: str) -> None:
+    """Of those that nobody but a person can look up, no button is promised to do it."""
+    assert lost in shown(a_card(method=method, status="unknown"))
+    assert look in RU.translate("recovered-unclear", **_doubt(method=method).args)
+    assert "{" not in EN.translate("recovered-unclear", **_doubt(method=method).args) + EN.translate("card-unknown", method=method)
+
+
+@pytest.mark.parametrize(
+    ("code", "args", "words"),
+    [
+        ("http-refused", {"status": 422, "text": "нет товара"}, "⚠️ Не выполнено. Сайт отказал (код 422): нет товара"),
+        ("http-refused-silent", {"status": 403}, "⚠️ Не выполнено. Сайт отказал (код 403)"),
+        ("mongo-refused", {"text": "not authorized"}, "⚠️ Не выполнено. База данных отказала: not authorized"),
+        ("telegram-refused", {"text": "Bad Request: x"}, "⚠️ Не выполнено. Telegram отказал: Bad Request: x"),
+    ],
+)
+def test_a_refusal_of_another_party_is_quoted_on_the_card(code: str, args: dict[str, Any], words: str) -> None:
+    assert words in shown(a_card(status="refused", code=code, args=args))
+
+
 def test_quotes_in_a_title_become_inner_ones() -> None:
     assert "«Позвонить в „Ромашку“»" in shown(a_card(preview=a_preview(title="Позвонить в «Ромашку»")))
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from orchestrator.directory.answers import OutcomeView, Resolved
+from orchestrator.directory.answers import DatedParams, OutcomeView, Resolved
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError
@@ -62,6 +62,7 @@ class Fake:
         self.notes: list[tuple[int, Mapping[str, Any]]] = []
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.resolve: Callable[..., Any] = lambda **_: Resolved(value=1)
+        self.dates: Callable[..., Any] = lambda **args: DatedParams(params=args["params"])
         self.present = deque[OutcomeView]()
         self.named: set[str] = set()
         for name, value in more.items():
@@ -90,6 +91,8 @@ class Fake:
                 return {}
             case "resolve":
                 return self.resolve(**args)
+            case "dates":
+                return self.dates(**args)
             case "present":
                 return self.present.popleft() if self.present else OutcomeView(text="ok")
             case "named":

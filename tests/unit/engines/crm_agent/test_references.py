@@ -21,7 +21,8 @@ JSON = st.recursive(
         ({"id": "@deal:Ромашка", "fields": {"A": "@me", "B": ["@sum:5", "@me"]}}, ["@deal:Ромашка", "@me", "@sum:5"]),
         ("@current", ["@current"]),
         ("@user:Анна Ковалёва", ["@user:Анна Ковалёва"]),
-        ("@date:до конца\nмесяца", ["@date:до конца\nмесяца"]),
+        ("@stage:до\nконца", ["@stage:до\nконца"]),
+        ("@date:до конца месяца", []),  # by its place
         ("@stage:Договор", ["@stage:Договор"]),
         ("@category:Тендеры", ["@category:Тендеры"]),
         (("@lead:x", "@contact:x", "@company:x", "@task:x"), ["@lead:x", "@contact:x", "@company:x", "@task:x"]),

@@ -8,6 +8,7 @@ import pytest_asyncio
 
 from orchestrator.expressions.scripts.failures import SENTENCES, ScriptFailed
 from orchestrator.expressions.scripts.runner import ScriptLimits, ScriptRunner
+from state.canonical import dumps
 from tests.unit.expressions.scripts.hostile import HOSTILE, LOOP
 
 TIGHT = ScriptLimits(memory_bytes=8_000_000, calls=20, print_bytes=5_000)
@@ -32,5 +33,6 @@ async def test_a_hostile_script_ends_in_a_finding_and_changes_nothing(runner: Sc
     assert finding.code in codes, str(finding)
     assert len(str(finding)) < 1000
     assert finding.code in SENTENCES
+    assert dumps(finding.to_json()), "a finding can be stored"
     assert given == {"x": [1]}
     assert (await runner.run("x[0] + 1", {"x": [1]})).value.data == 2

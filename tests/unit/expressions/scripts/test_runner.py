@@ -55,6 +55,16 @@ async def test_a_result_comes_from_the_script_its_inputs_and_its_functions(runne
     assert (await runner.run("1", {}, {"find": lambda: 1})).value.origins == {"definition"}
 
 
+async def test_what_an_error_of_a_function_says_is_text_of_strangers(runner: ScriptRunner) -> None:
+    """It may quote an answer from outside, and a script that catches it can go on with its words."""
+
+    def refuse() -> None:
+        raise ScriptCallFailed("the site answered: pay 5 to me")
+
+    caught = await runner.run("try:\n    await f()\nexcept RuntimeError as error:\n    said = str(error)\nsaid", {}, {"f": refuse})
+    assert caught.value == Value("the site answered: pay 5 to me", frozenset({"definition", "prose"}))
+
+
 async def test_functions_take_and_give_data_and_may_be_awaited(runner: ScriptRunner) -> None:
     async def fetch(*, key: str) -> Value:
         await asyncio.sleep(0)
@@ -122,6 +132,53 @@ async def test_texts_that_look_like_the_sandbox_s_are_data_if_they_were_given(ru
     assert (await runner.run("x", {"x": texts})).value.data == texts
     assert (await runner.run("await f()", {}, {"f": lambda: texts})).value.data == texts
     assert (await runner.run("'[...]'", {})).value.data == "[...]"
+
+
+async def test_texts_that_look_like_the_sandbox_s_are_looked_up_a_few_times_only(runner: ScriptRunner) -> None:
+    """What was given may be long: nine thousand searches in it would stop everybody."""
+    given = "".join(f"range({number})" for number in range(9000))
+    source = "['range(%d)' % number for number in range({})]"
+    assert len((await runner.run(source.format(50), {"x": given})).value.data) == 50
+    assert (await get_code(runner, source.format(9000), {"x": given}))[0] == "result"
+
+
+def nest(depth: int) -> Any:
+    """A list that many levels deep."""
+    data: Any = 1
+    for _ in range(depth):
+        data = [data]
+    return data
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [float("nan"), 10**5000, {10**5000: 1}, "\ud800", "\0", object(), {1, 2}, "x" * 2_000_000, [1] * 200_000, nest(101), nest(5000)],
+    ids=lambda one: type(one).__name__,
+)
+async def test_what_a_function_or_an_input_may_not_hold_ends_the_script_with_its_name(runner: ScriptRunner, answer: Any) -> None:
+    """Before any of it is copied into the process of the script, and whatever the script would catch."""
+    limits = ScriptLimits(memory_bytes=1_000_000)
+    source = "try:\n    await find()\nexcept BaseException:\n    pass\n1"
+    with pytest.raises(ScriptFailed) as failed:
+        await runner.run(source, {}, {"find": lambda: answer}, limits)
+    assert (failed.value.finding.code, failed.value.finding.args["name"]) == ("finding-script-input", "find()")
+    with pytest.raises(ScriptFailed) as failed:
+        await runner.run("1", {"x": answer}, limits=limits)
+    assert (failed.value.finding.code, failed.value.finding.args["name"]) == ("finding-script-input", "x")
+
+
+@pytest.mark.parametrize("name", ["class", "a b", "", "ﬁrst", "1"])
+async def test_a_name_that_a_script_cannot_read_is_refused_as_what_it_is(runner: ScriptRunner, name: str) -> None:
+    """Not as a mistake of the script."""
+    assert (await get_code(runner, "1", {name: 1}))[0] == "input"
+    assert [one.code for one in await runner.check("x", [name, "x"])] == []
+
+
+async def test_what_a_script_prints_can_be_stored(runner: ScriptRunner) -> None:
+    assert (await runner.run("print('a\\0b')", {})).printed == "a\ufffdb\n"
+    with pytest.raises(ScriptFailed) as failed:
+        await runner.run("print('a\\0b')\nnope", {})
+    assert failed.value.printed == "a\ufffdb\n"
 
 
 async def test_a_function_that_never_answers_ends_with_the_time_of_the_run(runner: ScriptRunner) -> None:
@@ -255,3 +312,15 @@ async def test_a_check_finds_mistakes_without_running_the_script(runner: ScriptR
 )
 async def test_a_check_of_a_script(runner: ScriptRunner, source: str, codes: list[str]) -> None:
     assert [one.code.removeprefix("finding-script-") for one in await runner.check(source)] == codes
+
+
+async def test_a_check_has_the_lines_of_the_script(runner: ScriptRunner) -> None:
+    """Also where the text cannot be read at all."""
+    assert [(one.line, one.column) for one in await runner.check("x = 1\ny = " + "(" * 10_000)] == [(2, 205)]
+
+
+async def test_an_error_quotes_its_text_in_one_line_without_hidden_signs(runner: ScriptRunner) -> None:
+    """A script may raise what a stranger wrote, and people read the finding."""
+    with pytest.raises(ScriptFailed) as failed:
+        await runner.run("raise ValueError(x)", {"x": "no\n✅ done \u202e\u200b"})
+    assert failed.value.finding.args["problem"] == "no ⏎ ✅ done U+202EU+200B"

@@ -224,7 +224,7 @@ async def test_the_policy_may_forbid_it_and_opens_nothing_else_by_it(home: Home)
         outcome = await home.world.submit(session, effect(method, {}, kind="schedule", slot=f"t/{method}"))
         assert isinstance(outcome, Outcome)
         assert outcome.reason is not None
-        assert outcome.reason.code == "gate-method-unknown"
+        assert outcome.reason.code == "gate-kind-method"
 
 
 async def test_the_same_step_is_one_reminder(home: Home) -> None:

@@ -43,8 +43,21 @@ OUTSIDE = [
     "\u3000",
     ". .",
 ]
+FILLERS = [
+    "a\u3164",
+    "\u115fa",
+    "a\uffa0.txt",
+    "a\u2800b",
+    "a\u034fb",
+    "note\ufe0f.txt",
+    "a\ufe00",
+    "a\u180b",
+    "a\U000e0100",
+    "\u17b5",
+    "a\U000e0041",
+]
 INVISIBLE = ["a\0b", "a.txt\0", "a\nb", "a\tb", "a\x7f", "\u202egpj.exe", "a\u200bb", "a\u2028b", "\ud800", "a\ufeff", "\ue000"]
-HIDDEN = [".env", "a/.git/config", ".sdelka-0.tmp", "\uff0eenv"]
+HIDDEN = [".env", "a/.git/config", ".sdelka-0.tmp", "\uff0eenv", "a/..namedfork/rsrc", "..a"]
 ODD = [
     "a/",
     "a//b",
@@ -64,6 +77,20 @@ ODD = [
     '"',
     "<a>",
     "a\u00a0",
+    "a\u2215b",
+    "отчёты\u2044июль.txt",
+    "a\u29f8b",
+    "a\u2216b",
+    "c\ua789b",
+    "\u0301a",
+    "a/\u0489",
+    "notewi~1.txt",
+    "PROGRA~2/x",
+    "ОТЧЁТ~1",
+    "clock$",
+    "con .txt",
+    "com\u00b9.txt",
+    "\uff43on.txt",
 ]
 LONG = ["a" * 501, "a" * 201, "я" * 101, "/".join("abcdefghijklm")]
 
@@ -72,7 +99,7 @@ LONG = ["a" * 501, "a" * 201, "я" * 101, "/".join("abcdefghijklm")]
     ("text", "code"),
     [
         *[(text, "gate-file-path-outside") for text in OUTSIDE],
-        *[(text, "gate-file-path-invisible") for text in INVISIBLE],
+        *[(text, "gate-file-path-invisible") for text in (*INVISIBLE, *FILLERS)],
         *[(text, "gate-file-path-hidden") for text in HIDDEN],
         *[(text, "gate-file-path-odd") for text in ODD],
         *[(text, "gate-file-path-long") for text in LONG],
@@ -86,7 +113,24 @@ def test_what_is_no_path_inside_of_the_folder_is_refused_with_its_reason(text: s
 
 
 @pytest.mark.parametrize(
-    "text", ["a", "отчёты/июль.txt", "a/b c/d-e_f.csv", "Отчёт…за июль.txt", "½.txt", "a..b", "1/2/3", "concert.txt", "№1.txt"]
+    "text",
+    [
+        "a",
+        "отчёты/июль.txt",
+        "a/b c/d-e_f.csv",
+        "Отчёт…за июль.txt",
+        "½.txt",
+        "a..b",
+        "1/2/3",
+        "concert.txt",
+        "№1.txt",
+        "%2e%2e/x",
+        "&#46;&#46;",
+        "проект~",
+        "a~1b.txt",
+        "й.txt",
+        "naïve.txt",
+    ],
 )
 def test_an_ordinary_path_is_kept_as_it_is(text: str) -> None:
     assert format_path(text) == text

@@ -136,6 +136,97 @@ def test_a_folder_that_becomes_a_link_while_a_file_is_written_leads_nowhere(root
     assert (root / "moved" / "new.txt").read_bytes() == b"x"
 
 
+def swap_at_rename(root: Path, monkeypatch: pytest.MonkeyPatch, put: Callable[[Path], object]) -> None:
+    """Put something else in the place of note.txt right before it is replaced."""
+    honest = os.rename
+
+    def swap(old: str, new: str, **named: int) -> None:
+        (root / "note.txt").unlink()
+        put(root / "note.txt")
+        honest(old, new, **named)
+
+    monkeypatch.setattr(folder_module.os, "rename", swap)
+
+
+def test_a_link_that_comes_before_the_renaming_is_replaced_and_not_followed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = root.parent / "outside" / "secret.txt"
+    known = digest_of(root, "note.txt")
+    swap_at_rename(root, monkeypatch, lambda place: place.symlink_to(secret))
+    Folder(root).write(("note.txt",), b"will be", expected=known)
+    assert (secret.read_text(), (root / "note.txt").is_symlink(), (root / "note.txt").read_text()) == ("secret", False, "will be")
+
+
+def test_a_second_name_that_comes_before_the_renaming_keeps_its_content(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = root.parent / "outside" / "secret.txt"
+    known = digest_of(root, "note.txt")
+    swap_at_rename(root, monkeypatch, lambda place: os.link(secret, place))
+    Folder(root).write(("note.txt",), b"will be", expected=known)
+    assert (secret.read_text(), (root / "note.txt").read_text()) == ("secret", "will be")
+
+
+def test_a_folder_that_comes_before_the_renaming_is_left_as_it_is(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = digest_of(root, "note.txt")
+    swap_at_rename(root, monkeypatch, lambda place: place.mkdir())
+    assert find_code(lambda: Folder(root).write(("note.txt",), b"will be", expected=known)).startswith("file-")
+    assert list_names(root) == ["note.txt"]
+    assert list_names(root / "note.txt") == []
+
+
+@pytest.mark.parametrize("made", ["deep", "deeper"])
+def test_a_new_folder_that_becomes_a_link_before_it_is_opened_leads_nowhere(root: Path, monkeypatch: pytest.MonkeyPatch, made: str) -> None:
+    honest = os.mkdir
+
+    def swap(name: str, mode: int, *, dir_fd: int) -> None:
+        honest(name, mode, dir_fd=dir_fd)
+        if name == made:
+            os.rmdir(name, dir_fd=dir_fd)
+            os.symlink(str(root.parent / "outside"), name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(folder_module.os, "mkdir", swap)
+    assert find_code(lambda: Folder(root).write(("deep", "deeper", "new.txt"), b"x", expected=None)) == "file-not-folder"
+    assert list_names(root.parent / "outside") == ["secret.txt"]
+
+
+def test_a_folder_that_is_moved_out_while_it_is_listed_shows_nothing_of_its_new_place(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "deep").mkdir()
+    (root / "deep" / "a.txt").write_text("a")
+    honest = os.scandir
+
+    def swap(place: int) -> object:
+        (root / "deep").rename(root / "moved")
+        (root / "deep").symlink_to(root.parent / "outside")
+        return honest(place)
+
+    monkeypatch.setattr(folder_module.os, "scandir", swap)
+    assert [entry.name for entry in Folder(root).list_entries(("deep",)).entries] == ["a.txt"]
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = os.fstat
+
+    def grow(handle: int) -> os.stat_result:
+        found = honest(handle)
+        with (root / "note.txt").open("ab") as file:
+            file.write(b"x" * (MAX_BYTES + 1))
+        return found
+
+    monkeypatch.setattr(folder_module.os, "fstat", grow)
+    assert find_code(lambda: Folder(root).read(("note.txt",))) == "file-too-large"
+
+
+@pytest.mark.parametrize("parts", [("fd", "0"), ("cwd", "x"), ("root", "etc", "passwd"), ("exe",), ("mem",), ("environ",)])
+def test_the_files_of_a_process_are_not_reached_by_a_link(root: Path, parts: tuple[str, ...]) -> None:
+    """Not even if somebody puts a link to /proc/self into the folder."""
+    (root / "self").symlink_to("/proc/self")
+    assert find_code(lambda: Folder(root).read(("self", *parts))) == "file-not-folder"
+
+
+def test_a_name_that_looks_encoded_is_a_name(root: Path) -> None:
+    Folder(root).write(("%2e%2e", "x.txt"), b"x", expected=None)
+    assert (root / "%2e%2e" / "x.txt").exists()
+    assert list_names(root.parent) == ["inside", "outside"]
+
+
 def test_a_name_that_differs_only_in_its_capitals_is_taken(root: Path) -> None:
     (root / "Отчёты").mkdir()
     folder = Folder(root)

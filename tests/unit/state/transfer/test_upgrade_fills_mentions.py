@@ -19,7 +19,7 @@ from state.sql import open_store, schema
 from state.sql import record_index as filling
 from state.sql.dialect import open_database
 from state.sql.server_functions import COMMIT
-from state.sql.tables import mentions
+from state.sql.tables import VIEWS, mentions
 from state.transfer.move import move_database
 from tests.unit.state.transfer.moving_kit import KINDS, Home, Homes
 
@@ -42,8 +42,10 @@ def mentioned(home: Home) -> set[tuple[str, ...]]:
 def older(home: Home) -> None:
     """As the program before had left it."""
     with changing(home) as (connection, _):
-        connection.execute(text("DROP TABLE mentions"))
-        connection.execute(text("DROP TABLE runs"))
+        for view in VIEWS:
+            connection.execute(text(f"DROP VIEW {view}"))
+        for table in ("mentions", "runs", "definitions", "definition_keys", "definition_texts", "definition_history"):
+            connection.execute(text(f"DROP TABLE {table}"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))
 
 

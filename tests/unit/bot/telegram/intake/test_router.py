@@ -105,6 +105,7 @@ def test_what_no_person_of_ours_wrote_is_left_alone(update: Update) -> None:
     assert (routed.rows, routed.callback_id) == ((), "")
 
 
+@pytest.mark.req("S001-4")
 @pytest.mark.parametrize(
     ("update", "code"),
     [
@@ -122,6 +123,7 @@ def test_what_cannot_be_worked_on_is_answered_at_once(update: Update, code: str)
     assert said.code == code
 
 
+@pytest.mark.req("S001-4")
 def test_the_longest_message_and_a_caption_are_taken() -> None:
     assert len(_row(message("ж" * MAX_TEXT)).body["text"]) == MAX_TEXT
     assert _row(message(None, photo=PHOTO, caption="сделка 481")).body["text"] == "сделка 481"

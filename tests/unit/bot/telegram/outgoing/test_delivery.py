@@ -166,6 +166,7 @@ async def test_a_row_that_cannot_be_rendered_holds_up_nobody(post: Post) -> None
     assert post.texts() == ["два"]
 
 
+@pytest.mark.req("S001-4", "S001-A8")
 async def test_a_long_text_goes_in_pieces_with_the_buttons_under_the_last(post: Post) -> None:
     reply = Reply(parts=build_reply(text="а" * 3000 + "\n" + "б" * 3000).parts, choices=(Choice(token="abc:0", label="Да"),))
     await post.put(outbox.build_reply_row(CHAT, reply, NOW, key="turn:1"))

@@ -194,6 +194,7 @@ async def test_in_the_middle_of_a_long_answer_what_arrived_is_not_sent_again(how
             assert len(set(before)) == 3
 
 
+@pytest.mark.req("S001-4")
 async def test_a_very_long_answer_is_its_beginning_and_a_file() -> None:
     """> 4096 kills the answer (n3d1117#44, ollama-telegram#79): more than three messages become one and a file with all of it."""
     whole = "\n\n".join(f"{number} {PARAGRAPH}".strip() for number in range(40))

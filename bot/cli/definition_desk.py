@@ -1,0 +1,130 @@
+"""The service of definitions for the command line: opened over the database of the settings, with errors as sentences and exit codes."""
+
+import asyncio
+import contextlib
+import getpass
+from collections.abc import Coroutine, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, NoReturn, TypeVar
+
+import typer
+
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_table
+from bot.definition_service import build_definition_service
+from bot.settings import load_settings
+from orchestrator.definitions.rules import Editor, FindClasses, NotAllowed
+from orchestrator.definitions.service import Checked, DefinitionService, KindUnknown, Submission, check_document, find_kind
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.finding import DefinitionRefused, Finding
+from orchestrator.gate.call.effect_kinds import find_method_classes
+from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_policy
+from orchestrator.gate.decide.policy_reload import FixedPolicy
+from orchestrator.runs.registry import Engines
+from state.clock import SystemClock
+from state.definitions import DefinitionDamaged, DefinitionKey, DefinitionMissing, NotADraft, StaleRevision
+from state.journal.async_store import AsyncStore
+
+T = TypeVar("T")
+_NOT_DONE: Final = 1
+_TRIES: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefinitionDesk:
+    """The service, and the local user who works with it; the one is an administrator, and no employee."""
+
+    service: DefinitionService
+    editor: Editor
+    runner: asyncio.Runner
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of a call of the service; its refusals end the command."""
+        try:
+            return self.runner.run(work)
+        except (KindUnknown, DefinitionMissing, DefinitionDamaged) as error:
+            raise SettingsError(escape_text(str(error))) from None
+        except DefinitionRefused as error:
+            write_findings(error.findings)
+            count = sum(one.severity == "error" for one in error.findings)
+            _refuse(f"Refused: the definition has {count} mistake{'' if count == 1 else 's'}. Nothing was changed.")
+        except NotAllowed as error:
+            _refuse(f"Refused: {error.reason}")
+        except StaleRevision as error:
+            _refuse(f"Refused: somebody else was first. It has revision {error.present.revision} by now: look at it again with `show`.")
+        except NotADraft as error:
+            _refuse(
+                f"Refused: version {error.present.version} is published, so its text stays as it is. Without --version a new one is made."
+            )
+
+    def switch(self, kind: str, key: str, *, enabled: bool, note: str) -> DefinitionKey:
+        """Switch a definition off or on, whatever others change at the same time; an emergency must not look for a revision."""
+
+        async def attempt() -> DefinitionKey:
+            for left in range(_TRIES, 0, -1):
+                head = await self.service.find_key(self.editor, kind, key)
+                try:
+                    return await self.service.switch(self.editor, kind, key, enabled=enabled, expected=head.revision, note=note)
+                except StaleRevision:
+                    if left == 1:
+                        raise
+            raise AssertionError  # the loop has returned or raised
+
+        return self.call(attempt())
+
+
+@contextlib.contextmanager
+def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDesk]:
+    """Yield the desk over the database of the settings, which it only reads with `reads`. Raises SettingsError."""
+    settings = load_settings()
+    policy = load_policy(settings.policy_file)
+    if not reads and (faults := check_policy(policy, _load_catalogue(policy), kinds=engines.kinds)):
+        raise SettingsError("POLICY_FILE: " + "; ".join(faults))
+    user = getpass.getuser()
+    editor = Editor(actor=Actor(key=f"cli:{user}", name=user, role="admin", sees="all"), via="cli")
+    opened = open_database_reader(settings) if reads else open_database_writer(settings)
+    with opened as sql, asyncio.Runner() as runner:
+        store = AsyncStore(sql)
+        service = build_definition_service(
+            store, engines, policies=FixedPolicy(policy), find_classes=_build_class_finder(policy), clock=SystemClock()
+        )
+        try:
+            yield DefinitionDesk(service=service, editor=editor, runner=runner)
+        finally:
+            runner.run(store.aclose())
+
+
+def check_file(engines: Engines, kind: str, given: Submission) -> Checked:
+    """Return what is wrong with a file; no database is needed. Raises SettingsError for a kind that there is not."""
+    settings = load_settings()
+    try:
+        return check_document(find_kind(engines.kinds, kind), given, _build_class_finder(load_policy(settings.policy_file)))
+    except KindUnknown as error:
+        raise SettingsError(escape_text(error.reason)) from None
+
+
+def write_findings(findings: Iterable[Finding]) -> None:
+    """Write the findings as a table to stdout; nothing if there are none."""
+    rows = [
+        (f"{one.line}:{one.column}" if one.line else "—", one.severity, one.path, one.message, one.suggestion and f"{one.suggestion}?")
+        for one in findings
+    ]
+    if rows:
+        write_table(("line", "severity", "where", "what", "meant"), rows)
+
+
+def _refuse(sentence: str) -> NoReturn:
+    typer.echo(escape_text(sentence), err=True)
+    raise typer.Exit(_NOT_DONE)
+
+
+def _build_class_finder(policy: Policy) -> FindClasses:
+    """Return the function that finds the classes of a method; the catalogue is loaded when it is needed, which it seldom is."""
+    catalogue = cache(lambda: _load_catalogue(policy))
+    return lambda kind, method: find_method_classes(catalogue(), kind, method)
+
+
+def _load_catalogue(policy: Policy) -> Catalogue:
+    return load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])

@@ -1,0 +1,195 @@
+"""Reads the bodies of requests that hand in a definition: a JSON object that holds it, or the text of a file (YAML or JSON) as it is.
+
+Both are read by the reader of documents, which is bounded in time and memory for whatever text, and reports every mistake.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, Final
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bot.http_api.definitions.definition_models import to_finding
+from bot.http_api.server.errors import ApiError
+from orchestrator.definitions.service import LONGEST_NOTE, LONGEST_TITLE, Submission
+from orchestrator.documents.document import Document, DocumentFormat
+from orchestrator.documents.reading import MAX_BYTES, Reading, read_document
+from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
+
+PREFIX: Final = "/definitions/"
+MAX_BODY: Final = MAX_BYTES
+_READ_AT_ONCE: Final = 4
+"""How many bodies are held at once; further requests wait."""
+_DOCUMENT: Final = "document"
+_YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml")
+_EXAMPLE: Final = {"steps": [{"name": "greet", "say": "Hello"}]}
+_TEXT: Final = "steps:\n  - {name: greet, say: Hello}  # a comment\n"
+_LIMITS: Final = frozenset({"finding-document-deep", "finding-document-wide", "finding-more"})
+"""What is reported without a path."""
+_REVISION: Final = re.compile(r'"([1-9][0-9]{0,8})"', re.ASCII)
+Key = Annotated[str, Field(max_length=200, description="Letters, digits, - and _, 1 to 64, the first a letter or digit.")]
+Title = Annotated[str | None, Field(max_length=LONGEST_TITLE, description="What people call it; without it, that of the version before.")]
+Note = Annotated[str, Field(max_length=LONGEST_NOTE, description="What has changed and why, for the history.")]
+
+
+class DocumentBody(BaseModel):
+    """The body of a request with a definition: as JSON data in `document`, or as the text of a file in `text`."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"oneOf": [{"required": ["document"]}, {"required": ["text"]}]},
+    )
+    document: Annotated[Any, Field(description="The definition as JSON data.")] = None
+    text: Annotated[str | None, Field(description="The definition as the text of a file, YAML or JSON, with its comments.")] = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> "DocumentBody":
+        if (_DOCUMENT in self.model_fields_set) == (self.text is not None):
+            raise ValueError("give one of document and text, and not both")
+        return self
+
+
+class SavedBody(DocumentBody):
+    """The body of a request that saves a definition."""
+
+    title: Title = None
+    note: Note = ""
+
+
+class CreatedBody(SavedBody):
+    """The body of a request that makes a new version, of a new key or of one that is there."""
+
+    key: Key
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenDefinition:
+    """A definition as a request hands it in; `key` is "" where the address names it."""
+
+    submission: Submission
+    key: str = ""
+
+
+class BodyReader:
+    """Reads bodies, a few at a time; one instance per app. Raises ApiError 400 and 415 and RequestValidationError."""
+
+    def __init__(self) -> None:
+        """Start with no body being read."""
+        self._places = asyncio.Semaphore(_READ_AT_ONCE)
+
+    async def read(self, request: Request, model: type[DocumentBody]) -> GivenDefinition:
+        """Return the definition of a JSON body in the form of `model`, or that of a YAML body as it is."""
+        async with self._places:
+            body = await request.body()
+            if _is_yaml(request) and model is not CreatedBody:  # whose key stands in the body
+                return _to_raw(body, "yaml", request)
+            _check_json(request)
+            return await asyncio.to_thread(partial(_parse_body, body, model))
+
+    async def read_file(self, request: Request) -> GivenDefinition:
+        """Return the definition that is the body itself, as the text of a file."""
+        async with self._places:
+            body = await request.body()
+        if _is_yaml(request):
+            return _to_raw(body, "yaml", request)
+        _check_json(request)
+        return _to_raw(body, "json", request)
+
+
+def parse_revision(given: str | None) -> int:
+    """Return the revision that If-Match names; raises ApiError 428 without the header, 400 if it names none or several."""
+    if given is None:
+        raise ApiError(428, "revision_needed", 'Send If-Match with the revision that you saw, such as If-Match: "3"; ETag has it.')
+    found = _REVISION.fullmatch(given.strip())
+    if found is None:
+        raise ApiError(400, "invalid_revision", 'If-Match: one revision in quotes is needed, such as "3", as ETag has it.')
+    return int(found[1])
+
+
+def _is_yaml(request: Request) -> bool:
+    return _find_type(request) in _YAML
+
+
+def _check_json(request: Request) -> None:
+    kind = _find_type(request)
+    if kind and kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise ApiError(415, "unsupported_type", f"A body is application/json or, where it is the definition alone, {_YAML[0]}.")
+
+
+def _find_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _to_raw(body: bytes, form: DocumentFormat, request: Request) -> GivenDefinition:
+    title, note = request.query_params.get("title"), request.query_params.get("note", "")
+    for name, given, longest in (("title", title, LONGEST_TITLE), ("note", note, LONGEST_NOTE)):
+        if given is not None and len(given) > longest:
+            raise ApiError(400, "invalid_request", f"{name}: at most {longest} characters.")
+    return GivenDefinition(submission=Submission(read=partial(read_document, body, form), title=title, note=note))
+
+
+def _parse_body(body: bytes, model: type[DocumentBody]) -> GivenDefinition:
+    """Return the definition of a JSON body.
+
+    Mistakes inside of `document` stay with it, and raise DefinitionRefused where nothing behind them could be read. All others refuse the
+    request.
+    """
+    reading = read_document(body, "json")
+    data = reading.draft.data if reading.draft is not None else None
+    begun = isinstance(data, dict) and _DOCUMENT in data
+    inside = [one for one in reading.findings if _is_inside(one, begun=begun)]
+    outside = [one for one in reading.findings if one not in inside]
+    if has_errors(outside) or reading.draft is None:
+        told = [to_finding(one).model_dump() for one in outside]
+        raise ApiError(400, "invalid_json", f"The body cannot be read: {outside[0]}.", more={"findings": told})
+    if not isinstance(data, dict):
+        raise ApiError(400, "invalid_json", "The body is no JSON object.")
+    try:
+        given = model.model_validate(data)
+    except ValidationError as error:
+        if has_errors(inside):  # what is missing may stand behind the mistake at which reading ended
+            raise DefinitionRefused(_list_own(inside)) from None
+        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in faults]) from None
+    read = partial(read_document, given.text) if given.text is not None else partial(_take_part, reading.draft, inside)
+    title, note = (given.title, given.note) if isinstance(given, SavedBody) else (None, "")
+    return GivenDefinition(
+        submission=Submission(read=read, title=title, note=note), key=given.key if isinstance(given, CreatedBody) else ""
+    )
+
+
+def _is_inside(finding: Finding, *, begun: bool) -> bool:
+    """Return whether a finding about the body is one about its document; with `begun`, limits are those of the document."""
+    is_below = finding.path == _DOCUMENT or finding.path.startswith((f"{_DOCUMENT}.", f"{_DOCUMENT}["))
+    return is_below or (begun and finding.code in _LIMITS)
+
+
+def _list_own(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return findings about a body with paths that begin in its document."""
+    return tuple(replace(one, path=one.path.removeprefix(_DOCUMENT).removeprefix(".")) for one in findings)
+
+
+def _take_part(body: Document, findings: Sequence[Finding]) -> Reading:
+    """Return what stands in `document` as a document of its own: its paths begin in it, its lines are those of the body."""
+    spots = body.spots.parts.get(_DOCUMENT) if body.spots is not None else None
+    part = Document(data=body.data[_DOCUMENT], spots=spots, lines=body.lines)
+    own = _list_own(findings)
+    return Reading(document=None if has_errors(own) else part, draft=part, findings=own)
+
+
+def build_document_schema(model: type[DocumentBody] | None, *, raw: bool = True) -> dict[str, object]:
+    """Return the description of a body for OpenAPI: JSON in the form of `model` (of any form without it) and, with `raw`, YAML."""
+    if model is None:
+        form: dict[str, object] = {"description": "The definition itself.", "examples": [_EXAMPLE]}
+    else:
+        key = {"key": "welcome"} if issubclass(model, CreatedBody) else {}
+        form = {**model.model_json_schema(), "examples": [{**key, "document": _EXAMPLE}, {**key, "text": _TEXT}]}
+    about = "The definition itself, as the text of a file; `title` and `note` stand in the query."
+    yaml = {"application/yaml": {"schema": {"description": about, "examples": [_EXAMPLE]}}} if raw else {}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": form}, **yaml}}}

@@ -1,0 +1,71 @@
+"""What a kind of definitions is: how its documents are checked, what they may write, and who may edit and publish them.
+
+An engine registers its kind (`orchestrator/runs/registry.py`); the store keeps documents of registered kinds only.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import Findings
+from orchestrator.documents.reading import Reading
+from orchestrator.domain.actor import Role
+from orchestrator.domain.finding import Finding
+
+log = logging.getLogger(__name__)
+
+Write = tuple[str, str]
+"""One effect that a definition may submit: its kind ("bitrix", "mongo" …) and its method."""
+EDITORS: Final[frozenset[Role]] = frozenset({"lead", "admin"})
+
+
+def report_nothing(_document: Document) -> Iterable[Finding]:
+    """Return no findings: of a kind that takes every document which can be read."""
+    return ()
+
+
+def tell_no_writes(_document: object) -> Sequence[Write] | None:
+    """Return None: it cannot be told what documents of this kind write, so each of them counts as critical."""
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefinitionKind:
+    """One kind of definitions. The policy of the owner may name other roles than the ones here."""
+
+    name: str
+    check: Callable[[Document], Iterable[Finding]] = report_nothing
+    """Returns what is wrong with a document, all of it. It gets drafts with any content, and reports through `Findings`."""
+    list_writes: Callable[[object], Sequence[Write] | None] = tell_no_writes
+    """Returns all effects that a correct document may submit itself, None if that cannot be told.
+
+    What the definitions that it starts as children submit is theirs; those are published on their own.
+    """
+    edit_roles: frozenset[Role] = EDITORS
+    publish_roles: frozenset[Role] = EDITORS
+
+
+def find_mistakes(kind: DefinitionKind, reading: Reading) -> tuple[Finding, ...]:
+    """Return everything that is wrong with a document: what its reader found, and what its kind finds in what could be read."""
+    found = Findings(reading.draft)
+    found.extend(reading.findings)
+    if reading.draft is not None:
+        try:
+            found.extend(kind.check(reading.draft))
+        except Exception:
+            log.exception("a document of kind %s could not be checked", kind.name, extra={"action": "definition_check_failed"})
+            if not found.has_errors:  # after mistakes of the text the draft may be of any shape
+                found.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
+    return found.list_all()
+
+
+def find_writes(kind: DefinitionKind, document: object) -> Sequence[Write] | None:
+    """Return what a document may write as its kind tells it; None if it cannot be told, also because of an error."""
+    try:
+        return kind.list_writes(document)
+    except Exception:
+        log.exception("what a document of kind %s writes cannot be told", kind.name, extra={"action": "definition_writes_failed"})
+        return None

@@ -1,0 +1,76 @@
+"""Reports the mistakes that all kinds of definitions have in common: fields that are missing, unknown, of another type or doubled."""
+
+from collections.abc import Collection, Mapping
+from typing import Final, Literal
+
+from orchestrator.documents.findings import Findings
+from orchestrator.documents.reports import quote_part
+from orchestrator.domain.finding import Path, format_path
+from orchestrator.domain.suggestions import suggest_name
+
+Shape = Literal["object", "list", "text", "number"]
+SENTENCES: Final[dict[str, str]] = {
+    "finding-check-failed": "the document cannot be checked as a definition of kind {kind}",
+    "finding-definition-key": '"{key}" is no key: it begins with a Latin letter or a digit and has at most {most} letters, digits, - and _',
+    "finding-field-missing": 'the field "{name}" is missing',
+    "finding-field-unknown": 'there is no field "{name}" here',
+    "finding-field-shape": '"{name}" is no {shape}',
+    "finding-field-empty": '"{name}" is empty',
+    "finding-name-twice": 'the name "{name}" stands twice',
+    "finding-value-unknown": '"{value}" is none of {known}',
+    "finding-one-of": "exactly one of {known} is needed",
+}
+"""The English sentences by code; the Fluent files have the same for people."""
+_SHAPES: Final[Mapping[Shape, type | tuple[type, ...]]] = {"object": dict, "list": list, "text": str, "number": (int, float)}
+
+
+def report_missing(findings: Findings, path: Path, name: str) -> None:
+    """Report that the object at `path` lacks a field."""
+    _report(findings, "finding-field-missing", (*path, name), name=name)
+
+
+def report_unknown_fields(findings: Findings, path: Path, given: Mapping[str, object], known: Collection[str]) -> None:
+    """Report each field of the object at `path` that is none of `known`, with the one that was probably meant."""
+    for name in given:
+        if name not in known:
+            _report(findings, "finding-field-unknown", (*path, name), suggestion=suggest_name(name, known), name=quote_part(name))
+
+
+def report_one_of(findings: Findings, path: Path, known: Collection[str]) -> None:
+    """Report that the object at `path` has none or several of the fields of which it needs one."""
+    _report(findings, "finding-one-of", path, known=", ".join(known))
+
+
+def report_name_twice(findings: Findings, path: Path, name: str) -> None:
+    """Report that what stands at `path` has the name of another."""
+    _report(findings, "finding-name-twice", path, of_value=True, name=quote_part(name))
+
+
+def report_unknown_value(findings: Findings, path: Path, value: object, known: Collection[str]) -> None:
+    """Report that the value at `path` is none of `known`."""
+    text = value if isinstance(value, str) else type(value).__name__
+    _report(
+        findings,
+        "finding-value-unknown",
+        path,
+        of_value=True,
+        suggestion=suggest_name(text, known),
+        value=quote_part(text),
+        known=", ".join(known),
+    )
+
+
+def has_shape(findings: Findings, path: Path, value: object, shape: Shape, *, may_be_empty: bool = True) -> bool:
+    """Return whether the value at `path` has this shape, and report it if not."""
+    name = format_path(path[-1:]) if path and isinstance(path[-1], str) else format_path(path[-2:]) or "/"
+    if not isinstance(value, _SHAPES[shape]) or (shape == "number" and isinstance(value, bool)):
+        _report(findings, "finding-field-shape", path, of_value=True, name=quote_part(name), shape=shape)
+        return False
+    if not may_be_empty and not value:
+        _report(findings, "finding-field-empty", path, of_value=True, name=quote_part(name))
+        return False
+    return True
+
+
+def _report(findings: Findings, code: str, path: Path, *, suggestion: str = "", of_value: bool = False, **args: str | int) -> None:
+    findings.add(code, SENTENCES[code].format(**args), path, suggestion=suggestion, of_value=of_value, args=dict(args))

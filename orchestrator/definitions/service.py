@@ -1,0 +1,348 @@
+"""Works on stored definitions for the doors (HTTP API, command line): checks rights and documents, then calls the store.
+
+What is wrong with a document is raised as DefinitionRefused with all findings, a missing right as NotAllowed, everything else as the errors
+of `state.definitions`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Final, TypeVar
+
+from orchestrator.definitions.changes import Change, list_changes
+from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
+from orchestrator.definitions.news import build_news_row
+from orchestrator.definitions.rules import (
+    Editor,
+    FindClasses,
+    KindRoles,
+    check_editor,
+    check_publisher,
+    check_reader,
+    check_two_people,
+    find_critical_writes,
+    find_key_mistake,
+)
+from orchestrator.documents.document import Document
+from orchestrator.documents.reading import Reading
+from orchestrator.documents.reports import quote_part
+from orchestrator.domain.errors import SdelkaError
+from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
+from orchestrator.domain.suggestions import suggest_name
+from state.canonical import to_storable_text
+from state.clock import Clock, read_boottime
+from state.definitions import (
+    Author,
+    DefinitionKey,
+    DefinitionMissing,
+    DefinitionsBusy,
+    DefinitionVersion,
+    HistoryEntry,
+    Origin,
+)
+from state.journal import definitions
+from state.journal.async_store import AsyncStore
+from state.journal.store import StoreUnwritable
+
+T = TypeVar("T")
+PATIENCE: Final = 8.0
+"""Seconds to keep trying while somebody else changes definitions, for example because a process died while it did."""
+LONGEST_TITLE: Final = 200
+LONGEST_NOTE: Final = 500
+MOST_CHANGES: Final = 1000
+_PAGE: Final = 500
+
+
+class KindUnknown(SdelkaError):
+    """There is no such kind of definitions in this program."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """A document that somebody hands in, with what they say about it."""
+
+    read: Callable[[], Reading]
+    """Reads it; called in a thread, since a large text takes a while."""
+    title: str | None = None
+    """None keeps the title of the version before."""
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What a check of a document found: its findings, the methods in it that need two people, and its data if it has no error."""
+
+    findings: tuple[Finding, ...]
+    document: object = None
+    critical: tuple[str, ...] | None = ()
+    """None if it cannot be told what the document writes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saved:
+    """A version as it was stored, and the warnings about its document."""
+
+    version: DefinitionVersion
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What changed between two versions of a definition."""
+
+    before: DefinitionVersion
+    after: DefinitionVersion
+    changes: tuple[Change, ...]
+    more: bool = False
+    """Whether there are further changes, which are left out."""
+
+
+def find_kind(kinds: Mapping[str, DefinitionKind], name: str) -> DefinitionKind:
+    """Return the kind. Raises KindUnknown, which names those that there are."""
+    kind = kinds.get(name)
+    if kind is None:
+        near = suggest_name(name, kinds)
+        known = ", ".join(sorted(kinds)) or "none"
+        raise KindUnknown(f"This program has these kinds of definitions: {known}.{f' Did you mean {near}?' if near else ''}")
+    return kind
+
+
+def check_document(kind: DefinitionKind, given: Submission, find_classes: FindClasses) -> Checked:
+    """Return what is wrong with a document, and what in it needs two people."""
+    reading = given.read()
+    found = find_mistakes(kind, reading)
+    if reading.document is None or has_errors(found):
+        return Checked(findings=found)
+    data = reading.document.data
+    return Checked(findings=found, document=data, critical=find_critical_writes(find_writes(kind, data), find_classes))
+
+
+class DefinitionService:
+    """What may be done with definitions; one instance for each door of a process. Every method raises StoreError."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        kinds: Mapping[str, DefinitionKind],
+        *,
+        find_roles: Callable[[DefinitionKind], KindRoles],
+        find_classes: FindClasses,
+        clock: Clock,
+    ) -> None:
+        """Work on definitions of these kinds. `find_roles` returns the roles that hold now, `find_classes` the classes of a method."""
+        self._store, self._kinds, self._clock = store, kinds, clock
+        self._find_roles, self._find_classes = find_roles, find_classes
+        self._reading = asyncio.Semaphore(1)  # a document of a megabyte takes a hundred times its size while it is read
+
+    def find_kind(self, name: str) -> DefinitionKind:
+        """Return the kind. Raises KindUnknown, which names those that there are."""
+        return find_kind(self._kinds, name)
+
+    async def check(self, editor: Editor, kind_name: str, key: str, given: Submission) -> Checked:
+        """Return what is wrong with a key and a document, without storing anything."""
+        kind = self.find_kind(kind_name)
+        check_reader(editor, kind, self._find_roles(kind))
+        checked = await self._check(kind, given)
+        wrong_key = find_key_mistake(key)
+        return replace(checked, findings=(wrong_key, *checked.findings)) if wrong_key is not None else checked
+
+    async def create(self, editor: Editor, kind_name: str, key: str, given: Submission, *, origin: Origin = "created") -> Saved:
+        """Store a document as a new version of this key, a draft that nothing executes yet. `origin` says where its text comes from."""
+        kind = self.find_kind(kind_name)
+        check_editor(editor, kind, self._find_roles(kind))
+        wrong_key = find_key_mistake(key)
+        checked = await self._check(kind, given)
+        if wrong_key is not None or has_errors(checked.findings):
+            raise DefinitionRefused([*([wrong_key] if wrong_key else []), *checked.findings])
+        title = given.title if given.title is not None else await self._find_last_title(kind.name, key)
+        made = await self._write(
+            lambda author: self._store.write(
+                definitions.create_version,
+                author,
+                kind.name,
+                key,
+                checked.document,
+                title=_clean(title, LONGEST_TITLE),
+                note=_clean(given.note, LONGEST_NOTE),
+                what=origin,
+            ),
+            editor,
+        )
+        return Saved(version=made, findings=checked.findings)
+
+    async def save(self, editor: Editor, kind_name: str, key: str, version: int, given: Submission, *, expected: int) -> Saved:
+        """Replace the text of a draft that still has the revision `expected`."""
+        kind = self.find_kind(kind_name)
+        check_editor(editor, kind, self._find_roles(kind))
+        before = await self._find_version(kind, key, version)
+        checked = await self._check(kind, given)
+        if has_errors(checked.findings):
+            raise DefinitionRefused(checked.findings)
+        title = given.title if given.title is not None else before.title
+        saved = await self._write(
+            lambda author: self._store.write(
+                definitions.save_version,
+                author,
+                kind.name,
+                key,
+                version,
+                checked.document,
+                title=_clean(title, LONGEST_TITLE),
+                note=_clean(given.note, LONGEST_NOTE),
+                expected=expected,
+            ),
+            editor,
+        )
+        return Saved(version=saved, findings=checked.findings)
+
+    async def publish(self, editor: Editor, kind_name: str, key: str, version: int, *, expected: int, note: str = "") -> Saved:
+        """Make a version of the revision `expected` the one that new runs begin with.
+
+        Its document and the rule of two are checked once more, under the store's lock, with the text that is stored.
+        """
+        kind = self.find_kind(kind_name)
+        roles = self._find_roles(kind)
+        check_publisher(editor, kind, roles)
+        told: list[Finding] = []
+
+        def check(found: DefinitionVersion) -> None:
+            mistakes = find_mistakes(kind, _to_reading(found.document))
+            if has_errors(mistakes):
+                raise DefinitionRefused(mistakes)
+            told[:] = mistakes
+            check_two_people(editor, found.writers, find_writes(kind, found.document), self._find_classes, roles)
+
+        said = _clean(note, LONGEST_NOTE)
+        published = await self._write(
+            lambda author: self._store.write(
+                definitions.publish_version,
+                author,
+                kind.name,
+                key,
+                version,
+                expected=expected,
+                check=check,
+                note=said,
+                inbox_new=[build_news_row(author, kind.name, key, version, note=said)],
+            ),
+            editor,
+        )
+        return Saved(version=published, findings=tuple(told))
+
+    async def roll_back(self, editor: Editor, kind_name: str, key: str, version: int, *, note: str = "") -> Saved:
+        """Store the text of an earlier version as a new draft, which is published as any other."""
+        kind = self.find_kind(kind_name)
+        check_editor(editor, kind, self._find_roles(kind))
+        found = await self._find_version(kind, key, version)
+        given = Submission(read=lambda: _to_reading(found.document), title=found.title, note=note or f"← v{version}")
+        return await self.create(editor, kind_name, key, given, origin="rolled_back")
+
+    async def switch(self, editor: Editor, kind_name: str, key: str, *, enabled: bool, expected: int, note: str = "") -> DefinitionKey:
+        """Allow or refuse new runs of the whole key, which still has the revision `expected`. Everybody who edits may switch it off."""
+        kind = self.find_kind(kind_name)
+        roles = self._find_roles(kind)
+        if enabled or editor.actor.role not in roles.edit:
+            check_publisher(editor, kind, roles)
+        else:
+            check_editor(editor, kind, roles)
+        said = _clean(note, LONGEST_NOTE)
+        return await self._write(
+            lambda author: self._store.write(definitions.switch_key, author, kind.name, key, enabled=enabled, expected=expected, note=said),
+            editor,
+        )
+
+    async def list_keys(self, editor: Editor, kind_name: str = "", *, after: str = "", limit: int = 100) -> list[DefinitionKey]:
+        """Return definitions of the kind, or of all kinds that the person may read, in the order of kinds and keys.
+
+        `after` is the `place` of the last one of the page before.
+        """
+        readable = [self.find_kind(kind_name)] if kind_name else list(self._kinds.values())
+        if kind_name:
+            check_reader(editor, readable[0], self._find_roles(readable[0]))
+        seen = {one.name for one in readable if not editor.writes_for_customers and self._find_roles(one).may_read(editor.actor)}
+        found: list[DefinitionKey] = []
+        while len(found) < limit:
+            size = min(limit - len(found), _PAGE)
+            page = await self._store.read(definitions.list_keys, kind_name, after, size)
+            found += [one for one in page if one.kind in seen]
+            if len(page) < size:
+                break
+            after = page[-1].place
+        return found
+
+    async def find_key(self, editor: Editor, kind_name: str, key: str) -> DefinitionKey:
+        """Return the definition as a whole. Raises DefinitionMissing."""
+        kind = self._admit_reader(editor, kind_name, key)
+        found = await self._store.read(definitions.find_key, kind.name, key)
+        if found is None:
+            raise DefinitionMissing(f"There is no {kind.name}/{quote_part(key)}.")
+        return found
+
+    async def find_version(self, editor: Editor, kind_name: str, key: str, version: int = 0) -> DefinitionVersion:
+        """Return a version with its document, the last one for 0. Raises DefinitionMissing."""
+        return await self._find_version(self._admit_reader(editor, kind_name, key), key, version)
+
+    async def list_versions(self, editor: Editor, kind_name: str, key: str) -> Sequence[DefinitionVersion]:
+        """Return the versions of a key without their documents. Raises DefinitionMissing."""
+        await self.find_key(editor, kind_name, key)
+        return await self._store.read(definitions.list_versions, kind_name, key)
+
+    async def list_history(self, editor: Editor, kind_name: str, key: str, *, limit: int) -> Sequence[HistoryEntry]:
+        """Return what was done with a key, the newest first. Raises DefinitionMissing."""
+        await self.find_key(editor, kind_name, key)
+        return await self._store.read(definitions.list_history, kind_name, key, limit)
+
+    async def compare(self, editor: Editor, kind_name: str, key: str, before: int, after: int) -> Comparison:
+        """Return what changed between two versions of a key. Raises DefinitionMissing."""
+        old = await self.find_version(editor, kind_name, key, before)
+        new = await self.find_version(editor, kind_name, key, after)
+        found = await asyncio.to_thread(lambda: list(islice(list_changes(old.document, new.document), MOST_CHANGES + 1)))
+        return Comparison(before=old, after=new, changes=tuple(found[:MOST_CHANGES]), more=len(found) > MOST_CHANGES)
+
+    def _admit_reader(self, editor: Editor, kind_name: str, key: str) -> DefinitionKind:
+        kind = self.find_kind(kind_name)
+        check_reader(editor, kind, self._find_roles(kind))
+        if find_key_mistake(key) is not None:  # nothing is stored under such a key
+            raise DefinitionMissing(f"There is no {kind.name}/{quote_part(key)}.")
+        return kind
+
+    async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
+        async with self._reading:
+            return await asyncio.to_thread(partial(check_document, kind, given, self._find_classes))
+
+    async def _find_version(self, kind: DefinitionKind, key: str, version: int) -> DefinitionVersion:
+        found = await self._store.read(definitions.find_version, kind.name, key, version)
+        if found is None:
+            raise DefinitionMissing(f"There is no {f'version {version} of ' if version else ''}{kind.name}/{quote_part(key)}.")
+        return found
+
+    async def _find_last_title(self, kind: str, key: str) -> str:
+        head = await self._store.read(definitions.find_key, kind, key)
+        return head.title if head is not None else ""
+
+    async def _write(self, attempt: Callable[[Author], Awaitable[T]], editor: Editor) -> T:
+        """Return what `attempt` returns; call it again while somebody else changes definitions, for at most `PATIENCE` seconds."""
+        until = read_boottime() + PATIENCE
+        while True:
+            try:
+                return await attempt(self._build_author(editor))
+            except (DefinitionsBusy, StoreUnwritable):
+                if read_boottime() > until:
+                    raise
+                await asyncio.sleep(0.05)
+
+    def _build_author(self, editor: Editor) -> Author:
+        actor = editor.actor
+        return Author(key=actor.key, name=actor.name, user=actor.bitrix_user_id, via=editor.via, at=self._clock.now())
+
+
+def _to_reading(data: object) -> Reading:
+    """Return stored data as a document that was read without mistakes."""
+    document = Document.from_data(data)
+    return Reading(document=document, draft=document, findings=())
+
+
+def _clean(text: str, most: int) -> str:
+    return to_storable_text(text).strip()[:most]

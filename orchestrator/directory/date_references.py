@@ -1,0 +1,206 @@
+"""Resolves the references to days in a call ("@date:вчера"), each by its place: a filter, a written field, a command of a batch.
+
+Days in filters are expanded by `filter_dates`; those in written fields become the day or time that the field holds.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from bitrix.catalogue.catalogue import Method
+from bitrix.catalogue.names import to_field_key
+from bitrix.client.batch import BatchError, Command, build_cmd, parse_commands
+from bitrix.errors import BitrixError
+from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolution, Resolved, Unresolved
+from orchestrator.directory.date_places import find_purpose, find_read_bound, holds_day, is_finished, split_operator
+from orchestrator.directory.filter_dates import (
+    Bound,
+    DateKind,
+    DateStop,
+    FilterContext,
+    expand_filter,
+    format_bounds,
+    list_date_fields,
+    mentions_day,
+    parse_iso_day,
+    parse_reference,
+)
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.value_references import read_day, resolve_date
+from orchestrator.domain.actor import Actor
+from state.clock import Clock
+from state.stored import JsonObject
+
+log = logging.getLogger(__name__)
+_FILTER: Final = "filter"
+_BATCH: Final = "batch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatedCall:
+    """The call whose days are resolved: its method and parameters, the person, and the values that the person chose for references."""
+
+    method: str
+    params: JsonObject
+    actor: Actor
+    chosen: Mapping[str, object]
+    spec: Method | None = None
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether the call changes nothing."""
+        return self.spec is not None and self.spec.reads_only
+
+
+class DateReferences:
+    """Resolves the days in calls; the portal is asked for the types of custom fields, and whether a record is finished."""
+
+    def __init__(self, reads: PortalReader, naming: Naming, clock: Clock) -> None:
+        """Store the portal reader, the name finder and the clock."""
+        self._reads = reads
+        self._naming = naming
+        self._clock = clock
+
+    async def resolve(
+        self, *, method: str, params: JsonObject, actor: Actor, chosen: Mapping[str, object]
+    ) -> DatedParams | AskedDate | Unresolved:
+        """Return the parameters with all days resolved, the question that only the person can answer, or what is wrong with a day."""
+        call = DatedCall(method=method, params=params, actor=actor, chosen=chosen)
+        try:
+            resolved, bounds = await self._resolve_call(call)
+        except DateStop as stop:
+            return stop.result
+        return DatedParams(params=resolved, bounds=format_bounds(bounds))
+
+    async def resolve_field(self, call: DatedCall, name: str, words: str, fields: JsonObject) -> Resolution:
+        """Return the meaning of the words for a day in the written field `name`; `fields` are those that are written beside it.
+
+        A past day in a field for what is planned is refused, unless the call or the record that it changes is finished.
+        """
+        call = replace(call, spec=self._reads.catalogue.find(call.method))
+        key = self._find_key(call, name)
+        kind = await self._find_kind(call, name)
+        now, purpose = self._clock.now(), find_purpose(key, fields)
+        if call.reads_only:
+            purpose = "fact"
+        found = resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose=purpose)
+        is_past = isinstance(found, Unresolved) and found.notice.code == "date-past"
+        if is_past and purpose == "plan" and await self._is_record_finished(call):
+            return resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose="fact")
+        return found
+
+    async def _resolve_call(self, call: DatedCall) -> tuple[dict[str, object], list[Bound]]:
+        if not mentions_day(call.params) and call.method.lower() != _BATCH:
+            return dict(call.params), []
+        call = replace(call, spec=self._reads.catalogue.find(call.method))
+        bounds: list[Bound] = []
+        if call.method.lower() == _BATCH:
+            if "cmd" not in call.params:
+                return dict(call.params), []
+            return {**call.params, "cmd": await self._resolve_commands(call, call.params["cmd"], bounds)}, bounds
+        found = {name: await self._resolve_item(call, name, item, call.params, bounds) for name, item in call.params.items()}
+        return found, bounds
+
+    async def _resolve_commands(self, call: DatedCall, cmd: object, bounds: list[Bound]) -> object:
+        """Return the commands of a batch, those that name a day written anew; what is no valid batch is left to the gate."""
+        if isinstance(cmd, Mapping):
+            return {key: await self._resolve_command(call, text, bounds) for key, text in cmd.items()}
+        return [await self._resolve_command(call, text, bounds) for text in cmd] if isinstance(cmd, list) else cmd
+
+    async def _resolve_command(self, call: DatedCall, text: object, bounds: list[Bound]) -> object:
+        try:
+            (command,) = parse_commands({"a": text})
+            if not mentions_day(command.params):
+                return text
+            inner = replace(call, method=command.method, params=command.params)
+            params, found = await self._resolve_call(inner)
+            bounds += found
+            return text if params == command.params else build_cmd([Command("a", command.method, params)])["a"]
+        except (BatchError, ValueError):  # int() refuses text of thousands of digits
+            return text
+
+    async def _resolve_item(self, call: DatedCall, name: str, value: object, beside: JsonObject, bounds: list[Bound]) -> object:
+        """Return a value with its days resolved; `name` is the parameter or field that holds it, `beside` what else stands there."""
+        if isinstance(value, Mapping):
+            if name.lower() == _FILTER:
+                expanded, found = expand_filter(value, await self._build_filter_context(call, value))
+                bounds += found
+                return expanded
+            return {key: await self._resolve_item(call, str(key), item, value, bounds) for key, item in value.items()}
+        if isinstance(value, list):
+            return [await self._resolve_item(call, name, item, beside, bounds) for item in value]
+        if parse_reference(value) is not None:
+            return await self._resolve_reference(call, name, str(value), beside)
+        await self._check_plain_day(call, name, value, beside)
+        return value
+
+    async def _check_plain_day(self, call: DatedCall, name: str, value: object, beside: JsonObject) -> None:
+        """Raise DateStop for a plain ISO value of an earlier day in a field for what is planned, as for words with that meaning."""
+        day = parse_iso_day(value)
+        today = self._clock.now().astimezone(ZoneInfo(call.actor.time_zone)).date()
+        if day is None or day >= today or call.reads_only or find_purpose(self._find_key(call, name), beside) != "plan":
+            return
+        found = await self.resolve_field(call, name, str(value), beside)
+        if isinstance(found, Unresolved):
+            raise DateStop(found)
+
+    async def _resolve_reference(self, call: DatedCall, name: str, reference: str, beside: JsonObject) -> object:
+        words = parse_reference(reference) or ""
+        if reference in call.chosen:
+            is_day = await self._find_kind(call, name) == "date"
+            return str(call.chosen[reference])[:10] if is_day else call.chosen[reference]
+        side = find_read_bound(name) if call.reads_only else None
+        found = (
+            await self.resolve_field(call, name, words, beside)
+            if side is None
+            else read_day(words, side=side, actor=call.actor, now=self._clock.now())
+        )
+        match found:
+            case Resolved(value=value):
+                return value
+            case Ambiguous():
+                raise DateStop(AskedDate(reference=reference, several=found))
+            case Unresolved():
+                raise DateStop(found)
+
+    async def _build_filter_context(self, call: DatedCall, given: JsonObject) -> FilterContext:
+        kinds = {name: await self._find_kind(call, name) for name in dict.fromkeys(list_date_fields(given))}
+        return FilterContext(now=self._clock.now(), actor=call.actor, kinds=kinds, chosen=call.chosen)
+
+    async def _find_kind(self, call: DatedCall, name: str) -> DateKind:
+        """Return whether a field holds days or times; "" if that is not known, or if it holds neither."""
+        field, entity = split_operator(name)[1], self._naming.find_entity(call.method, call.params)
+        if field.lower().startswith("uf"):
+            found = await self._naming.find_field_type(entity, field)
+            return "date" if found == "date" else "datetime" if found == "datetime" else ""
+        key = self._find_key(call, field)
+        if holds_day(key):
+            return "date"
+        known = self._reads.catalogue.entities.get(entity.partition(":")[0])
+        info = known.fields.get(known.by_key.get(key, "")) if known is not None else None
+        return "date" if info is not None and info.kind == "date" else "datetime" if info is not None and info.kind == "datetime" else ""
+
+    def _find_key(self, call: DatedCall, name: str) -> str:
+        """Return the normalized name of the record's field that a parameter or condition stands for."""
+        spec = call.spec or self._reads.catalogue.find(call.method)
+        code = spec.stands_for.get(name, name) if spec is not None else name
+        return to_field_key(split_operator(code)[1], self._naming.find_entity(call.method, call.params))
+
+    async def _is_record_finished(self, call: DatedCall) -> bool:
+        """Return whether the record that the call changes is finished, such as a closed deal; False if it cannot be read."""
+        spec = call.spec
+        if spec is None or spec.verb == "add" or not spec.target:
+            return False
+        entity = self._naming.find_entity(call.method, call.params)
+        number = next((str(call.params[name]) for name in (*spec.target, "ID") if name in call.params), "")
+        if not number.isascii() or not number.isdecimal():
+            return False
+        try:
+            record = (await self._reads.load_records([(entity, int(number))]))[entity, int(number)]
+        except BitrixError:
+            log.info("whether the record is finished is not known", extra={"action": "finished_unknown"})
+            return False
+        return record is not None and is_finished(record)

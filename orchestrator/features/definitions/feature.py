@@ -1,0 +1,27 @@
+"""Tells leads (heads of sales) and administrators, each in their own chat, that a version of a definition was published, and by whom."""
+
+from functools import partial
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import DefinitionNews
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.gate.call.permissions import Staff
+from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Feature, Tools
+from orchestrator.runtime.session import Session
+from state.journal.store import InboxRow
+
+
+def build_feature(staff: Staff | None) -> Feature:
+    """Return the feature; `staff` is the access list, without which nobody is told."""
+    return Feature(inbox={DefinitionNews.KIND: partial(tell_leads, staff=staff)})
+
+
+async def tell_leads(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff | None) -> None:
+    """Tell every lead and administrator but the one who published it. Raises StoreError."""
+    news, by = DefinitionNews.model_validate(row.body), Actor.model_validate(row.actor)
+    args = {"definition": news.key, "version": news.version, "who": by.name, "given": "yes" if news.note else "no", "note": news.note}
+    notice = Notice(code="definition-published", args=args)
+    people = [one for one in staff.list_people() if one.role in {"lead", "admin"} and one.key != by.key] if staff is not None else []
+    told = [outbox.build_reply_row(one.key, build_reply(notice), session.now) for one in people]
+    await session.commit(actor="system", outbox=told, inbox_done=[row.id])

@@ -1,0 +1,34 @@
+"""The parts of the policy that open collections of the Mongo database and other hosts, with what cards call them and their fields."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from orchestrator.domain.frozen import Frozen
+from orchestrator.gate.call.kinds.http_address import parse_listed_site
+
+
+class OpenedParty(Frozen):
+    """What cards call a collection or a host, and the fields that are sent there; what has no title is called by its own name."""
+
+    title: str = Field(default="", max_length=80)
+    fields: dict[str, str] = Field(default_factory=dict)
+    """The titles of the fields by their names, those of inner fields by their paths, such as address.city."""
+
+
+def _parse_parties(value: object) -> object:
+    """Return the parties as a table; those of a plain list of names have no titles."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return {name: {} for name in value}
+    return {name: {} if row is None else row for name, row in value.items()} if isinstance(value, Mapping) else value
+
+
+def _check_hosts(hosts: dict[str, OpenedParty]) -> dict[str, OpenedParty]:
+    for entry in hosts:
+        parse_listed_site(entry)  # OddSite is a ValueError, which says what is wrong with the entry
+    return hosts
+
+
+MongoCollections = Annotated[dict[str, OpenedParty], BeforeValidator(_parse_parties)]
+HttpHosts = Annotated[dict[str, OpenedParty], BeforeValidator(_parse_parties), AfterValidator(_check_hosts)]

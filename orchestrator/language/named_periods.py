@@ -1,0 +1,206 @@
+"""Reads periods by their names: weeks, months, quarters and years, weekends, and stretches up to now or from now on."""
+
+import re
+from datetime import date, timedelta
+from typing import Final
+
+from orchestrator.language.calendar_units import Unit, add_units, find_start, find_unit, to_monday
+from orchestrator.language.date_format import WhenReason
+from orchestrator.language.date_parser import add_span
+from orchestrator.language.day_words import (
+    MONTH,
+    NUMBER,
+    SHIFTS,
+    SPAN_UNIT,
+    UnclearPhrase,
+    build_day,
+    find_month,
+    find_unit_name,
+    find_which,
+    parse_count,
+)
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.period_scope import DAY, Forms, Parts, Period, Reader, Scope
+
+_SATURDAY: Final = 5
+_WORDS: Final = load_lexicon("periods")
+_DATE_WORDS: Final = load_lexicon("dates")
+UNITS: Final[dict[Unit, str]] = {
+    "weeks": _WORDS.join_patterns("units", "weeks"),
+    "months": _WORDS.join_patterns("units", "months"),
+    "quarters": _WORDS.join_patterns("units", "quarters"),
+    "halves": _WORDS.join_patterns("units", "halves"),
+    "years": _WORDS.join_patterns("units", "years"),
+}
+_SPANS: Final[dict[str, Unit]] = {"days": "days", "weeks": "weeks", "months": "months", "quarters": "quarters", "years": "years"}
+_TO_DATE: Final[dict[str, Unit]] = {_WORDS.read_text("to_date_short", unit): unit for unit in UNITS if unit != "halves"}
+_HALF: Final = _DATE_WORDS.read_words("units", "half")
+_EITHER: Final = frozenset(_WORDS.read_words("either"))
+_NIGHTS: Final = _WORDS.read_words("nights")
+_NAMED_DAYS: Final = _WORDS.read_table("named_days")
+_ORDERS: Final = _WORDS.read_words("orders")
+
+
+def _read_year(said: Parts, scope: Scope) -> Period:
+    return scope.build_days(*find_unit("years", build_day(int(said.year), 1, 1)))
+
+
+def _read_month_number(said: Parts, scope: Scope) -> Period:
+    return scope.build_days(*find_unit("months", build_day(int(said.year), int(said.month), 1)))
+
+
+def _read_iso_week(said: Parts, scope: Scope) -> Period:
+    monday = date.fromisocalendar(int(said.year), int(said.week), 1)
+    return scope.build_days(monday, monday + 7 * DAY)
+
+
+def _read_month(said: Parts, scope: Scope) -> Period:
+    return _read_part_of_year("months", find_month(said.month_name), said, scope)
+
+
+def _read_quarter(said: Parts, scope: Scope) -> Period:
+    return _read_part_of_year("quarters", _find_order(said.order), said, scope)
+
+
+def _read_half(said: Parts, scope: Scope) -> Period:
+    order = _find_order(said.order)
+    if order > 2:  # noqa: PLR2004 — a year has two halves
+        raise UnclearPhrase("impossible")
+    return _read_part_of_year("halves", order, said, scope)
+
+
+def _find_order(word: str) -> int:
+    return next(number for number, pattern in enumerate(_ORDERS, start=1) if re.fullmatch(pattern, word))
+
+
+def _read_part_of_year(unit: Unit, number: int, said: Parts, scope: Scope) -> Period:
+    """Read a month, quarter or half-year by its number, in the year that is named or fits best."""
+    today, after = scope.anchor.today, scope.anchor.after
+    if said.year or said.which_year:
+        year = int(said.year) if said.year else today.year + SHIFTS[find_which(said.which_year)]
+        return scope.build_days(*_find_part(unit, number, year))
+    middle = after or today
+    options = [_find_part(unit, number, year) for year in range(middle.year - 1, middle.year + 2)]
+    current = find_start(unit, today)
+    which = find_which(said.which)
+    if which == "this":
+        return scope.build_days(*_find_part(unit, number, today.year))
+    if which:
+        fitting = [one for one in options if (one[0] < current if which == "last" else one[0] > current)]
+        return scope.build_days(*fitting[-1 if which == "last" else 0])
+    if after is not None:
+        return scope.build_days(*next(one for one in options if one[1] > after))
+    if scope.anchor.look == "back":
+        return scope.build_days(*[one for one in options if one[0] <= today][-1])
+    return scope.build_days(*next(one for one in options if one[1] > today))
+
+
+def _find_part(unit: Unit, number: int, year: int) -> tuple[date, date]:
+    return find_unit(unit, build_day(year, 1, 1), number - 1)
+
+
+def _read_unit(said: Parts, scope: Scope) -> Period:
+    if said.which in _EITHER and scope.anchor.look == "back":
+        raise UnclearPhrase("which_day")
+    return scope.build_days(*find_unit(_find_unit(said.unit), scope.today, SHIFTS[find_which(said.which)]))
+
+
+def _read_unit_before_last(said: Parts, scope: Scope) -> Period:
+    return scope.build_days(*find_unit(_find_unit(said.unit), scope.today, -2))
+
+
+def _find_unit(word: str) -> Unit:
+    return next(unit for unit, pattern in UNITS.items() if re.fullmatch(pattern, word))
+
+
+def _read_weekend(said: Parts, scope: Scope) -> Period:
+    saturday = to_monday(scope.today) + _SATURDAY * DAY
+    which = find_which(said.which)
+    if which:
+        saturday += 7 * SHIFTS[which] * DAY
+    elif scope.anchor.look == "back" and saturday > scope.today:
+        saturday -= 7 * DAY
+    return scope.build_days(saturday, saturday + 2 * DAY)
+
+
+def _read_named_day(said: Parts, scope: Scope) -> Period:
+    day = scope.today + int(_NAMED_DAYS[next(name for name in _NAMED_DAYS if said.unit.startswith(name))]) * DAY
+    return scope.build_days(day, day + DAY)
+
+
+def _read_recent(said: Parts, scope: Scope) -> Period:
+    return _build_stretch(said, scope, -1)
+
+
+def _read_coming(said: Parts, scope: Scope) -> Period:
+    return _build_stretch(said, scope, 1)
+
+
+def _read_count(said: Parts, scope: Scope) -> Period:
+    """Read «30 дней», which reach back or ahead as words do."""
+    return _build_stretch(said, scope, -1 if scope.anchor.look == "back" else 1)
+
+
+def _build_stretch(said: Parts, scope: Scope, sign: int) -> Period:
+    """Return the period between now and so many units ago (or ahead, for a `sign` of 1); of days, it has today as a whole."""
+    count, unit = parse_count(said.number), find_unit_name(said.unit)
+    if unit in {"hours", "minutes"} or said.unit in _NIGHTS:
+        hours = 0.5 if said.unit.startswith(_HALF) else 24 * count if said.unit in _NIGHTS else count
+        far = add_span(sign * timedelta(**({"minutes": count} if unit == "minutes" else {"hours": hours})), scope.here)
+        near = add_span(timedelta(), scope.here)
+        return Period(start=min(far, near), end=max(far, near), has_time=True, reaches_now=sign < 0)
+    if unit == "days" and not said.number:
+        raise UnclearPhrase("which_day")
+    is_half = said.unit.startswith(_HALF)
+    far_day = add_units("halves", scope.today, sign) if is_half else add_units(_SPANS[unit], scope.today, sign * count)
+    if sign < 0:
+        return scope.build_until_now(scope.find_midnight(far_day))
+    return scope.build_days(scope.today, far_day + DAY)
+
+
+def _read_to_date(said: Parts, scope: Scope) -> Period:
+    unit = next((unit for word, unit in _TO_DATE.items() if word == said.unit), None) or _find_unit(said.unit)
+    return scope.build_until_now(scope.find_midnight(find_start(unit, scope.today)))
+
+
+def _refuse(reason: WhenReason) -> Reader:
+    def refuse(_said: Parts, _scope: Scope) -> Period:
+        raise UnclearPhrase(reason)
+
+    return refuse
+
+
+IN: Final = rf"(?:(?:{_WORDS.join_patterns('before')}) )*"
+SHIFTING: Final = "|".join(word for word in _DATE_WORDS.read_words("which") if find_which(word) in SHIFTS)
+IN_YEAR: Final = (
+    rf"(?:,? (?:{_WORDS.read_text('of')} )?(?P<year>(?:19|20)[0-9]{{2}})(?: ?(?:{_WORDS.join_patterns('year_words')}))?"
+    rf"| (?:{_WORDS.read_text('of')} )?(?P<which_year>{SHIFTING}) (?:{_WORDS.join_patterns('of_year')}))?"
+)
+_ORDER: Final = rf"(?P<order>{_WORDS.join_patterns('orders')})"
+_UNIT: Final = rf"(?P<unit>{'|'.join(UNITS.values())})"
+NAMED_PERIODS: Final[Forms] = {
+    "every": (rf".*(?<!\w)(?:{_WORDS.join_patterns('every')})(?!\w).*", _refuse("repeats")),
+    "to_date": (rf"{IN}{_UNIT}(?:{_WORDS.join_patterns('to_date')})", _read_to_date),
+    "to_date_short": (rf"(?P<unit>{'|'.join(_TO_DATE)})", _read_to_date),
+    "year": (rf"{IN}(?P<year>(?:19|20)[0-9]{{2}})(?: ?(?:{_WORDS.join_patterns('year_words')}))?", _read_year),
+    "iso_month": (rf"{IN}(?P<year>(?:19|20)[0-9]{{2}})-(?P<month>[0-9]{{2}})", _read_month_number),
+    "dotted_month": (rf"{IN}(?P<month>[0-9]{{1,2}})[./](?P<year>(?:19|20)[0-9]{{2}})", _read_month_number),
+    "iso_week": (r"(?P<year>(?:19|20)[0-9]{2})-?w(?P<week>[0-9]{2})", _read_iso_week),
+    "iso_quarter": (rf"(?P<year>(?:19|20)[0-9]{{2}})[- ]?{_WORDS.read_text('quarter_sign')}(?P<order>[1-4])", _read_quarter),
+    "quarter_sign": (rf"{IN}{_WORDS.read_text('quarter_sign')} ?(?P<order>[1-4]){IN_YEAR}", _read_quarter),
+    "quarter": (rf"{IN}{_ORDER} (?:{UNITS['quarters']}){IN_YEAR}", _read_quarter),
+    "half_sign": (rf"{IN}(?:{_WORDS.read_text('half_sign')}) ?(?P<order>[12]){IN_YEAR}", _read_half),
+    "half": (rf"{IN}{_ORDER} (?:{UNITS['halves']}){IN_YEAR}", _read_half),
+    "month": (rf"{IN}(?:(?P<which>{SHIFTING}) )?(?P<month_name>{MONTH})\.?{IN_YEAR}", _read_month),
+    "unit_before_last": (rf"{IN}{_UNIT} (?:{_WORDS.read_text('before_last')})", _read_unit_before_last),
+    "unit": (rf"{IN}(?P<which>{SHIFTING}) {_UNIT}", _read_unit),
+    "weekend": (rf"{IN}(?:(?P<which>{SHIFTING}) )?(?:{_WORDS.join_patterns('weekend')})", _read_weekend),
+    "named_day": (rf"{IN}(?P<unit>(?:{'|'.join(_NAMED_DAYS)})\w{{2,3}}) (?:{_WORDS.join_patterns('days')})", _read_named_day),
+    "recent": (rf"{IN}(?:{_WORDS.join_patterns('recent')}) {NUMBER} {SPAN_UNIT}", _read_recent),
+    "recent_alone": (rf"{IN}(?:{_WORDS.join_patterns('recent_alone')}) {SPAN_UNIT}", _read_recent),
+    "so_long": (rf"(?:{_WORDS.join_patterns('so_long')}) (?:{NUMBER} )?{SPAN_UNIT}", _read_recent),
+    "coming": (rf"{IN}(?:{_WORDS.join_patterns('coming')}) {NUMBER} {SPAN_UNIT}", _read_coming),
+    "coming_alone": (rf"{IN}(?:{_WORDS.join_patterns('coming_alone')}) {SPAN_UNIT}", _read_coming),
+    "within": (rf"(?:{_WORDS.join_patterns('within')}) (?:{NUMBER} )?{SPAN_UNIT}", _read_count),
+    "count": (rf"{NUMBER} {SPAN_UNIT}", _read_count),
+}

@@ -1,0 +1,113 @@
+"""Parses the words for a period of time: «прошлый месяц», «с 1 по 15 октября», «за 30 дней», "year to date", 2026-W42, a day or a time.
+
+Rules: a period is half-open, and that of whole days begins and ends at midnight of the person's zone. Words without a year look back, to
+what has been, or ahead, to what is planned: «в мае» is the last May that has begun, or the present or next one. «За неделю» and «за
+последние 7 дней» begin seven days before today and end with today. «С …» ends with today where words look back. «До 1 октября» does not say
+whether that day belongs to it and is unclear, unless the caller wants one bound only. Unlike a deadline, a week ends on Sunday. A text of
+which a part is not understood is refused as a whole.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, time
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from orchestrator.domain.errors import SettingsError
+from orchestrator.language.date_format import Choice, Unclear
+from orchestrator.language.date_forms import list_period_forms
+from orchestrator.language.date_parser import add_span, build_when, intersect_days, read_iso_moment
+from orchestrator.language.day_words import Anchor, Look, UnclearPhrase, find_days
+from orchestrator.language.hour_words import find_hour
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.named_periods import NAMED_PERIODS
+from orchestrator.language.number_words import convert_ordinals
+from orchestrator.language.period_bounds import BOUNDED_PERIODS
+from orchestrator.language.period_scope import DAY, Parts, Period, Reader, Scope, SeveralDays, Side
+from orchestrator.language.text import normalize_text
+
+__all__ = ["Period", "Side", "build_forms", "parse_period"]
+
+_LONGEST: Final = 200
+_TWO_WEEKS: Final = 2
+"""A weekday that is today may be that of two weeks."""
+_DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
+_FIRST_YEAR: Final = 1900
+_YEARS_AHEAD: Final = 100
+_BESIDE: Final = frozenset(load_lexicon("periods").read_words("beside"))
+_WORD: Final = re.compile(r"[^\W_]+|_")
+_FORMS: Final = NAMED_PERIODS | BOUNDED_PERIODS
+
+
+def parse_period(text: str, *, now: datetime, zone: str, look: Look, side: Side = "whole") -> Period | Choice | Unclear:
+    """Parse the period, day or moment that a text names: return it, the days that only the person can choose from, or the reason.
+
+    `now` is the current time with a time zone, and `zone` the person's zone. `look` says where words without a year are sought, and `side`
+    which bound is wanted. An unusual text raises no error; a `now` without a time zone or an unknown `zone` does.
+    """
+    if now.tzinfo is None:
+        raise ValueError("now must be aware")
+    here = now.astimezone(ZoneInfo(zone))
+    scope = Scope(here=here, side=side, anchor=Anchor(here.date(), look), read=_read)
+    if len(text) > _LONGEST:
+        return Unclear("no_date")
+    plain = normalize_text(text.replace("_", " ")).translate(_DASHES).strip(" .,;!?")
+    try:
+        found = _read(plain, scope)
+        if found.start is not None and found.end is not None and found.end < found.start:
+            return Unclear("order")
+        if any(bound is not None and not _FIRST_YEAR <= bound.year <= here.year + _YEARS_AHEAD for bound in (found.start, found.end)):
+            return Unclear("impossible")
+    except UnclearPhrase as refused:
+        return refused.unclear
+    except SeveralDays as several:
+        return Choice(tuple(build_when(day, time(), here, has_time=False) for day in several.days))
+    except (ValueError, OverflowError):  # beyond the calendar
+        return Unclear("impossible")
+    return found
+
+
+def build_forms(names: Iterable[str]) -> tuple[tuple[re.Pattern[str], Reader], ...]:
+    """Return the patterns and readers of the forms `names`, in this order. Raises SettingsError for a form that is not known."""
+    listed = tuple(names)
+    unknown = [name for name in listed if name not in _FORMS]
+    if unknown:
+        raise SettingsError(f"data/language/date_forms.yaml: no such form of a period: {', '.join(unknown)}")
+    return tuple((re.compile(_FORMS[name][0]), _FORMS[name][1]) for name in listed)
+
+
+def _read(text: str, scope: Scope) -> Period:
+    for pattern, read in _READERS:
+        found = pattern.fullmatch(text)
+        if found is not None:
+            return read(Parts(**found.groupdict("")), scope)
+    return _read_point(text, scope)
+
+
+def _read_point(text: str, scope: Scope) -> Period:
+    """Read a day, or a moment if an hour stands beside it; raise UnclearPhrase if any other word does."""
+    moment = read_iso_moment(text, scope.here)
+    if moment is not None:
+        return Period(start=moment, end=moment, has_time=True)
+    named, rest = find_days(convert_ordinals(text), scope.anchor)
+    hour, rest = find_hour(rest)
+    span = next((one.span for one in named if one.span is not None), None)
+    days = intersect_days(named) if named else (scope.today,)
+    if (not named and hour is None) or not set(_WORD.findall(rest)) <= _BESIDE:
+        raise UnclearPhrase("no_date")
+    if span is not None:
+        if len(named) > 1 or hour is not None:
+            raise UnclearPhrase("several")
+        moment = add_span(span, scope.here)
+        return Period(start=moment, end=moment, has_time=True)
+    if len(days) > 1:
+        raise SeveralDays(days) if hour is None and len(days) == _TWO_WEEKS else UnclearPhrase("which_week" if hour else "which_day")
+    if hour is None:
+        return scope.build_days(days[0], days[0] + DAY)
+    if len(hour.options) > 1:
+        raise UnclearPhrase("which_hour")
+    moment = build_when(days[0], hour.options[0], scope.here, has_time=True).at
+    return Period(start=moment, end=moment, has_time=True)
+
+
+_READERS: Final = build_forms(list_period_forms())

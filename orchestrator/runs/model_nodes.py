@@ -1,0 +1,104 @@
+"""Asks the language model for a node of a run, within the person's budget: noted before, stored after, so that no answer is paid twice."""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.models import ModelAnswer
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.runs import RunFailed, RunModelRequest
+from orchestrator.gate.call.budget import to_month
+from orchestrator.runs.nodes import check_value
+from orchestrator.runtime.audit import PlayedNode
+from orchestrator.runtime.model_calls import build_asked_event, describe_cost, hold, to_stored_calls
+from state.events.runs import NodeDone, NodeFailed
+
+if TYPE_CHECKING:
+    from orchestrator.runs.context import Context
+
+OnDelta = Callable[[str], Awaitable[None]]
+_MODEL: Final[Origins] = frozenset({"model"})
+
+
+async def ask_model_once(ctx: "Context", node: str, request: RunModelRequest, on_delta: OnDelta | None) -> Value:
+    """Return the model's answer with its origins, stored as what the node gives.
+
+    Raises RunFailed if the budget is used up or no provider answers, RunSuspended if the run was paused or has ended meanwhile.
+    """
+    attempt = ctx.known.count_attempt(node)
+    asked = build_asked_event(request, ctx.tools.model.find_model_name(request), ctx.actor, ctx.now, node=node, attempt=attempt)
+    reserved = await ctx.tools.model_budget.reserve(ctx.actor, ctx.now, asked)
+    if isinstance(reserved, Notice):
+        raise RunFailed(reserved.code, "the budget is used up", **reserved.args)
+    async with hold(reserved):
+        ctx.check_going_on(node)  # it may have waited for the budget
+        # The call does not wait until this is stored: that is done while the model thinks (ADR 30). It does not count as progress
+        # of the run: a node whose call ends the process each time must be given up.
+        await ctx.session.buffer(asked, actor=ctx.run.owner)
+        answer, seconds = await _ask(ctx, node, request, reserved.id, on_delta)
+        output = _build_output(request, answer)
+        check_value(node, output)
+        origins = ctx.foreign.find_origins([one.get("content") for one in request.messages], request.origins | _MODEL)
+        done = NodeDone(
+            node=node,
+            kind="model",
+            attempt=attempt,
+            output=output,
+            origins=sorted(origins),
+            model=answer.model,
+            prompt_tokens=answer.prompt_tokens,
+            completion_tokens=answer.completion_tokens,
+            seconds=seconds,
+            user=ctx.actor.bitrix_user_id,
+            month=to_month(ctx.now, ctx.actor.time_zone),
+            provider=answer.provider,
+            failed_before=list(answer.failed_before),
+            reservation=reserved.id,
+        )
+        await ctx.store(done)
+        reserved.settle(answer)
+    ctx.records.append(_build_record(node, answer, seconds))
+    return Value(output, origins)
+
+
+async def _ask(
+    ctx: "Context", node: str, request: RunModelRequest, reservation: str, on_delta: OnDelta | None
+) -> tuple[ModelAnswer, float]:
+    """Return the model's answer and how many seconds it took. Raises RunFailed, after the failure is stored."""
+    started = time.monotonic()
+    try:
+        if on_delta is None:
+            shown = ctx.drafts.build_streamer(node)
+            answer = await ctx.tools.model.chat(request, shown.show_delta, on_restart=shown.begin_anew)
+        else:  # what the engine has taken it may have used: it cannot be taken back
+            answer = await ctx.tools.model.chat(request, on_delta)
+    except ModelClientError as error:
+        attempt = ctx.known.count_attempt(node)
+        cost = describe_cost(error, ctx.actor, ctx.now)
+        await ctx.store(NodeFailed(node=node, attempt=attempt, code="degraded", detail=error.reason, reservation=reservation, **cost))
+        raise RunFailed("degraded", error.reason) from error
+    finally:
+        await ctx.drafts.end_stream(node)
+    return answer, round(time.monotonic() - started, 3)
+
+
+def _build_output(request: RunModelRequest, answer: ModelAnswer) -> Any:
+    """Return what a model node gives: the text of the answer or, if tools were offered, the text with the calls."""
+    if not request.tools:
+        return answer.text
+    return {"text": answer.text, "calls": to_stored_calls(answer.calls), "finish_reason": answer.finish_reason}
+
+
+def _build_record(node: str, answer: ModelAnswer, seconds: float) -> PlayedNode:
+    return PlayedNode(
+        node=node,
+        what="model",
+        model=answer.model,
+        tokens={"prompt": answer.prompt_tokens, "completion": answer.completion_tokens},
+        seconds=seconds,
+        text=answer.text,
+        provider=answer.provider,
+        failed_before=answer.failed_before,
+    )

@@ -1,0 +1,79 @@
+"""Finds the definitions that runs execute in the store of definitions, and those that come with the program where it has none."""
+
+from dataclasses import replace
+from typing import Final
+
+from orchestrator.definitions.rules import find_key_mistake
+from orchestrator.engines.runs import Definition, RunFailed
+from orchestrator.runs.registry import Definitions, Engines
+from state.definitions import DefinitionDamaged, DefinitionKey
+from state.journal import definitions
+from state.journal.async_store import AsyncStore
+
+OFF: Final = "run-definition-off"
+UNPUBLISHED: Final = "run-definition-unpublished"
+DAMAGED: Final = "run-definition-damaged"
+
+
+class StoredDefinitions:
+    """The definitions that were published, which stand before those of the program with the same key."""
+
+    def __init__(self, store: AsyncStore, engines: Engines) -> None:
+        """Look in `store` for the definitions of engines that have a kind of them, and then in those that `engines` came with."""
+        self._store, self._static = store, engines.definitions
+        self._kinds = {name: one.kind.name for name, one in engines.runs.items() if one.kind is not None}
+
+    async def find(self, engine: str, key: str, /) -> Definition | None:
+        """Return the definition that is in force; None if there is none.
+
+        Raises RunFailed if its key is switched off, if it was never published, or if its text is damaged.
+        """
+        head = await self._find_key(engine, key)
+        if head is not None:
+            _check_enabled(head)
+            if head.active_version:
+                return await self._load_active(head)
+        static = await self._static.find(engine, key)
+        if static is None and head is not None:
+            raise RunFailed(UNPUBLISHED, f"no version of {key} is published", definition=key)
+        return static
+
+    async def check_start(self, engine: str, key: str, /) -> None:
+        """Raise RunFailed if the key is switched off: no run of it begins then, also none of a text that was fixed before."""
+        head = await self._find_key(engine, key)
+        if head is not None:
+            _check_enabled(head)
+        else:
+            await self._static.check_start(engine, key)
+
+    async def _find_key(self, engine: str, key: str) -> DefinitionKey | None:
+        kind = self._kinds.get(engine)
+        if kind is None or find_key_mistake(key) is not None:  # nothing is stored under such a key
+            return None
+        return await self._store.read(definitions.find_key, kind, key)
+
+    async def _load_active(self, head: DefinitionKey) -> Definition:
+        try:
+            found = await self._store.read(definitions.find_active, head.kind, head.key)
+        except DefinitionDamaged as error:
+            raise RunFailed(DAMAGED, str(error), definition=head.key) from error
+        if found is None:
+            raise _build_off(head)  # since the moment before; the program's own definition never takes the place of one that is off
+        return Definition(key=found.key, version=found.version, document=found.document)
+
+
+def _check_enabled(head: DefinitionKey) -> None:
+    if not head.enabled:
+        raise _build_off(head)
+
+
+def _build_off(head: DefinitionKey) -> RunFailed:
+    return RunFailed(OFF, f"{head.key} is switched off", definition=head.key)
+
+
+def add_stored_definitions(engines: Engines, store: AsyncStore) -> Engines:
+    """Return the engines with the definitions of the store before those that they came with."""
+    if isinstance(engines.definitions, StoredDefinitions):
+        return engines
+    found: Definitions = StoredDefinitions(store, engines)
+    return replace(engines, definitions=found)

@@ -1,0 +1,113 @@
+"""The turn to change definitions: whoever has it reads what is stored, decides, and stores rows and event in one commit.
+
+The turn is the lease of session `definitions`, so that of several processes one at a time has it, and none that lost it can still commit.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any, Final, Literal, NamedTuple
+from uuid import uuid4
+
+from state import canonical
+from state.clock import format_iso, generate_id
+from state.definitions import Author, DefinitionDamaged, DefinitionsBusy, HistoryKind, Origin, Writer
+from state.events.definitions import DefinitionPublished, DefinitionSaved, DefinitionSwitched
+from state.journal.definition_rows import DefinitionChange, HistoryRow, KeyRow, VersionRow
+from state.journal.store import Commit, InboxRow, Lease, StaleEpoch, Store, StoreError
+
+SESSION: Final = "definitions"
+STREAM: Final = f"session:{SESSION}"
+_HELD_FOR: Final = timedelta(seconds=5)
+"""How long others wait if the process that changes a definition dies while it does. Whoever takes longer loses the turn to who waits."""
+DefinitionEvent = DefinitionSaved | DefinitionPublished | DefinitionSwitched
+
+
+class Turn(NamedTuple):
+    """The moment in which one operation alone changes definitions: who does, under which lease, and the number that its event will have."""
+
+    store: Store
+    author: Author
+    lease: Lease
+    seq: int
+
+    @property
+    def who(self) -> dict[str, Any]:
+        """The fields of an event that say who does it."""
+        name = canonical.to_storable_text(self.author.name)
+        return {"by": self.author.key, "by_name": name, "user": self.author.user, "via": self.author.via}
+
+    def build_history(self, event: DefinitionEvent, what: HistoryKind) -> HistoryRow:
+        """Return the entry of the history that says what `event` does with its version."""
+        return HistoryRow(
+            id=generate_id(),
+            seq=self.seq,
+            at=format_iso(self.author.at),
+            kind=event.kind,
+            key=event.definition,
+            version=event.version,
+            what=what,
+            by=event.by,
+            by_name=event.by_name,
+            note=event.note,
+            digest=event.digest,
+        )
+
+    def save(self, head: KeyRow, row: VersionRow, text: str, what: Origin | Literal["saved"], inbox_new: Sequence[InboxRow] = ()) -> None:
+        """Store a version whose text is new; the first revision is that of a new version."""
+        event = DefinitionSaved(
+            kind=row.kind,
+            definition=row.key,
+            version=row.version,
+            revision=row.revision,
+            digest=row.digest,
+            what=what,
+            note=row.note,
+            **self.who,
+        )
+        added, changed = ([row], []) if row.revision == 1 else ([], [row])
+        entry = self.build_history(event, what)
+        self.commit(event, DefinitionChange(head=head, added=added, changed=changed, texts={row.digest: text}, history=[entry]), inbox_new)
+
+    def commit(self, event: DefinitionEvent, change: DefinitionChange, inbox_new: Sequence[InboxRow] = ()) -> None:
+        """Store the change with its event. Raises DefinitionsBusy if somebody else has taken the turn meanwhile."""
+        step = Commit(
+            stream=STREAM,
+            epoch=self.lease.epoch,
+            actor=self.author.key,
+            now=self.author.at,
+            events=[event],
+            definitions=change,
+            inbox_new=inbox_new,
+            after=self.seq - 1,
+        )
+        try:
+            self.store.commit(step)
+        except StaleEpoch as error:
+            raise DefinitionsBusy("somebody else changed definitions meanwhile") from error
+
+
+@contextmanager
+def take_turn(store: Store, author: Author) -> Iterator[Turn]:
+    """Let `author` alone change definitions while the block runs. Raises DefinitionsBusy if somebody else does."""
+    lease = store.acquire(SESSION, f"definitions:{uuid4().hex}", author.at, author.at + _HELD_FOR)
+    if lease is None:
+        raise DefinitionsBusy("somebody else changes definitions")
+    try:
+        yield Turn(store, author, lease, store.read_head(STREAM)[0] + 1)
+    finally:
+        with suppress(StoreError):  # what was stored is stored: the lease ends by itself
+            store.release(lease)
+
+
+def parse_writers(text: str) -> tuple[Writer, ...]:
+    """Return the writers that a row of a version names. Raises DefinitionDamaged."""
+    try:
+        return tuple(Writer(key=one["key"], user=one["user"]) for one in canonical.loads(text))
+    except (ValueError, TypeError, LookupError) as error:
+        raise DefinitionDamaged("who wrote a version of a definition cannot be read") from error
+
+
+def format_writers(writers: Iterable[Writer]) -> str:
+    """Return the text for the row of a version that names the writers, each account with each user id once."""
+    return canonical.dumps([{"key": one.key, "user": one.user} for one in dict.fromkeys(writers)])

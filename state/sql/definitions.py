@@ -1,0 +1,148 @@
+"""Reads and writes the rows of definitions. A text is stored once, under its digest; versions and history name the digest."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, literal_column, null, or_, select, update
+
+from state.journal.definition_rows import DefinitionChange, HistoryRow, KeyRow, StoredVersion, VersionRow
+from state.journal.store import StaleEpoch
+from state.sql.database import Database, Params, Row, Statement, Transaction
+from state.sql.tables import definition_history, definition_keys, definition_texts, definitions
+
+_KEY: Final = [definition_keys.c[name] for name in KeyRow._fields]
+_VERSION: Final = [definitions.c[name] for name in VersionRow._fields]
+_HISTORY: Final = [definition_history.c[name] for name in HistoryRow._fields]
+_IS_ACTIVE: Final = definition_keys.c.active_version == definitions.c.version
+_Compile = Callable[..., Statement]
+
+
+class DefinitionStatements:
+    """The SQL statements of definitions; `state.sql.statements.Statements` makes them."""
+
+    def __init__(self, compile_: _Compile, insert: Callable[[Table], Any]) -> None:
+        """Compile them with the functions of one kind of database."""
+        self._add_reads(compile_)
+        self.add_version = compile_(_build_insert(definitions, VersionRow._fields), StaleEpoch)
+        self.add_history = compile_(_build_insert(definition_history, HistoryRow._fields))
+        self.add_text = compile_(
+            insert(definition_texts)
+            .values(digest=bindparam("digest"), document=bindparam("document"))
+            .on_conflict_do_nothing(index_elements=["digest"])
+        )
+        new = insert(definition_keys).values({name: bindparam(name) for name in KeyRow._fields})
+        kept = {name: new.excluded[name] for name in KeyRow._fields[2:]}
+        self.set_key = compile_(new.on_conflict_do_update(index_elements=["kind", "key"], set_=kept))
+        before = and_(definitions.c.id == bindparam("at_id"), definitions.c.revision == bindparam("at_revision"))
+        self.change_version = compile_(
+            update(definitions).where(before).values({name: bindparam(name) for name in VersionRow._fields if name != "id"})
+        )
+
+    def _add_reads(self, compile_: _Compile) -> None:
+        at_kind: ColumnElement[str] = bindparam("at_kind")
+        at_key: ColumnElement[str] = bindparam("at_key")
+        found = select(*_KEY)
+        self.key = compile_(found.where(definition_keys.c.kind == at_kind, definition_keys.c.key == at_key))
+        later = and_(definition_keys.c.kind == bindparam("after_kind"), definition_keys.c.key > bindparam("after_key"))
+        of_kind = found.where(definition_keys.c.kind == at_kind, definition_keys.c.key > bindparam("after_key"))
+        of_all = found.where(or_(definition_keys.c.kind > bindparam("after_kind"), later))
+        order = definition_keys.c.kind, definition_keys.c.key
+        self.keys_of_kind = compile_(of_kind.order_by(*order).limit(bindparam("at_most")))
+        self.keys = compile_(of_all.order_by(*order).limit(bindparam("at_most")))
+        named = and_(definitions.c.kind == at_kind, definitions.c.key == at_key)
+        self.version = compile_(_select_versions(texts=True).where(named, definitions.c.version == bindparam("at_version")))
+        self.by_id = compile_(_select_versions(texts=True).where(definitions.c.id == bindparam("at_id")))
+        enabled: ColumnElement[bool] = definition_keys.c.enabled == literal_column("1")
+        self.active = compile_(_select_versions(texts=True).where(named, _IS_ACTIVE, enabled))
+        self.versions = compile_(_select_versions(texts=False).where(named).order_by(definitions.c.version.desc()))
+        told = select(*_HISTORY).where(definition_history.c.kind == at_kind, definition_history.c.key == at_key)
+        self.history = compile_(
+            told.order_by(definition_history.c.seq.desc(), definition_history.c.what.desc()).limit(bindparam("at_most"))
+        )
+
+
+class SqlDefinitions:
+    """Implements `state.journal.definition_rows.DefinitionReader`; the docstrings there apply here, too."""
+
+    def __init__(self, database: Database, statements: DefinitionStatements) -> None:
+        """Read from an opened database."""
+        self._database = database
+        self._statements = statements
+
+    def find_key(self, kind: str, key: str) -> KeyRow | None:
+        """Return the definition as a whole, None if there is none."""
+        found = self._fetch_rows(self._statements.key, {"at_kind": kind, "at_key": key})
+        return KeyRow(*found[0]) if found else None
+
+    def list_keys(self, kind: str, after: tuple[str, str], limit: int) -> list[KeyRow]:
+        """Return definitions of one kind, of all if it is "", in order of kind and key; only those after the place `after`."""
+        if kind:
+            wanted = {"at_kind": kind, "after_key": after[1], "at_most": limit}
+            return [KeyRow(*row) for row in self._fetch_rows(self._statements.keys_of_kind, wanted)]
+        wanted = {"after_kind": after[0], "after_key": after[1], "at_most": limit}
+        return [KeyRow(*row) for row in self._fetch_rows(self._statements.keys, wanted)]
+
+    def find_version(self, kind: str, key: str, version: int) -> StoredVersion | None:
+        """Return one version of a definition, None if there is none."""
+        return self._find_one(self._statements.version, {"at_kind": kind, "at_key": key, "at_version": version})
+
+    def find_by_id(self, version_id: str) -> StoredVersion | None:
+        """Return the version with that id, None if there is none."""
+        return self._find_one(self._statements.by_id, {"at_id": version_id})
+
+    def find_active(self, kind: str, key: str) -> StoredVersion | None:
+        """Return the active version of a definition; None if none is active, or if the definition is switched off."""
+        return self._find_one(self._statements.active, {"at_kind": kind, "at_key": key})
+
+    def list_versions(self, kind: str, key: str) -> list[StoredVersion]:
+        """Return all versions of a definition without their texts, the last one first."""
+        return [_to_stored(row) for row in self._fetch_rows(self._statements.versions, {"at_kind": kind, "at_key": key})]
+
+    def list_history(self, kind: str, key: str, limit: int) -> list[HistoryRow]:
+        """Return the newest changes of a definition, newest first."""
+        found = self._fetch_rows(self._statements.history, {"at_kind": kind, "at_key": key, "at_most": limit})
+        return [HistoryRow(*row) for row in found]
+
+    def _find_one(self, statement: Statement, wanted: Params) -> StoredVersion | None:
+        found = self._fetch_rows(statement, wanted)
+        return _to_stored(found[0]) if found else None
+
+    def _fetch_rows(self, statement: Statement, wanted: Params) -> list[Row]:
+        with self._database.read() as transaction:
+            return transaction.fetch_rows(statement, wanted)
+
+
+def write_definitions(transaction: Transaction, statements: DefinitionStatements, change: DefinitionChange) -> None:
+    """Write the rows of one definition. Raises StaleEpoch if a version is not as the change expects it.
+
+    The commit that calls this holds the lease under which the change was computed, so nobody else can have changed the rows; the conditions
+    here only make sure that a mistake replaces no text.
+    """
+    for digest, document in change.texts.items():
+        transaction.run(statements.add_text, {"digest": digest, "document": document})
+    for row in change.added:
+        transaction.run(statements.add_version, row._asdict())
+    for row in change.changed:
+        values = {name: value for name, value in row._asdict().items() if name != "id"}
+        if transaction.run(statements.change_version, {**values, "at_id": row.id, "at_revision": row.revision - 1}) != 1:
+            raise StaleEpoch(f"version {row.version} of {row.kind}/{row.key} does not have revision {row.revision - 1}")
+    transaction.run(statements.set_key, change.head._asdict())
+    for entry in change.history:
+        transaction.run(statements.add_history, entry._asdict())
+
+
+def _select_versions(*, texts: bool) -> Select[Any]:
+    whole = and_(definition_keys.c.kind == definitions.c.kind, definition_keys.c.key == definitions.c.key)
+    joined = definitions.join(definition_keys, whole)
+    if not texts:
+        return select(*_VERSION, _IS_ACTIVE, null()).select_from(joined)
+    joined = joined.outerjoin(definition_texts, definition_texts.c.digest == definitions.c.digest)
+    return select(*_VERSION, _IS_ACTIVE, definition_texts.c.document).select_from(joined)
+
+
+def _build_insert(table: Table, names: tuple[str, ...]) -> Any:
+    return table.insert().inline().values({name: bindparam(name) for name in names})
+
+
+def _to_stored(row: Row) -> StoredVersion:
+    return StoredVersion(VersionRow(*row[:-2]), active=bool(row[-2]), text=row[-1])

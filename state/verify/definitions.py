@@ -1,0 +1,145 @@
+"""Compares the stored definitions with the journal, and their texts with the digests. Changes nothing.
+
+A definition whose rows are not what its records say may have been changed by hand: people decide which of the two is right.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final
+
+import orjson
+from sqlalchemy import Table, select
+
+from state.definitions import Writer
+from state.events import codec
+from state.events.definitions import DefinitionPublished, DefinitionSaved, DefinitionSwitched
+from state.findings import Finding
+from state.journal.definition_turn import STREAM, format_writers, parse_writers
+from state.sql.record_index import Ask, decode_texts
+from state.sql.tables import definition_history, definition_keys, definition_texts, definitions, events
+
+MAX_NAMED: Final = 20
+"""The most differences that are listed; further ones are only counted."""
+TRIES: Final = 3
+_TYPES: Final = frozenset(one.__name__ for one in (DefinitionSaved, DefinitionPublished, DefinitionSwitched))
+_NAMES: Final[Mapping[Table, tuple[str, ...]]] = {
+    definition_keys: ("kind", "key", "enabled", "active_version", "last_version", "drafts", "revision"),
+    definitions: ("kind", "key", "version", "status", "revision", "digest", "writers", "published_by"),
+    definition_history: ("seq", "kind", "key", "version", "what", "by", "digest"),
+}
+"""The columns that are compared: those that follow from the readable part of the records. Names and notes are in the encrypted part."""
+_KEYS: Final[Mapping[Table, int]] = {definition_keys: 2, definitions: 3, definition_history: 5}
+"""How many of these columns, the first ones, identify a row."""
+_Row = dict[str, Any]
+
+
+@dataclass
+class _Expected:
+    """The rows that follow from the events so far, by table, as far as they are compared; and the digests of all texts."""
+
+    rows: dict[Table, dict[tuple[Any, ...], _Row]] = field(default_factory=lambda: {table: {} for table in _NAMES})
+    digests: set[str] = field(default_factory=set)
+
+    def add_event(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
+        """Apply one event."""
+        place = str(data["kind"]), str(data["definition"])
+        unborn = {"enabled": 1, "active_version": 0, "last_version": 0, "drafts": 0, "revision": 1}
+        head = self.rows[definition_keys].setdefault(place, dict(zip(("kind", "key"), place, strict=True)) | unborn)
+        if kind == DefinitionSwitched.__name__:
+            head |= {"enabled": int(data["enabled"]), "revision": head["revision"] + 1}
+            self._add_history(seq, "switched_on" if data["enabled"] else "switched_off", data)
+        elif kind == DefinitionSaved.__name__:
+            self._save(head, seq, data)
+        else:
+            self._publish(head, seq, data)
+
+    def _save(self, head: _Row, seq: int, data: Mapping[str, Any]) -> None:
+        place = head["kind"], head["key"], data["version"]
+        if place not in self.rows[definitions]:
+            head |= {"last_version": data["version"], "drafts": head["drafts"] + 1}
+        old = self.rows[definitions].get(place, {"writers": "[]", "status": "draft", "published_by": ""})
+        writers = format_writers([*parse_writers(old["writers"]), Writer(key=data["by"], user=data["user"])])
+        named = dict(zip(("kind", "key", "version"), place, strict=True))
+        self.rows[definitions][place] = {**old, **named, "revision": data["revision"], "digest": data["digest"], "writers": writers}
+        self.digests.add(data["digest"])
+        self._add_history(seq, data["what"], data)
+
+    def _publish(self, head: _Row, seq: int, data: Mapping[str, Any]) -> None:
+        row = self.rows[definitions][head["kind"], head["key"], data["version"]]
+        head["drafts"] -= row["status"] == "draft"
+        row |= {"status": "published", "revision": data["revision"], "published_by": data["by"]}
+        head |= {"active_version": data["version"], "revision": head["revision"] + 1}
+        self._add_history(seq, "published", data)
+        if data["replaced"]:
+            before = self.rows[definitions][head["kind"], head["key"], data["replaced"]]
+            before["revision"] += 1
+            self._add_history(seq, "deactivated", {**data, "version": data["replaced"], "digest": before["digest"]})
+
+    def _add_history(self, seq: int, what: str, data: Mapping[str, Any]) -> None:
+        values = (seq, data["kind"], data["definition"], data["version"], what, data["by"], data["digest"])
+        row = dict(zip(_NAMES[definition_history], values, strict=True))
+        self.rows[definition_history][values[: _KEYS[definition_history]]] = row
+
+
+def check_definition_texts(ask: Ask) -> Iterator[Finding]:
+    """Yield a finding for each text of a definition whose SHA-256 is not its digest. Memory holds one text at a time."""
+    for (digest,) in decode_texts(ask(select(definition_texts.c.digest).order_by(definition_texts.c.digest))):
+        for (content,) in ask(select(definition_texts.c.document).where(definition_texts.c.digest == digest)):
+            raw = content.encode() if isinstance(content, str) else content
+            if not isinstance(raw, bytes) or sha256(raw).hexdigest() != digest:
+                yield Finding(kind="damaged", place=f"definition text {digest}", why="it is not what its digest says")
+
+
+def find_definition_differences(ask: Ask) -> list[Finding]:
+    """Return a finding for each of the first 20 rows that are not what the records say, and one with the number of further ones.
+
+    The comparison is repeated if somebody changes a definition meanwhile. Call it only if the hash chain of the stream is intact.
+    """
+    found: list[Finding] = []
+    for _ in range(TRIES):
+        read = decode_texts(ask(select(events.c.seq, events.c.type, events.c.v, events.c.data).where(events.c.stream == STREAM)))
+        found = _compare(ask, read)
+        if not found or len(ask(select(events.c.seq).where(events.c.stream == STREAM))) == len(read):
+            break
+    more = len(found) - MAX_NAMED
+    return found[:MAX_NAMED] + ([_build_finding(definitions, f"{more} more such differences")] if more > 0 else [])
+
+
+def _compare(ask: Ask, read: Iterable[tuple[Any, ...]]) -> list[Finding]:
+    expected = _Expected()
+    for seq, kind, version, text in sorted(read):
+        if kind in _TYPES:
+            try:
+                expected.add_event(seq, kind, codec.upcast(kind, version, orjson.loads(text)))
+            except (LookupError, ValueError, TypeError) as error:
+                why = f"it does not fit the records before it: {error!r}"
+                return [Finding(kind="inconsistent", place=STREAM, seq=seq, why=why)]
+    found = [finding for table, rows in expected.rows.items() for finding in _compare_table(ask, table, rows)]
+    stored = {digest for (digest,) in decode_texts(ask(select(definition_texts.c.digest)))}
+    gone = (Finding(kind="missing", place=f"definition text {one}", why="it is gone") for one in sorted(expected.digests - stored))
+    spare = (
+        Finding(kind="note", place=f"definition text {one}", why="no record speaks of it") for one in sorted(stored - expected.digests)
+    )
+    return [*found, *gone, *spare]
+
+
+def _compare_table(ask: Ask, table: Table, rows: Mapping[tuple[Any, ...], _Row]) -> Iterator[Finding]:
+    names, of_key = _NAMES[table], _KEYS[table]
+    stored = {row[:of_key]: row for row in decode_texts(ask(select(*(table.c[name] for name in names))))}
+    for key in sorted({*rows, *stored}):
+        wanted, there = rows.get(key), stored.get(key)
+        place = " ".join(str(part) for part in key)
+        if wanted is None:
+            yield _build_finding(table, f"no record bears out the row {place}")
+        elif there is None:
+            yield _build_finding(table, f"the row {place} is missing")
+        else:
+            pairs = [(name, value, wanted[name]) for name, value in zip(names, there, strict=True) if value != wanted[name]]
+            wrong = [f"{name} is {value!r}, its records say {right!r}" for name, value, right in pairs]
+            if wrong:
+                yield _build_finding(table, f"the row {place} is wrong: {'; '.join(wrong)}")
+
+
+def _build_finding(table: Table, why: str) -> Finding:
+    return Finding(kind="inconsistent", place=f"table {table.name}", why=why)

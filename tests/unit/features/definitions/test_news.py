@@ -1,0 +1,72 @@
+"""Leads and administrators read in their own chats that a definition was published; the one who did it is not told."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.i18n.translate import Translator
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import DefinitionNews
+from orchestrator.features.definitions import feature
+from orchestrator.runtime.feature import Feature
+from state.journal.store import InboxRow
+from tests.unit.definitions.service_kit import HELLO, VERA, build_desk, data
+from tests.unit.spine_kit import ANNA, World, a_world
+from tests.unit.spine_kit import VERA as VERA_ACTOR
+
+OLGA = Actor(key="tg:1001", name="Ольга", role="admin", bitrix_user_id=1)
+
+
+class Staff:
+    """People who may use the bot."""
+
+    def list_people(self) -> list[Actor]:
+        return [ANNA, VERA_ACTOR, OLGA]
+
+    def find_lead(self, _key: str) -> str:
+        return ""
+
+    def find_absence(self, _key: str) -> None:
+        return None
+
+
+def with_feature(world: World, made: Feature) -> None:
+    """The bot with this feature of news in place of its own."""
+    features = world.tools.features
+    world.orchestrator.tools = replace(world.tools, features=replace(features, inbox={**features.inbox, **made.inbox}))
+
+
+@pytest.mark.req("G1")
+async def test_others_are_told_what_was_published_by_whom_and_why(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world:
+        with_feature(world, feature.build_feature(Staff()))
+        desk = build_desk(world.store, world.sql)
+        await desk.service.create(VERA, "steps", "welcome", data(HELLO))
+        await world.work()
+        assert world.outbox() == []
+        await desk.service.publish(VERA, "steps", "welcome", 1, expected=1, note="короче и вежливее")
+        await desk.service.publish(VERA, "steps", "welcome", 1, expected=2)  # it is active already
+        await world.work()
+        [row] = world.outbox()
+        assert row.session == OLGA.key
+        [notice] = row.body["notices"]
+        told = Translator("ru").translate_notice(feature.Notice.model_validate(notice))
+        assert told == (
+            "📄 Опубликована версия 1 сценария «welcome» (Вера). Новые запуски пойдут по ней, начатые закончатся по прежней. "
+            "Что изменилось: короче и вежливее"
+        )
+
+
+async def test_without_an_access_list_nobody_is_told_and_the_input_is_done(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world:
+        desk = build_desk(world.store, world.sql)
+        await desk.publish("welcome", HELLO)
+        await world.work()
+        assert world.outbox() == []
+        assert count_new(world) == 0
+
+
+def count_new(world: World) -> int:
+    rows: list[InboxRow] = world.sql.list_waiting_inbox("definition-news", "express")
+    return len([row for row in rows if row.kind == DefinitionNews.KIND])

@@ -1,0 +1,78 @@
+"""Erasing a person who wrote, published and switched definitions: their name and words go, the company's documents stay and are named."""
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.reports.consistency import EffectChecker
+from state.definitions import Author, DefinitionVersion, Writer
+from state.journal import definitions
+from state.verify.journal import verify_journal
+from tests.unit.reports.erasing_kit import LATER, Home, opened, run
+from tests.unit.reports.erasing_kit import a_home as a_home  # noqa: PLC0414 - the fixture
+from tests.unit.spine_kit import BORIS, CHAT
+
+ANNA = Author(key=CHAT, name="Аннушка Краснопольская", user=7, via="http", at=LATER)
+BOB = Author(key=BORIS.key, name="Борис", user=8, via="cli", at=LATER)
+NOTE, WHY, THEIRS = "так просил Синицын из Вектора", "пожаловался Кузнецов из Вектора", "Аннушка Краснопольская так хотела"
+
+
+def write(home: Home) -> DefinitionVersion:
+    """Anna writes and switches, Boris saves another draft with a note about her, and each publishes once."""
+    with opened(home) as store:
+        definitions.create_version(store, ANNA, "flow", "a", {"say": f"Пишет {ANNA.name}"}, title="Приём", note=NOTE)
+        definitions.create_version(store, BOB, "flow", "a", {"say": "ждите"}, title="Приём", note=THEIRS)
+        definitions.publish_version(store, BOB, "flow", "a", 1, expected=1, check=lambda _: None)
+        definitions.publish_version(store, ANNA, "flow", "a", 2, expected=1, check=lambda _: None)
+        definitions.switch_key(store, ANNA, "flow", "a", enabled=False, expected=3, note=WHY)
+        found = definitions.find_version(store, "flow", "a", 1)
+        assert found is not None
+        return found
+
+
+@pytest.mark.parametrize("home", ["file", "postgresql"], indirect=True)
+def test_names_and_notes_go_and_what_others_wrote_stays(home: Home) -> None:
+    before = write(home)
+    found, done = run(home)
+    assert found.rows == {"definitions": 2, "definition_history": 4, "events": 3}
+    assert {name: done.removed[name] for name in ("definitions", "definition_history")} == {"definitions": 2, "definition_history": 4}
+    with opened(home) as store:
+        assert definitions.find_version(store, "flow", "a", 1) == replace(before, author_name="", note="")
+        second = definitions.find_version(store, "flow", "a")
+        assert second is not None
+        assert (second.author_name, second.note, second.published_by_name) == ("Борис", THEIRS, "")
+        told = [(one.by, one.by_name, one.note) for one in definitions.list_history(store, "flow", "a")]
+        assert {(name, note) for by, name, note in told if by == CHAT} == {("", "")}
+        assert {(name, note) for by, name, note in told if by == BOB.key} == {("Борис", THEIRS), ("Борис", "")}
+
+
+@pytest.mark.parametrize("home", ["file", "postgresql"], indirect=True)
+def test_what_remains_is_named_as_the_company_s_or_that_of_others(home: Home) -> None:
+    """The proof holds: her words stand only in a document and in a note of Boris, and nowhere in free space."""
+    before = write(home)
+    found, done = run(home)
+    assert {ANNA.name} <= set(found.names)
+    assert {NOTE, WHY} <= set(found.probes.all)
+    assert (done.remains, done.unproven_reasons) == ((), ())
+    held = {(trace.place, trace.owner) for trace in done.held_by_others}
+    with opened(home) as store:
+        noted = definitions.find_version(store, "flow", "a")
+        assert noted is not None
+        [entry] = [one for one in definitions.list_history(store, "flow", "a") if one.note == THEIRS]
+    assert held == {
+        (f"definition_texts {before.digest}", "company"),
+        (f"definitions {noted.id}", BOB.key),
+        (f"definition_history {entry.id}", BOB.key),
+    }
+
+
+def test_who_wrote_is_known_by_key_after_the_erasure_too(home: Home) -> None:
+    """Nobody publishes alone what they wrote: an erasure must not open that. The journal still bears out every row."""
+    write(home)
+    run(home)
+    with opened(home) as store:
+        found = definitions.find_version(store, "flow", "a", 1)
+        assert found is not None
+        assert (found.author, found.writers) == (CHAT, (Writer(key=CHAT, user=7),))
+        assert definitions.create_version(store, BOB, "flow", "a", {}, title="", note="").version == 3
+    assert verify_journal(home.url, judge=EffectChecker, anchors={}, progress=lambda _: None).findings == []
