@@ -5,12 +5,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
 from functools import partial as partial_of
 from pathlib import Path
 from typing import Protocol, runtime_checkable
-from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
 
@@ -21,25 +20,18 @@ from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
 from bitrix.masking import SecretMask, mask
 from bot.access.portal_auth import build_portal_auth
+from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.http_credentials import list_http_secrets, load_http_credentials
 from bot.http_transport import build_transport
 from bot.model_providers import ProviderSpec, build_model_settings, build_models, list_model_secrets
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings, list_secrets
-from orchestrator.directory.answers import OutcomeView, Resolution
-from orchestrator.directory.date_references import DateReferences
-from orchestrator.directory.duplicates import DuplicateFinder
-from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.chat_messages import ChatMessenger
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.http_credential import HttpCredential
-from orchestrator.domain.outcome import Outcome
-from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
@@ -50,14 +42,10 @@ from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.kinds.http_address import is_listed, parse_listed_site
-from orchestrator.gate.call.modes import format_methods
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
-from orchestrator.language.calendar_units import format_bounds
-from orchestrator.language.date_format import format_calendar
-from orchestrator.language.date_forms import fill_date_forms
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.transcribe import Transcriber
@@ -72,22 +60,17 @@ from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
-from orchestrator.runtime.turn_context import Query
 from orchestrator.runtime.worker import Orchestrator, TellTrouble
 from orchestrator.schedules.checks import StartChecker
 from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, SystemClock, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreError
-from state.session_state import SessionState
 from state.sql.notifier import create_notifier
 from state.sql.store import SqlStore, open_store
-from state.stored import JsonObject
 from state.trace import build_trace_headers
 
 NOBODY = Nobody()
-MOST_TEXTS = 9
-"""Maximum number of cached descriptions of the portal's methods: one for each of the three modes under each of the last three policies."""
 PROBE = 5.0
 """Seconds that a probe of the portal (a harmless call that shows whether it answers) may wait in the queue before it is sent."""
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -220,8 +203,8 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         store=store,
         gate=gate,
         model=model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model),
-        engines={"crm_agent": _build_agent(settings, catalogue, live)},
-        queries=_build_queries(reads, naming, clock),
+        engines={"crm_agent": build_agent(settings, catalogue, live)},
+        queries=build_queries(reads, naming, clock),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,
@@ -260,15 +243,6 @@ def _build_files(
     if messenger is not None and members is not None:
         found["telegram"] = TelegramPerformer(messenger, members, policies, folder)
     return found
-
-
-def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:
-    return CrmAgent(
-        constitution=(DATA / "agent" / "constitution.md").read_text(encoding="utf-8"),
-        protocol=fill_date_forms((DATA / "agent" / "protocol.md").read_text(encoding="utf-8")),
-        methods=_build_method_prompts(catalogue, policies),
-        max_iterations=settings.agent_max_iterations,
-    )
 
 
 @contextlib.asynccontextmanager
@@ -335,69 +309,3 @@ def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Cl
     """
     plan = parse_plan(settings.bitrix_plan)
     return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=read_boottime, waited=ears.record_wait)
-
-
-def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Callable[[Mode], str]:
-    """Return a function that describes the portal's methods for the model's prompt, as they are allowed in a given safety mode.
-
-    Descriptions are cached by mode and policy.
-    """
-    texts: dict[tuple[Mode, str], str] = {}
-
-    def methods(mode: Mode) -> str:
-        policy = policies.now()
-        key = mode, policy.digest
-        if key not in texts:
-            if len(texts) >= MOST_TEXTS:
-                texts.clear()
-            texts[key] = format_methods(catalogue, policy, mode)
-        return texts[key]
-
-    return methods
-
-
-def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """Return a mapping of name → read-only function, with which an engine looks up records, people, records' addresses and the time.
-
-    An engine plans the answer to a message.
-    """
-    lookup, known, dates = Lookup(reads, naming, clock), DuplicateFinder(reads, naming), DateReferences(reads, naming, clock)
-
-    async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
-        return await lookup.resolve(reference, ReferenceContext(method=method, params=params, actor=actor, state=state, text=text))
-
-    async def shown(*, outcome: Outcome, actor: Actor) -> OutcomeView:
-        return await render_outcome(outcome, naming, actor)
-
-    async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
-        return await lookup.find_named_records(titles, text, actor)
-
-    async def when(*, actor: Actor) -> dict[str, object]:
-        now = clock.now()
-        here: datetime = now.astimezone(ZoneInfo(actor.time_zone))
-        lines = format_calendar(now, actor.time_zone, locale=actor.locale)
-        bounds = format_bounds(here.date())
-        return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines, "periods": bounds}
-
-    async def current(*, state: SessionState, actor: Actor) -> dict[str, object]:
-        del actor
-        return {key: value for key, value in state.agent.objects.items() if key != "links" and value}
-
-    async def link(*, target: str, actor: Actor) -> str:
-        kind, _, number = target.rpartition(":")
-        return naming.build_card_url(kind, int(number), user=actor.bitrix_user_id or 0) if kind and number.isdecimal() else ""
-
-    async def zone(*, user_id: int | None) -> str:
-        return await naming.find_zone(user_id)
-
-    return {
-        "zone": zone,
-        "link": link,
-        "resolve": resolve,
-        "dates": dates.resolve,
-        "present": shown,
-        "named": named,
-        "when": when,
-        "current": current,
-        "same": known.find,
-    }

@@ -1,0 +1,109 @@
+"""Builds the CRM agent: the texts of its prompt, and the read-only queries through which it knows records, people and the time."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from bitrix.catalogue.catalogue import Catalogue
+from bot.settings import Settings
+from orchestrator.directory.answers import OutcomeView, Resolution
+from orchestrator.directory.date_references import DateReferences
+from orchestrator.directory.duplicates import DuplicateFinder
+from orchestrator.directory.lookup import Lookup, ReferenceContext
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.outcome_view import render_outcome
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.crm_agent.engine import CrmAgent
+from orchestrator.gate.call.gate_deps import PolicySource
+from orchestrator.gate.call.modes import format_methods
+from orchestrator.language.calendar_units import format_bounds
+from orchestrator.language.date_format import format_calendar
+from orchestrator.language.date_forms import fill_date_forms
+from orchestrator.runtime.turn_context import Query
+from state.clock import Clock
+from state.session_state import SessionState
+from state.stored import JsonObject
+
+_PROMPTS: Final = Path(__file__).resolve().parents[1] / "data" / "agent"
+MOST_TEXTS: Final = 9
+"""Maximum number of cached descriptions of the portal's methods: one for each of the three modes under each of the last three policies."""
+
+
+def build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:
+    """Return the CRM agent with the texts of its prompt. `policies` gives the policy of the moment, which decides about its methods."""
+    return CrmAgent(
+        constitution=(_PROMPTS / "constitution.md").read_text(encoding="utf-8"),
+        protocol=fill_date_forms((_PROMPTS / "protocol.md").read_text(encoding="utf-8")),
+        methods=_build_method_prompts(catalogue, policies),
+        max_iterations=settings.agent_max_iterations,
+    )
+
+
+def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Callable[[Mode], str]:
+    """Return a function that describes the portal's methods for the model's prompt, as they are allowed in a given safety mode.
+
+    Descriptions are cached by mode and policy.
+    """
+    texts: dict[tuple[Mode, str], str] = {}
+
+    def methods(mode: Mode) -> str:
+        policy = policies.now()
+        key = mode, policy.digest
+        if key not in texts:
+            if len(texts) >= MOST_TEXTS:
+                texts.clear()
+            texts[key] = format_methods(catalogue, policy, mode)
+        return texts[key]
+
+    return methods
+
+
+def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
+    """Return a mapping of name → read-only function, with which an engine looks up records, people, records' addresses and the time.
+
+    An engine plans the answer to a message.
+    """
+    lookup, known, dates = Lookup(reads, naming, clock), DuplicateFinder(reads, naming), DateReferences(reads, naming, clock)
+
+    async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
+        return await lookup.resolve(reference, ReferenceContext(method=method, params=params, actor=actor, state=state, text=text))
+
+    async def shown(*, outcome: Outcome, actor: Actor) -> OutcomeView:
+        return await render_outcome(outcome, naming, actor)
+
+    async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
+        return await lookup.find_named_records(titles, text, actor)
+
+    async def when(*, actor: Actor) -> dict[str, object]:
+        now = clock.now()
+        here: datetime = now.astimezone(ZoneInfo(actor.time_zone))
+        lines = format_calendar(now, actor.time_zone, locale=actor.locale)
+        bounds = format_bounds(here.date())
+        return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines, "periods": bounds}
+
+    async def current(*, state: SessionState, actor: Actor) -> dict[str, object]:
+        del actor
+        return {key: value for key, value in state.agent.objects.items() if key != "links" and value}
+
+    async def link(*, target: str, actor: Actor) -> str:
+        kind, _, number = target.rpartition(":")
+        return naming.build_card_url(kind, int(number), user=actor.bitrix_user_id or 0) if kind and number.isdecimal() else ""
+
+    async def zone(*, user_id: int | None) -> str:
+        return await naming.find_zone(user_id)
+
+    return {
+        "zone": zone,
+        "link": link,
+        "resolve": resolve,
+        "dates": dates.resolve,
+        "present": shown,
+        "named": named,
+        "when": when,
+        "current": current,
+        "same": known.find,
+    }
