@@ -22,8 +22,9 @@ from state.journal.store import InboxRow, StoreError
 _CODES: Final = {
     "run-engine-gone": "schedule-refused-engine",
     "run-not-allowed": "schedule-refused-role",
-    "run-definition-gone": "schedule-refused-definition",
+    "run-owner-gone": "schedule-refused-owner",
 }
+"""The sentence for each reason why nothing can be started; all other reasons are about the definition."""
 
 
 class CheckStart(Protocol):
@@ -87,7 +88,7 @@ class RunSchedulePerformer:
         if notice is None:
             return None
         detail = f"runs of {definition} ({engine}) cannot be started for {person}: {notice.code}"
-        return Rejected(code=_CODES.get(notice.code, "schedule-refused-owner"), detail=detail, sent=False)
+        return Rejected(code=_CODES.get(notice.code, "schedule-refused-definition"), detail=detail, sent=False)
 
     async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
         """Return whether the schedule is stored: done or not done, never unclear. Raises StoreError."""

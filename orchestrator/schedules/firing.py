@@ -26,7 +26,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.schedules import words
-from orchestrator.schedules.checks import DEFINITION_GONE, ENGINE_GONE, find_start_refusal
+from orchestrator.schedules.checks import DEFINITION_GONE, ENGINE_GONE, NOT_ALLOWED, find_start_refusal
 from state.clock import format_iso, generate_id, parse_iso
 from state.events.base import Event
 from state.events.schedules import ScheduleEnded, ScheduleFired, SchedulePaused, list_schedules
@@ -98,11 +98,11 @@ class Firer:
         match refusal.code if refusal is not None else "":
             case "":
                 pass
-            case code if code in _SKIPS:
-                await _skip(moment, _SKIPS[code], row, session, tools)
-                return
-            case _:
+            case code if code == NOT_ALLOWED:
                 await _pause(moment, "not_allowed", row, session, tools)
+                return
+            case code:
+                await _skip(moment, _SKIPS.get(code, "definition_gone"), row, session, tools)
                 return
         if entry.run and await is_unfinished(entry.run, tools.store):
             await _skip(moment, "unfinished", row, session, tools)

@@ -143,7 +143,7 @@ schedule-bad-line = { $fault ->
 }
 schedule-refused-engine = Scenarios of this kind are not run here, so none can be scheduled
 schedule-refused-role = You may not start this scenario. Ask your head of sales
-schedule-refused-definition = There is no such scenario, so it cannot be scheduled
+schedule-refused-definition = There is no such scenario, or it is switched off, so it cannot be scheduled
 schedule-refused-owner = There is nobody to start it for: the person has no access to the bot
 schedule-refused-past = That time is over. When should it start?
 schedule-refused-far = That is too far ahead: at most five years are possible

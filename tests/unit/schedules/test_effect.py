@@ -18,7 +18,7 @@ from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.schedule_inputs import MOST
 from orchestrator.domain.taint import Value
-from orchestrator.engines.runs import RunContext, RunEffect, RunResult
+from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunResult
 from orchestrator.gate.call.kinds.base import KindRequest
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.params import Refusal
@@ -148,6 +148,18 @@ async def test_an_engine_for_others_and_a_full_list_are_refused(tmp_path: Path) 
         closed = await submit(bench, wish(AT, slot="t1/1/2"), actor=VERA)
         codes = [one.reason.code if isinstance(one, Outcome) and one.reason else "" for one in (full, other, closed)]
         assert codes == ["schedule-refused-many", "", "schedule-refused-role"]
+
+
+async def test_a_definition_that_is_switched_off_or_a_person_who_has_left_is_said_as_it_is(tmp_path: Path) -> None:
+    async with a_bench(tmp_path, QUIET) as bench:
+        bench.documents.error = RunFailed("run-definition-off", "plan is switched off", definition="plan")
+        off = await submit(bench, wish(DAILY))
+        bench.documents.error = None
+        del bench.people.actors[ANNA.key]
+        gone = await submit(bench, wish(DAILY, slot="t1/1/2"))
+        assert isinstance(off, Outcome)
+        assert isinstance(gone, Outcome)
+        assert [one.reason.code for one in (off, gone) if one.reason] == ["schedule-refused-definition", "schedule-refused-owner"]
 
 
 async def test_while_the_definitions_cannot_be_read_nothing_is_asked_or_stored(tmp_path: Path) -> None:
