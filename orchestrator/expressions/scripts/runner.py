@@ -5,13 +5,19 @@ Each run has a fresh session, so nothing of it is left for the next. Whatever a 
 
 import asyncio
 import inspect
+import os
+import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from threading import Lock
 from types import TracebackType
 from typing import Any, Final, Self
 
-from pydantic_monty import AsyncMonty, CollectString, MontyError, OSPolicy, ResourceLimits
+from pydantic_monty import AsyncMonty, CollectString, Monty, MontyError, OSPolicy, ResourceLimits
 
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values
@@ -60,7 +66,7 @@ class ScriptResult:
     calls: int = 0
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True, eq=False)
 class _Run:
     """The state of one run, which its functions and its prints share."""
 
@@ -76,6 +82,32 @@ class _Run:
     """Texts that look like the sandbox's own and were found in what the script was given."""
     calls: int = 0
     ended_by: BaseException | None = None
+    turn: Lock = field(default_factory=Lock)
+    """Held while `worker` or `abandoned` changes: a thread feeds a script without functions."""
+    worker: int | None = None
+    """The process that runs the script now, if a thread feeds it."""
+    abandoned: bool = False
+
+    def feed_plain(self, pool: Monty, policy: OSPolicy) -> Any:
+        """Run the script, which has no functions, in a process of the pool; blocks its thread until the script has ended."""
+        with pool.checkout(script_name="script", limits=_build_limits(self.limits), os_policy=policy) as session:
+            with self.turn:
+                if self.abandoned:
+                    raise ScriptFailed(build_finding("finding-script-crashed", problem="it was given up before it began"))
+                self.worker = session.worker_pid
+            try:
+                return session.feed_run(self.source, inputs=self.data, print_callback=self.prints)
+            finally:
+                with self.turn:  # from here on the process may run the script of somebody else
+                    self.worker = None
+
+    def abandon(self) -> None:
+        """Kill the process of a script that nobody waits for any more."""
+        with self.turn:
+            self.abandoned = True
+            if self.worker is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(self.worker, signal.SIGKILL)
 
     def end(self, error: BaseException) -> BaseException:
         """End the run at once with this error, whatever the script does, and return the error."""
@@ -151,12 +183,21 @@ class _Run:
 
 
 class ScriptRunner:
-    """Owns the processes in which scripts run. They start with the first script, a dead one is replaced, and `close` ends all of them."""
+    """Owns the processes in which scripts run. They start with the first script, a dead one is replaced, and `close` ends all of them.
+
+    A script with functions needs the event loop, which calls them. One without is fed from a thread and has a process of its own kind: the
+    sandbox wakes the event loop three times for each script that the loop feeds, which costs more than running it.
+    """
 
     def __init__(self, *, workers: int = 2, waiting: int = 100) -> None:
         """Allow this many runs at a time, and this many that wait for their turn; further ones fail at once."""
         self._workers, self._most = workers, workers + waiting
         self._pool: AsyncMonty | None = None
+        self._plain: Monty | None = None
+        """The processes of scripts without functions."""
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="script")
+        self._fed: list[_Run] = []
+        """The scripts that threads feed now, or that wait for a thread."""
         self._starting = asyncio.Lock()
         self._running = 0
 
@@ -172,8 +213,13 @@ class ScriptRunner:
         """End the processes; runs that are under way fail."""
         async with self._starting:
             pool, self._pool = self._pool, None
+            plain, self._plain = self._plain, None
             if pool is not None:
                 await pool.__aexit__(None, None, None)
+            if plain is not None:
+                for run in self._fed:
+                    run.abandon()
+                await asyncio.to_thread(plain.__exit__, None, None, None)
 
     async def run(
         self,
@@ -244,11 +290,7 @@ class ScriptRunner:
         limits = run.limits
         try:
             async with asyncio.timeout(limits.total_seconds) as run.deadline:  # waiting for a process counts, too
-                pool = await self._start()
-                async with pool.checkout(script_name="script", limits=_build_limits(limits), os_policy=policy) as session:
-                    output = await session.feed_run(
-                        run.source, inputs=run.data, external_lookup=run.wrap_functions(), print_callback=run.prints
-                    )
+                output = await (self._feed(run, policy) if run.functions else self._feed_from_thread(run, policy))
             run.raise_end()
         except MontyError as error:
             run.raise_end()
@@ -258,6 +300,35 @@ class ScriptRunner:
             run.raise_end()
             raise ScriptFailed(build_finding("finding-script-time", most=f"{limits.total_seconds:g}")) from None
         return output
+
+    async def _feed(self, run: "_Run", policy: OSPolicy) -> Any:
+        pool = await self._start()
+        async with pool.checkout(script_name="script", limits=_build_limits(run.limits), os_policy=policy) as session:
+            return await session.feed_run(run.source, inputs=run.data, external_lookup=run.wrap_functions(), print_callback=run.prints)
+
+    async def _feed_from_thread(self, run: "_Run", policy: OSPolicy) -> Any:
+        pool = await self._start_plain()
+        self._fed.append(run)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, partial(run.feed_plain, pool, policy))
+        except asyncio.CancelledError:  # also because its time is over
+            run.abandon()
+            raise
+        finally:
+            self._fed.remove(run)
+
+    async def _start_plain(self) -> Monty:
+        """Return the processes of scripts without functions, as `_start` returns the others."""
+        if self._plain is not None:
+            return self._plain
+        async with self._starting:
+            if self._plain is None:
+                try:
+                    pool = Monty(min_processes=1, max_processes=self._workers, feed_duration_limit_grace=_GRACE)
+                    self._plain = await asyncio.to_thread(pool.__enter__)
+                except (MontyError, OSError, RuntimeError) as error:
+                    raise ScriptFailed(build_finding("finding-script-crashed", problem=str(error))) from error
+            return self._plain
 
     async def _start(self) -> AsyncMonty:
         """Return the processes; start them if there are none. Raises ScriptFailed if they do not start."""

@@ -188,12 +188,25 @@ async def test_a_function_that_never_answers_ends_with_the_time_of_the_run(runne
     assert await get_code(runner, "await wait()", functions={"wait": wait}, limits=ScriptLimits(total_seconds=0.05)) == ("time", 0, 0)
 
 
-async def find_worker(runner: ScriptRunner) -> int:
-    """The process id of a worker: the pool serves the newest idle one."""
-    assert runner._pool is not None
-    async with runner._pool.checkout() as session:
-        assert session.worker_pid is not None
-        return int(session.worker_pid)
+async def find_worker(runner: ScriptRunner, *, plain: bool = False) -> int:
+    """The process id of a worker: the pool serves the newest idle one. `plain` is the pool of scripts without functions."""
+    if plain:
+        assert runner._plain is not None
+        with runner._plain.checkout() as session:
+            found = session.worker_pid
+    else:
+        assert runner._pool is not None
+        async with runner._pool.checkout() as session:
+            found = session.worker_pid
+    assert found is not None
+    return int(found)
+
+
+def read_nothing() -> Value:
+    return Value(None)
+
+
+FUNCTIONS = {"read": read_nothing}
 
 
 def wait_for_end(pid: int, seconds: float = 5) -> bool:
@@ -212,7 +225,7 @@ def wait_for_end(pid: int, seconds: float = 5) -> bool:
 
 async def test_a_dead_process_fails_its_script_and_is_replaced() -> None:
     async with ScriptRunner(workers=1) as runner:
-        await runner.run("1", {})
+        await runner.run("1", {}, FUNCTIONS)
         pid = await find_worker(runner)
 
         async def kill() -> Value:
@@ -220,8 +233,64 @@ async def test_a_dead_process_fails_its_script_and_is_replaced() -> None:
             return Value(1)
 
         assert (await get_code(runner, "await kill()\nwhile True: pass", functions={"kill": kill}))[0] == "crashed"
-        assert (await runner.run("2", {})).value.data == 2
+        assert (await runner.run("2", {}, FUNCTIONS)).value.data == 2
         assert await find_worker(runner) != pid
+
+
+async def test_a_dead_process_fails_its_script_without_functions_and_is_replaced() -> None:
+    async with ScriptRunner(workers=1) as runner:
+        await runner.run("1", {})
+        pid = await find_worker(runner, plain=True)
+        going = asyncio.create_task(get_code(runner, "while True: pass"))
+        await wait_until_fed(runner, pid)
+        os.kill(pid, signal.SIGKILL)
+
+        assert (await going)[0] == "crashed"
+        assert (await runner.run("2", {})).value.data == 2
+        assert await find_worker(runner, plain=True) != pid
+
+
+async def wait_until_fed(runner: ScriptRunner, pid: int) -> None:
+    """Wait until a thread feeds a script to the process."""
+    async with asyncio.timeout(5):
+        while not any(run.worker == pid for run in runner._fed):  # noqa: ASYNC110 - a thread sets it and tells nobody
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("how", ["cancelled", "over time", "closed"])
+async def test_a_script_without_functions_that_nobody_waits_for_holds_no_process(how: str) -> None:
+    """Its computing time would let it run for half a minute."""
+    long = ScriptLimits(seconds=30, total_seconds=30 if how != "over time" else 0.5)
+    async with ScriptRunner(workers=1) as runner:
+        await runner.run("1", {})
+        pid = await find_worker(runner, plain=True)
+        going = asyncio.create_task(runner.run("while True: pass", {}, limits=long))
+        await wait_until_fed(runner, pid)
+        if how == "cancelled":
+            going.cancel()
+        if how == "closed":
+            await runner.close()
+        with pytest.raises(asyncio.CancelledError if how == "cancelled" else ScriptFailed):
+            await going
+
+        assert await asyncio.to_thread(wait_for_end, pid)
+        assert (await runner.run("2", {})).value.data == 2
+
+
+async def test_a_script_that_was_given_up_while_it_waited_for_a_thread_kills_no_other() -> None:
+    async with ScriptRunner(workers=1) as runner:
+        await runner.run("1", {})
+        pid = await find_worker(runner, plain=True)
+        first = asyncio.create_task(runner.run("n = 0\nwhile n < 300_000: n += 1\nn", {}))
+        await wait_until_fed(runner, pid)
+        second = asyncio.create_task(runner.run("2", {}))
+        await asyncio.sleep(0)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+
+        assert (await first).value.data == 300_000
+        assert await find_worker(runner, plain=True) == pid
 
 
 @pytest.mark.parametrize("source", ["await begin()\nwhile True: pass", "await begin()\nawait begin()\nawait wait()"])
@@ -251,14 +320,15 @@ async def test_scripts_beyond_the_queue_fail_at_once_and_those_in_it_run() -> No
         assert sum(not isinstance(one, BaseException) for one in results) == 3
 
 
-async def test_closing_ends_the_processes_and_a_later_script_starts_them_again() -> None:
+@pytest.mark.parametrize("functions", [{}, FUNCTIONS], ids=["plain", "functions"])
+async def test_closing_ends_the_processes_and_a_later_script_starts_them_again(functions: dict[str, Any]) -> None:
     runner = ScriptRunner(workers=1)
-    await runner.run("1", {})
-    pid = await find_worker(runner)
+    await runner.run("1", {}, functions)
+    pid = await find_worker(runner, plain=not functions)
     await runner.close()
     assert await asyncio.to_thread(wait_for_end, pid)
     await runner.close()
-    assert (await runner.run("1", {})).value.data == 1
+    assert (await runner.run("1", {}, functions)).value.data == 1
     await runner.close()
 
 
@@ -268,8 +338,11 @@ from orchestrator.expressions.scripts.runner import ScriptLimits, ScriptRunner
 
 async def main():
     runner = ScriptRunner(workers=1)
-    await runner.run("1", {})
+    await runner.run("1", {}, {"read": int})
     async with runner._pool.checkout() as session:
+        print(session.worker_pid, flush=True)
+    await runner.run("1", {})
+    with runner._plain.checkout() as session:
         print(session.worker_pid, flush=True)
     await runner.run("while True: pass", {}, limits=ScriptLimits(seconds=0.3))
 
@@ -280,10 +353,11 @@ asyncio.run(main())
 async def test_no_process_outlives_a_killed_parent() -> None:
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", CHILD, stdout=asyncio.subprocess.PIPE, cwd=Path.cwd())
     assert child.stdout is not None
-    pid = int(await child.stdout.readline())
+    pids = [int(await child.stdout.readline()) for _ in range(2)]
     child.kill()
     await child.wait()
-    assert await asyncio.to_thread(wait_for_end, pid)
+    for pid in pids:
+        assert await asyncio.to_thread(wait_for_end, pid)
 
 
 async def test_a_check_finds_mistakes_without_running_the_script(runner: ScriptRunner) -> None:
