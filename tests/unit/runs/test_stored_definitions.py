@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.stored_definitions import StoredDefinitions
 from state.journal import definitions
 from state.journal.run_index import RunFilter
@@ -144,6 +145,17 @@ async def test_a_key_that_is_switched_off_between_two_reads_is_not_replaced_by_t
         monkeypatch.setattr(definitions, "find_active", lambda *_: None)
         await world.work(start("plan"))
         assert said(world) == ["run-definition-off"]
+
+
+async def test_whoever_looks_a_switched_off_key_up_hears_that_it_is_off(tmp_path: Path) -> None:
+    """Schedules and the HTTP API look it up before a run begins; they must not be told of the program's own."""
+    async with a_world_with_store(tmp_path) as (world, desk):
+        await desk.publish("plan", SECOND_TEXT)
+        await desk.switch("plan", enabled=False)
+        found = StoredDefinitions(world.store, build_engines({("steps", "plan"): FIRST_TEXT}))
+        with pytest.raises(RunFailed) as refused:
+            await found.find("steps", "plan")
+        assert refused.value.code == "run-definition-off"
 
 
 async def test_keys_that_the_store_never_takes_are_those_of_the_program(tmp_path: Path) -> None:

@@ -277,6 +277,21 @@ async def test_a_script_without_functions_that_nobody_waits_for_holds_no_process
         assert (await runner.run("2", {})).value.data == 2
 
 
+async def test_a_script_that_is_given_up_when_it_has_ended_kills_no_other() -> None:
+    """Its caller may be cancelled between its end and its result, when its process serves the next one already."""
+    async with ScriptRunner(workers=1) as runner:
+        await runner.run("1", {})
+        pid = await find_worker(runner, plain=True)
+        going = asyncio.create_task(runner.run("n = 0\nwhile n < 300_000: n += 1\nn", {}))
+        await wait_until_fed(runner, pid)
+        (run,) = runner._fed
+        await going
+        run.abandon()
+
+        assert (await runner.run("2", {})).value.data == 2
+        assert await find_worker(runner, plain=True) == pid
+
+
 async def test_a_script_that_was_given_up_while_it_waited_for_a_thread_kills_no_other() -> None:
     async with ScriptRunner(workers=1) as runner:
         await runner.run("1", {})
