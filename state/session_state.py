@@ -26,6 +26,8 @@ class HistoryLine(Stored):
     quoted: bool = False
     """Whether the person quoted or forwarded text of somebody else."""
     ts: str = ""
+    turn_id: str = ""
+    """The turn to which the message belongs; "" for lines of earlier versions and those that belong to no turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,15 @@ class OpenTurn(Stored):
     turn_id: str
     started: str = ""
     stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PausedTurn(Stored):
+    """A turn that ended with cards and goes on when the last of them is decided."""
+
+    ts: str
+    asker: JsonObject
+    """The person who asked, as a stored `Actor`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +238,8 @@ class SessionState:
     """The denial reasons that are awaited, by the key of the lead."""
     stops: dict[str, int] | None = None
     """The time of each person's last /stop, in milliseconds since 1970."""
+    paused: dict[str, PausedTurn] | None = None
+    """The turns that go on when the last card that they wait for is decided, by id."""
     run: RunState | None = None
     """The run itself, if this is the state of a run's stream."""
     schedules: dict[str, Schedule] | None = None
@@ -251,6 +264,7 @@ class SessionState:
             reminders={key: Reminder.from_stored(one) for key, one in data["reminders"].items()} if "reminders" in data else None,
             access=Registry.from_stored(data["access"]) if "access" in data else None,
             reasons={key: AwaitedDenial.from_stored(one) for key, one in data["reasons"].items()} if "reasons" in data else None,
+            paused={key: PausedTurn.from_stored(one) for key, one in data["paused"].items()} if "paused" in data else None,
             run=RunState.from_stored(data["run"]) if "run" in data else None,
             schedules={key: Schedule.from_stored(one) for key, one in data["schedules"].items()} if "schedules" in data else None,
             listening={key: Listener.from_stored(one) for key, one in data["listening"].items()} if "listening" in data else None,
@@ -272,6 +286,7 @@ class SessionState:
             **({"reminders": {key: one.to_stored() for key, one in self.reminders.items()}} if self.reminders is not None else {}),
             **({"access": self.access.to_stored()} if self.access is not None else {}),
             **({"reasons": {key: one.to_stored() for key, one in self.reasons.items()}} if self.reasons is not None else {}),
+            **({"paused": {key: one.to_stored() for key, one in self.paused.items()}} if self.paused is not None else {}),
             **({"run": self.run.to_stored()} if self.run is not None else {}),
             **({"schedules": {key: one.to_stored() for key, one in self.schedules.items()}} if self.schedules is not None else {}),
             **({"listening": {key: one.to_stored() for key, one in self.listening.items()}} if self.listening is not None else {}),

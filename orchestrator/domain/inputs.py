@@ -89,6 +89,12 @@ class ChoiceMade(Click, kind="message"):
     origin: str = ""
 
 
+class TurnGoesOn(Input, kind="go_on"):
+    """The last card that a turn waited for is decided: the turn goes on, with the present rights of the person who asked."""
+
+    turn_id: str
+
+
 class VoiceMessage(PlacedInput, kind="voice"):
     """A voice message: the recording, which is to be transcribed, and the text once that is done."""
 
@@ -302,7 +308,8 @@ class PolicyNews(Input, kind="policy_news"):
 
 
 _TYPES: Final[Mapping[str, type[Input]]] = {
-    one.KIND: one for one in (TextMessage, VoiceMessage, EditedMessage, CardDecision, Command, FeatureClick, ReminderClick, TimerDue)
+    one.KIND: one
+    for one in (TextMessage, VoiceMessage, EditedMessage, CardDecision, Command, FeatureClick, ReminderClick, TimerDue, TurnGoesOn)
 }
 
 

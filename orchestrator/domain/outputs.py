@@ -86,6 +86,11 @@ class Reply(Frozen):
         """The texts of the language model in this reply, joined; lists and notices are not included."""
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the reply shows a person nothing, so that it need not be sent."""
+        return not (self.parts or self.sections or self.notices or self.choices or self.confirmations or self.undo or self.actions)
+
 
 MADE_CODES: Final = frozenset({"made", "made-not", "made-unshown"})
 """The codes of the notices that each tell one change made without a card, or one command of a batch that failed; `effect_id` names it."""

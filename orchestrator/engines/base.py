@@ -54,6 +54,8 @@ class TurnInput:
     choice: ChosenOption | None = None
     attached: str = ""
     """What came with the message and is not read, such as "photo"; "" if nothing did."""
+    is_resumed: bool = False
+    """Whether the turn goes on because a person has decided the last of its cards."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +116,8 @@ class TurnEnd:
     history: str = ""
     next_planned_actions: Sequence[PlanStep] = ()
     targets: frozenset[str] = frozenset()
+    goes_on: bool = False
+    """Whether the turn goes on when the last card that it waits for is decided."""
 
 
 class TurnContext(Protocol):
@@ -130,6 +134,10 @@ class TurnContext(Protocol):
     @property
     def state(self) -> SessionState:
         """The session's state, computed from its events (see `state.events.fold`); engines must not change it."""
+
+    @property
+    def told_iterations(self) -> int:
+        """How many iterations of a turn that goes on after its cards the person has heard of already; 0 for any other turn."""
 
     @property
     def halt_on_block(self) -> bool:

@@ -75,7 +75,7 @@ async def add_made_lines(reply: Reply, context: Context, deps: GateDeps) -> Repl
 
 
 async def _list_made(context: Context) -> list[EffectRow]:
-    found = [await context.find_effect(slot) for slot in context.proposed_steps]
+    found = [await context.find_effect(slot) for slot in context.untold_steps]
     return [row for row in found if row is not None and is_made_without_card(row)]
 
 

@@ -88,7 +88,7 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
     """
     reply = end.reply
     silent = not reply.parts or (end.reason == "waiting" and _has_failure(context))
-    if not silent or reply.choices or not context.proposed_steps:
+    if not silent or reply.choices or not context.untold_steps:
         return end
     changes = await _collect_changes(context)
     sentences = [next((told for why, told in changes.not_made_notices if why == notice), notice) for notice in reply.notices]
@@ -100,12 +100,12 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
 def _has_failure(context: Context) -> bool:
     """Return whether a step of the turn was refused, or a name in a step could not be resolved to a record."""
     refused = any(isinstance(item, Outcome) and item.status == "refused" for item in context.results)
-    return refused or any(step.problem for step in context.proposed_steps.values())
+    return refused or any(step.problem for step in context.untold_steps.values())
 
 
 async def _collect_changes(context: Context) -> _Changes:
     found = _Changes()
-    proposed = context.proposed_steps
+    proposed = context.untold_steps
     last = {_build_request_key(step): _parse_plan(slot) for slot, step in proposed.items()}
     for slot, step in proposed.items():
         row = await context.find_effect(slot)

@@ -25,6 +25,8 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
             whole = await merge_inputs.merge_fragments(row, session, tools.store)
             if whole is not None and not await _is_taken(whole, session, tools):
                 await turn.run_turn(whole, session, tools)
+        case "go_on":
+            await turn.run_turn(row, session, tools)
         case "decision":
             await decisions.run_decision(row, session, tools)
         case "command":

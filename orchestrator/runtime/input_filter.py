@@ -62,7 +62,7 @@ def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | Non
 
     A request is dropped if the person who made it sent /stop after it arrived and before its turn began.
     """
-    if not is_cancelled(row, session) or session.state.turn_id == row.id:
+    if not is_cancelled(row, session) or session.state.turn_id in {row.id, row.body.get("turn_id")}:
         return None
     at = find_stop_time(session.state, row.actor_key)
     return RequestDropped(by=row.actor_key, at=at, request={"kind": row.kind, "body": dict(row.body)})
@@ -74,7 +74,7 @@ def is_cancelled(row: InboxRow, session: Session) -> bool:
     It was cancelled if the person who made it sent /stop after it arrived, or if its turn was running and was stopped.
     """
     turn = session.state.turn
-    if turn is not None and turn.turn_id == row.id and turn.stopped:
+    if turn is not None and turn.turn_id in {row.id, row.body.get("turn_id")} and turn.stopped:
         return True
     return int(row.received_at.timestamp() * 1000) < find_stop_time(session.state, row.actor_key)
 

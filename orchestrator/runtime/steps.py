@@ -16,6 +16,7 @@ from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.run_inputs import RunMessage, RunPlay
 from orchestrator.gate.approve.confirmations import add_card_copies
 from orchestrator.runtime.outbox import split_pulled_rows
+from orchestrator.runtime.paused_turns import build_go_on_rows
 from state.canonical import dumps, hash_text
 from state.clock import format_iso, generate_id
 from state.events.base import Event
@@ -49,7 +50,7 @@ def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
     if state.run is not None and state.run.is_over and _goes_on(step, key):
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
-    rows, new = add_card_copies(step.outbox), step.inbox_new
+    rows, new = add_card_copies(step.outbox), [*step.inbox_new, *build_go_on_rows(step, key, state)]
     kept: Sequence[Event] = ()
     woken: Sequence[Event] = ()
     run = _find_run(step, state)

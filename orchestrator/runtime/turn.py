@@ -14,7 +14,17 @@ from datetime import timedelta
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError, OverBudget
-from orchestrator.domain.inputs import DEFAULT_ENGINE, ChoiceMade, Click, Command, Input, TextMessage, parse_input, parse_neighbour
+from orchestrator.domain.inputs import (
+    DEFAULT_ENGINE,
+    ChoiceMade,
+    Click,
+    Command,
+    Input,
+    TextMessage,
+    TurnGoesOn,
+    parse_input,
+    parse_neighbour,
+)
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.engines.runs import find_cause
@@ -28,11 +38,12 @@ from orchestrator.replies.turn_outcome import add_change_notices, build_early_en
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
+from orchestrator.runtime.paused_turns import find_told_part, restore_turn_input
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, is_node_of
 from state.clock import parse_iso
 from state.events.base import Event
-from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnFinished
+from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnFinished, TurnResumed
 from state.events.runs import NodeDone
 from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError
 
@@ -81,8 +92,12 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     said = parse_input(row)
-    turn = _build_turn_input(row, said, session)
-    if turn is None:
+    if isinstance(said, TurnGoesOn):
+        turn = await _restore_turn(said, session, tools)
+        if turn is None:  # the person has begun a new conversation, or the turn has gone on already
+            await session.commit(actor=actor.key, inbox_done=[row.id])
+            return
+    elif (turn := _build_turn_input(row, said, session)) is None:
         outdated = Notice(code="choice-outdated")
         told = build_click_toasts(row, session, outdated) or [outbox.build_reply_row(session.key, build_reply(outdated), session.now)]
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
@@ -109,7 +124,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     )
     engine = said.engine if isinstance(said, TextMessage) else DEFAULT_ENGINE
     end = await _run_engine(tools.engines[engine], context, tools, session)
-    end = replace(end, reply=add_forward_buttons(end.reply, turn))
+    end = replace(end, reply=end.reply if turn.is_resumed else add_forward_buttons(end.reply, turn))
     deps = tools.gate.deps
     end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps))
     end = replace(end, reply=drop_repetition(add_repeat_notice(end.reply, context), context, session=session.key))
@@ -125,6 +140,14 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     end = replace(end, reply=reply, history=tools.guard.secrets.mask(end.history))
     await _finish(end, turn, actor, session, row, told=warned)
     await _record_audit(context, actor, session, tools)
+
+
+async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> TurnInput | None:
+    """Return the request of a turn whose last card is decided; None if the turn is not to go on."""
+    if said.turn_id not in (session.state.paused or {}) and session.state.turn_id != said.turn_id:
+        return None
+    await session.flush()
+    return await restore_turn_input(said.turn_id, session.stream, session.seq, tools.store)
 
 
 async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
@@ -216,6 +239,9 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
     For a new turn that is nothing. For a resumed turn the message is not recorded again.
     """
     current = session.state.turn
+    if turn.is_resumed and session.state.turn_id != turn.turn_id:
+        await session.commit(TurnResumed(turn_id=turn.turn_id), actor=actor.key)
+        current = session.state.turn
     if current and current.turn_id == turn.turn_id:
         await session.flush()
         mine = await _read_turn_events(turn.turn_id, session, tools)
@@ -227,6 +253,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
             plans={PlanRecorded.from_data(item.data).iteration: item.data for item in mine if item.type == "PlanRecorded"},
             refused_steps={StepRefused.from_data(item.data).slot: item.data for item in mine if item.type == "StepRefused"},
             values={item.data["node"]: NodeDone.from_data(item.data) for item in mine if item.type == "NodeDone"},
+            told=find_told_part(mine),
         )
     event = MessageReceived(
         turn_id=turn.turn_id,
@@ -303,6 +330,8 @@ async def _end_failed_turn(cause: BaseException, context: Context, tools: Tools,
             raise cause
         case ModelClientError():
             log.warning("turn degraded: %s", cause.reason, extra={"action": "turn_degraded"})
+            if context.turn.is_resumed:
+                return await build_early_end("degraded", context, Notice(code="degraded-after-card"))
             return await build_early_end("degraded", context, Notice(code="degraded"), partly=Notice(code="degraded-partly"))
         case OverBudget():
             return await build_early_end("budget", context, Notice(code=cause.reason))
@@ -333,9 +362,14 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
         history=end.history,
         next_planned_actions=[item.to_stored() for item in end.next_planned_actions],
         targets=sorted(end.targets)[:50],
+        goes_on=end.goes_on,
+        asker=actor.model_dump(mode="json") if end.goes_on else {},
     )
     now = session.now
-    rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{turn.turn_id}")]
+    # A turn that goes on has answered already, and may have nothing to add to what its cards say.
+    told_now = not turn.is_resumed or not end.reply.is_empty
+    place = row.id if turn.is_resumed else turn.turn_id
+    rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{place}")] if told_now else []
     entries = session.state.cards
     shown = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
     rows.extend(outbox.build_card_row(session.key, entries[item], now) for item in shown if item in entries)
@@ -351,7 +385,7 @@ def _list_withdrawn_cards(session: Session) -> list[str]:
 
 
 async def _record_audit(context: Context, actor: Actor, session: Session, tools: Tools) -> None:
-    for entry in context.iterations:
+    for entry in context.untold_iterations:
         await tools.audit.record_iteration(
             entry,
             actor=actor,

@@ -33,9 +33,10 @@ from orchestrator.runtime.model_calls import (
     to_stored_calls,
 )
 from orchestrator.runtime.outbox import build_reply_row
+from orchestrator.runtime.paused_turns import ToldPart, restore_told_step
 from orchestrator.runtime.session import Session
 from state.events.base import Event
-from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded
+from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
 from state.journal.async_store import run_to_end
 from state.journal.store import EffectRow
@@ -86,6 +87,8 @@ class RecordedTurn:
     plans: Mapping[int, JsonObject] = field(default_factory=dict)
     refused_steps: Mapping[str, JsonObject] = field(default_factory=dict)
     """The steps that the gate refused, by slot: for these nothing else is stored."""
+    told: ToldPart = field(default_factory=ToldPart)
+    """What the turn did before it waited for cards that are decided now; empty for a turn that has not ended yet."""
     values: Mapping[str, NodeDone] = field(default_factory=dict)
     """What `memo` kept, by the name of the event's node."""
 
@@ -153,6 +156,22 @@ class Context:
     def state(self) -> SessionState:
         """The state of the session after everything that was committed or buffered."""
         return self._session.state
+
+    @property
+    def told_iterations(self) -> int:
+        """How many iterations of a turn that goes on after its cards the person has heard of already; 0 for any other turn."""
+        return self.recorded.told.iterations
+
+    @property
+    def untold_steps(self) -> Mapping[str, PlanStep]:
+        """The proposed steps by slot, without those of which the person has heard before the turn waited for its cards."""
+        told = self.recorded.told.slots
+        return {slot: step for slot, step in self.proposed_steps.items() if slot not in told} if told else self.proposed_steps
+
+    @property
+    def untold_iterations(self) -> Sequence[Iteration]:
+        """The audit data of the iterations that were not yet written to the audit log."""
+        return [entry for entry in self.iterations if entry.number > self.recorded.told.answers]
 
     @property
     def halt_on_block(self) -> bool:
@@ -253,9 +272,19 @@ class Context:
         The call is also added to the audit data. If the person stops the turn, a call that was already sent is still awaited, and a long
         read ends early. A long read shows its progress.
         """
+        if effect.slot in self.recorded.told.slots and (known := await self._restore_told(effect.slot)) is not None:
+            return known
         watch = ReadProgress(self._show_count)
         with attach_progress(watch):
             return await run_to_end(self._submit_and_record(effect), watch.stop)
+
+    async def _restore_told(self, slot: str) -> Outcome | Pending | None:
+        """Return the result of a step of which the person has heard before the turn went on; it is neither sent nor judged again."""
+        refused = {place: StepRefused.from_data(data) for place, data in self.recorded.refused_steps.items()}
+        result = await restore_told_step(slot, refused, self._session)
+        if result is not None:
+            self.outcomes[slot] = result
+        return result
 
     async def _submit_and_record(self, effect: Effect) -> Outcome | Pending:
         step = {

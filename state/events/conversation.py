@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from state.events.base import Event, Fold
+from state.events.base import Event, Fold, keep_last
 from state.events.personal import Personal
-from state.session_state import AgentState, HistoryLine, OpenTurn, Question, SessionState
+from state.session_state import AgentState, HistoryLine, OpenTurn, PausedTurn, Question, SessionState
 
 State = SessionState
 
@@ -17,6 +17,7 @@ KEEP_HISTORY = 20
 KEEP_GOALS = 10
 KEEP_GOAL_LENGTH = 500
 KEEP_TRUSTED = 50
+KEEP_PAUSED = 20
 
 
 class MessageReceived(Event):
@@ -165,6 +166,17 @@ class TurnFinished(Event):
     next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     targets: Personal[list[str]] = Field(default_factory=list)
     """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
+    later: ClassVar[frozenset[str]] = frozenset({"goes_on", "asker"})
+    goes_on: bool = False
+    """Whether the turn waits for cards and goes on when the last of them is decided."""
+    asker: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """The person with whose rights it goes on, as a stored `Actor`; empty if it does not."""
+
+
+class TurnResumed(Event):
+    """A turn that had ended with cards goes on, because a person has decided the last of them."""
+
+    turn_id: str
 
 
 class ConversationCleared(Event):
@@ -182,7 +194,9 @@ def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
             agent.goals = [goal, *goals][:KEEP_GOALS]
         state.question = None
     if data["text"]:
-        state.history.append(HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts))
+        state.history.append(
+            HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts, turn_id=data["turn_id"])
+        )
         del state.history[:-KEEP_HISTORY]
     state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
 
@@ -205,7 +219,7 @@ def _fold_choice(state: State, data: dict[str, Any], ts: str) -> None:
 
 def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
     if data.get("history"):
-        state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts))
+        state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts, turn_id=data["turn_id"]))
         del state.history[:-KEEP_HISTORY]
     if data.get("next_planned_actions"):
         state.agent.next_planned_actions = list(data["next_planned_actions"])
@@ -214,13 +228,22 @@ def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
         state.question = None
     state.trusted = [*known, *data.get("targets", ())][-KEEP_TRUSTED:]
     state.turn = None
+    if data.get("goes_on"):
+        state.paused = {**(state.paused or {}), data["turn_id"]: PausedTurn.create(ts=ts, asker=data.get("asker") or {})}
+        keep_last(state.paused, KEEP_PAUSED)
+
+
+def _fold_resumption(state: State, data: dict[str, Any], ts: str) -> None:
+    if state.paused:
+        state.paused = {turn: since for turn, since in state.paused.items() if turn != data["turn_id"]}
+    state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
 
 
 def _fold_clearing(state: State, data: dict[str, Any], ts: str) -> None:
     del data, ts
     old = state.agent
     state.agent = AgentState(confirmations=old.confirmations, event_bindings=old.event_bindings, done=old.done, in_progress=old.in_progress)
-    state.history, state.question, state.trusted = [], None, []
+    state.history, state.question, state.trusted, state.paused = [], None, [], None
 
 
 FOLDS: Final[dict[str, Fold]] = {
@@ -229,5 +252,6 @@ FOLDS: Final[dict[str, Fold]] = {
     "NameAsked": _fold_question,
     "NameChosen": _fold_choice,
     "TurnFinished": _fold_turn_end,
+    "TurnResumed": _fold_resumption,
     "ConversationCleared": _fold_clearing,
 }

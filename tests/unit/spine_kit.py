@@ -26,6 +26,7 @@ from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
+from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from orchestrator.features.portal_events.watcher import START, PortalWatcher
 from orchestrator.gate.gate import Gate
 from orchestrator.model_client.client import ModelClient
@@ -74,6 +75,8 @@ class ScriptedModel:
 
     def __init__(self) -> None:
         self.script: deque[Answer] = deque()
+        self.after_cards: deque[Answer] = deque()
+        """The answers of turns that go on after their cards; without one the model finds that nothing is left."""
         self.prompts: list[list[dict[str, str]]] = []
         self.overrun = 0
         self.gate: asyncio.Event | None = None
@@ -81,8 +84,14 @@ class ScriptedModel:
     def will(self, *answers: Answer) -> None:
         self.script.extend(answers)
 
+    def will_go_on(self, *answers: Answer) -> None:
+        """Set the answers to the prompts that follow on decided cards."""
+        self.after_cards.extend(answers)
+
     async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelAnswer:
         self.prompts.append(payload["messages"])
+        if payload["messages"][-1]["content"].endswith(AFTER_CARDS):
+            return Said(self._go_on(payload))
         if not self.script:
             self.overrun += 1
             msg = "the model was asked once too often"
@@ -98,8 +107,17 @@ class ScriptedModel:
                 await on_delta(text[start : start + 7])
         return Said(text)
 
+    def _go_on(self, payload: dict[str, Any]) -> str:
+        if not self.after_cards:
+            return reply(text="")
+        answer = self.after_cards.popleft()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, str) else answer(payload)
+
     def check(self) -> None:
         assert self.overrun == 0, f"the model was asked {self.overrun} times too often"
+        assert not self.after_cards, f"{len(self.after_cards)} answers after cards were never asked for"
         assert not self.script, f"{len(self.script)} scripted answers were never asked for"
 
 

@@ -58,6 +58,7 @@ today-closing = Closing within 7 days
 unknown-command = No such command. There are: { $commands }
 degraded = Automatic actions are temporarily unavailable. Nothing was done. Please try again later; if that does not help, tell your administrator.
 degraded-partly = Automatic actions are temporarily unavailable, and the request was only done in part. Please ask for the rest later; if that does not help, tell your administrator.
+degraded-after-card = The card is decided, but I cannot go on right now: the assistant is temporarily unavailable. If something is left to do, write “go on” later.
 done-before = Done before that: { $calls }. No need to ask for it again.
 done-already = This is done already, no need to ask for it again.
 not-made = Not done: { $calls }. { $why }

@@ -52,8 +52,10 @@ class Blocks:
     assistant: str
 
 
-def parse(text: str) -> Blocks:
+def parse(text: str, *, may_be_silent: bool = False) -> Blocks:
     """Parse the model's answer `text` into its blocks; raise `ModelClientError` if it breaks the format (S004-6, S004-20).
+
+    With `may_be_silent` the block ASSISTANT may be empty if there are no steps.
 
     Deviations with only one possible meaning are repaired: thinking or prose before the first header, any usual form of a header, a code
     fence, an end mark (such as <|im_end|>), a single object in place of an array, prose before the array, a trailing comma, a comment, a
@@ -73,7 +75,7 @@ def parse(text: str) -> Blocks:
     if not is_only_reading([step.method for step in steps]):
         refuse_postponed_plan(masked, speech.end, end)
     assistant = cut_stray_fence(masked[speech.end :].strip(BLANKS))
-    if not assistant:
+    if not assistant and (steps or not may_be_silent):
         raise build_format_error(text, speech.start, "the block ASSISTANT: is empty", "Write at least one sentence in it.")
     if has_second_turn(assistant):
         raise build_format_error(text, speech.start, "ASSISTANT: goes on after an end mark", "Stop after the text for the person.")

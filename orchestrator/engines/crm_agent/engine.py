@@ -6,6 +6,7 @@ the model's recorded answers, and the gate recognises the steps it has already h
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import Effect
@@ -76,6 +77,8 @@ class _Turn:
         """
         base = await self._build_base_messages()
         for iteration in range(1, self._agent.max_iterations + 1):
+            if iteration == self._ctx.told_iterations + 1:
+                self._work.forget_told()
             text, blocks = await self._find_next_answer(iteration, base)
             self._record_blocks(blocks)
             if not blocks.steps:
@@ -90,9 +93,8 @@ class _Turn:
         ctx = self._ctx
         when = await ctx.query("when", actor=ctx.actor)
         current = await ctx.query("current", state=ctx.state, actor=ctx.actor)
-        history = list(ctx.state.history)
-        if history and history[-1].role == "user" and history[-1].text == self._work.text:
-            history.pop()  # the present message stands at the end of the prompt
+        # The present message stands at the end of the prompt, and what this turn has answered before its cards stands after it.
+        history = [line for line in ctx.state.history if line.turn_id != ctx.turn.turn_id]
         return [
             self._agent.build_system_message(ctx.mode),
             prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
@@ -109,10 +111,10 @@ class _Turn:
         if iteration == 1 and self._ctx.turn.choice:
             text = await resume_question(self._ctx, self._work, self._ctx.turn.choice)
             return text, parse(text)
-        return await self._ask_parsed(base)
+        return await self._ask_parsed(base, may_be_silent=0 < self._ctx.told_iterations < iteration)
 
-    async def _ask_parsed(self, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
-        """Ask the model and return its answer, as text and parsed.
+    async def _ask_parsed(self, base: Sequence[Mapping[str, str]], *, may_be_silent: bool) -> tuple[str, Blocks]:
+        """Ask the model and return its answer, as text and parsed; with `may_be_silent` it need not say anything to the person.
 
         The prompt is `base`, followed by the answers and results of the earlier iterations. If the answer cannot be parsed, the model is
         asked once for a repaired one (S004-20).
@@ -120,11 +122,11 @@ class _Turn:
         messages = [*base, *self._dialogue]
         text = await self._ask(messages)
         try:
-            return text, parse(text)
+            return text, parse(text, may_be_silent=may_be_silent)
         except ModelClientError as error:
             repair = prompt.build_repair_message(error.reason, self._ctx.turn, self._work.text, self._fence)
             mended = await self._ask([*messages, {"role": "assistant", "content": text}, repair])
-            return mended, parse(mended)
+            return mended, parse(mended, may_be_silent=may_be_silent)
 
     async def _ask(self, messages: Sequence[Mapping[str, str]]) -> str:
         self._asked += 1
@@ -150,15 +152,26 @@ class _Turn:
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
         self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
         observed = await self._run_steps(plan)
+        if iteration <= self._ctx.told_iterations:  # the person has heard of it; what still waits is a card of an earlier turn
+            self._add_observation(iteration, text, plan, observed)
+            return None
         if any(line.status == "unknown" for line in observed):
             return self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
-            return self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
+            end = self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
+            return replace(end, goes_on=bool(self._work.pending) and iteration < self._agent.max_iterations)
+        self._add_observation(iteration, text, plan, observed)
+        return None
+
+    def _add_observation(
+        self, iteration: int, text: str, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]
+    ) -> None:
+        """Add an answer of the model and the results of its steps to what the next prompt holds."""
         self._dialogue.append({"role": "assistant", "content": text})
         pairs = enumerate(zip(plan, observed, strict=True), start=1)
         lines = [turn_work.format_line(number, one.step.method, line, one.dates) for number, (one, line) in pairs]
-        self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence))
-        return None
+        decided = iteration == self._ctx.told_iterations
+        self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence, is_decided=decided))
 
     async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
         """Run the steps in order, and return for each the line that tells the model its result.

@@ -106,10 +106,20 @@ def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, st
 _ATTACHMENTS = {"photo": "a photo", "video": "a video", "audio": "a sound file", "document": "a document"}
 
 
-def build_observation_message(iteration: int, observed: Sequence[JsonObject], fence: Fence) -> dict[str, str]:
-    """Return the message with the results of one iteration's steps, one JSON line each, between fence lines."""
+AFTER_CARDS = (
+    "The cards of this plan are decided; each person has read on the card what came of it. If something of the request is left, go on with "
+    "it, without repeating what was denied. If nothing is left, write [] under ACTION and nothing under ASSISTANT."
+)
+
+
+def build_observation_message(iteration: int, observed: Sequence[JsonObject], fence: Fence, *, is_decided: bool = False) -> dict[str, str]:
+    """Return the message with the results of one iteration's steps, one JSON line each, between fence lines.
+
+    With `is_decided` the model is told that the turn goes on because the cards of these steps are decided.
+    """
     lines = "\n".join(json.dumps(item, ensure_ascii=False, sort_keys=True, default=str) for item in observed)
-    return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}"}
+    closing = f"\n{AFTER_CARDS}" if is_decided else ""
+    return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}{closing}"}
 
 
 REPAIR_TEMPLATE = """THOUGHT:

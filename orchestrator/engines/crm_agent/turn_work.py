@@ -58,6 +58,12 @@ class TurnWork:
         self.notices = [notice for notice in self.notices if notice.code not in _REPAIRABLE]
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
+    def forget_told(self) -> None:
+        """Drop what the person has been told before the turn waited for its cards: it is not said again."""
+        self.notices.clear()
+        self.pending.clear()
+        self.left.clear()
+
     def build_provenance(self) -> Provenance:
         """Return where the words of the next step may come from (person, portal, text of others); the gate judges the step by it."""
         return Provenance(
@@ -131,7 +137,8 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
         case "succeeded":
             if result.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
                 work.notices.append(result.reason)
-            return ObservationLine(status="ok", told=await _learn(ctx, work, number=number, outcome=result))
+            told = await _learn(ctx, work, number=number, outcome=result)
+            return ObservationLine(status="ok", told={**told, "decided": result.decided} if result.decided else told)
         case _:
             assert_never(result.status)
 

@@ -286,7 +286,7 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
         detail=why.detail,
         foreign_text=why.foreign_text,
     )
-    told = outcome.model_dump(mode="json", exclude={"result", "call", "repeat_of"})
+    told = outcome.model_dump(mode="json", exclude={"result", "call", "repeat_of", "decided"})
     change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused", outcome=told)
     await ledger.buffer(event, actor="system", effects=[change])
     return DecisionResult(outcome=outcome)

@@ -208,7 +208,7 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
     outcome = _build_outcome(order, performed)
     # A run that is played again after the card goes on with what its write gave: an id, the number of a message, the answer of a site.
     is_of_run = order.call.kind != "bitrix"
-    told = outcome.model_dump(mode="json", exclude={"call", "repeat_of"} if is_of_run else {"result", "call", "repeat_of"})
+    told = outcome.model_dump(mode="json", exclude={"call", "repeat_of", "decided"} | (set() if is_of_run else {"result"}))
     change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=told)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
     await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)

@@ -51,8 +51,9 @@ class Fake:
         self.turn = turn or TurnInput(turn_id="t1", text="подними сумму сделки 481")
         self.actor, self.mode, self.now = ANNA, mode, datetime(2026, 11, 21, 12, tzinfo=UTC)
         self.state = create_state()
-        self.state.history = [HistoryLine.create(role="user", text=self.turn.text)]
+        self.state.history = [HistoryLine.create(role="user", text=self.turn.text, turn_id=self.turn.turn_id)]
         self.halt_on_block = False
+        self.told_iterations = 0
         self.answers, self.results = deque(answers), deque(results)
         self.plans: dict[int, Any] = {}
         self.requests: list[TurnModelRequest] = []
