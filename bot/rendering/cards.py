@@ -56,7 +56,7 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     if view.card.is_waiting:
         if view.is_cut:
             blocks.append(format_bold(tr.translate("card-cut-opened" if view.opened else "card-cut")))
-        blocks.extend(_render_waiting(view, tr))
+        blocks.extend(render_waiting(view, tr))
     else:
         blocks.append(_render_state(view, tr))
     return join_blocks(blocks, "\n\n")
@@ -72,7 +72,7 @@ def _render_head(view: CardView, tr: Translator) -> Spans:
     return build_spans(head, "\n", format_bold(tr.translate("card-sum", sum=preview.sum)))
 
 
-def _render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
+def render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
     """Yield the paragraphs of an open card that follow its list of changes.
 
     They are the reasons for the confirmation with the level of risk, the safety mode, who asked and until when the card is open, and,
@@ -292,6 +292,15 @@ def _render_undo(view: CardView, tr: Translator) -> Spans:
     offered = card.undo_until and not view.is_copy  # a lead's copy has no undo button
     code = "card-undo-ask-until" if card.undo_by_lead else "card-undo-until"
     return build_spans(tr.translate(code, until=tr.format_time(card.undo_until))) if offered else ()
+
+
+def render_outcome_details(view: CardView, tr: Translator) -> Spans:
+    """Return what the state of a call that ran does not say: the created record, fields that were not written, commands that failed."""
+    if view.card.status != "executed":
+        return ()
+    left_out = [format_bold(line) for line in _render_unwritten_fields(view, tr)]
+    failed = [build_spans(line) for line in render_failed_commands(view, tr)]
+    return join_blocks([_render_created_record(view, tr), *left_out, *failed], "\n")
 
 
 def _format_duration(card: Card, tr: Translator) -> str:

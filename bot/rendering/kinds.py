@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card, render_details
 from bot.rendering.daily import render_daily, render_reminder
+from bot.rendering.plan_cards import render_plan_card
 from bot.rendering.questions import render_edit, render_waiting_cards
 from bot.rendering.record_changes import render_history, render_news
 from bot.rendering.replies import render_reply
@@ -34,6 +35,10 @@ def _build_renderer(parse: Callable[[JsonObject], T], render: Callable[[T, Trans
     return lambda body, tr: render(parse(body), tr)
 
 
+def _render_card(view: CardView, tr: Translator) -> Spans:
+    return render_plan_card(view, tr) if view.members else render_card(view, tr)
+
+
 def _render_toast(toast: Toast, tr: Translator) -> Spans:
     return build_spans(tr.translate_notice(toast.notice))
 
@@ -46,7 +51,7 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
     "reply": _build_renderer(Reply.model_validate, render_reply),
     "toast": _build_renderer(Toast.model_validate, _render_toast),
     "code": _build_renderer(Code.model_validate, _render_code),
-    "card": _build_renderer(CardView.from_body, render_card),
+    "card": _build_renderer(CardView.from_body, _render_card),
     "details": _build_renderer(CardView.from_body, render_details),
     "news": render_news,
     "daily": render_daily,

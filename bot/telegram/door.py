@@ -36,7 +36,7 @@ from orchestrator.domain.address import is_run
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import REQUEST_KINDS, CardDecision, Command, FeatureClick, parse_input
 from orchestrator.domain.outputs import Notice
-from orchestrator.reports.cards import list_open_cards
+from orchestrator.reports.cards import list_shown_cards
 from orchestrator.runtime.feature import Feature
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, generate_id
@@ -278,7 +278,7 @@ class TelegramDoor:
         runs = await self._store.list_runs(RunFilter(home=session, statuses=("waiting", "paused")))
         found = []
         for home in ("", *(f"{RUN}{one.run_id}" for one in runs)):
-            for entry in await list_open_cards(self._store, home or session):
+            for entry in await list_shown_cards(self._store, home or session):
                 shown = await self._store.find_sent_ref(session, f"card:{entry.confirmation_id}")
                 card = OpenCard(
                     confirmation_id=entry.confirmation_id,

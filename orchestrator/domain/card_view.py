@@ -146,6 +146,8 @@ class CardView:
     """Whether this is the card of a run in the run's own chat, where it takes the place of the original."""
     topic: str = ""
     """The session of the card if it stands in a topic of a group; otherwise ""."""
+    members: Sequence[Card] = ()
+    """For the card of a plan with several waiting steps: the cards of the steps in their order; `card` then stands for all of them."""
     opened: bool = False
     """Whether the reader of this chat has opened the rest of a card that is shown in part; in a group, whether anybody has."""
     is_cut: bool = False
@@ -175,7 +177,8 @@ class CardView:
         """
         view = cls.from_card(Card.from_stored(body), stage=body.get("stage") or 1, home=body.get("home") or "")
         opened, is_cut, is_in_run_chat = (bool(body.get(mark)) for mark in ("opened_here", "is_cut", "in_run_chat"))
-        return replace(view, opened=opened, is_cut=is_cut, is_in_run_chat=is_in_run_chat)
+        members = tuple(Card.from_stored(one) for one in body.get("members") or ())
+        return replace(view, members=members, opened=opened, is_cut=is_cut, is_in_run_chat=is_in_run_chat)
 
     @property
     def is_copy(self) -> bool:

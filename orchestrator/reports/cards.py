@@ -18,6 +18,7 @@ from typing import Final
 
 from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL
 from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.card_groups import find_shown_card
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
 from state.events.fold import list_open_confirmations
@@ -196,3 +197,10 @@ async def load_session_state(store: AsyncStore, session: str) -> SessionState:
 async def list_open_cards(store: AsyncStore, session: str) -> list[Card]:
     """Return the session's cards that still wait for a person's answer, oldest first."""
     return list_open_confirmations(await load_session_state(store, session))
+
+
+async def list_shown_cards(store: AsyncStore, session: str) -> list[Card]:
+    """Return the cards that wait as a chat shows them, oldest first: one for all waiting steps of a plan."""
+    state = await load_session_state(store, session)
+    shown = (find_shown_card(card.confirmation_id, state) for card in list_open_confirmations(state))
+    return list({card.confirmation_id: card for card in shown if card is not None}.values())

@@ -4,7 +4,7 @@ Decisions are handled in the express lane (a second queue of the session), so th
 """
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from orchestrator.domain.actor import Actor
@@ -14,11 +14,13 @@ from orchestrator.domain.inputs import CardDecision, CardTimerDue, Click
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations, undo_policy
+from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.group_decisions import OVER_HTTP, ButtonClick, decide_group
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_access_denied_rows
 from state.canonical import to_storable_text
@@ -28,11 +30,6 @@ from state.journal.store import EffectConflict, InboxRow, OutboxRow
 
 LONGEST_REASON: Final = 500
 _ACCESS_LOST: Final = "no-access-any-more"
-OVER_HTTP: Final = "http"
-"""How a decision came (`via`) if it came over the HTTP API.
-
-The API itself answers it: the chat of the card shows what changed, and nothing at all if the decision changed nothing.
-"""
 
 
 async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -54,12 +51,17 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
         saw_all=said.via == OVER_HTTP or not Address.parse(_find_reply_chat(row, session)).is_messenger,
     )
     entry = session.state.cards.get(decision.confirmation_id)
-    press = _ButtonClick(
+    group = find_group(entry, session.state.cards) if entry is not None and session.state.run is None else None
+    told = find_shown_card(decision.confirmation_id, session.state) or NO_CARD
+    press = ButtonClick(
         decision=decision,
         toast=said.callback_id,
         reply_chat=_find_reply_chat(row, session),
-        leads_notified=bool(entry and entry.told),
+        leads_notified=bool(told.told),
     )
+    if group is not None and group.is_meant_by(decision):
+        await decide_group(group, press, row, session, tools)
+        return
     announce = _build_announcement(entry, press, session) if entry else []
     decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
     refused = _build_refusals(decided, press, session, row)
@@ -87,29 +89,12 @@ async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
     await session.commit(actor="system", outbox=rows, inbox_done=[row.id])
 
 
-@dataclass(frozen=True, kw_only=True)
-class _ButtonClick:
-    """A person's decision about a card, with the chat in which it is answered. The decision may also come from the HTTP API."""
-
-    decision: Decision
-    toast: str
-    reply_chat: str
-    """The chat in which the decision was made: the own chat of a lead (head of sales), or that of the card."""
-    leads_notified: bool
-    """Whether leads were asked: the requester is then in another chat and gets a message about the decision."""
-
-    @property
-    def quiet(self) -> bool:
-        """Whether the decision is answered by the HTTP API and not in a chat."""
-        return self.decision.via == OVER_HTTP
-
-
 def _find_reply_chat(row: InboxRow, session: Session) -> str:
     """Return the chat in which the deciding person is answered.
 
     A lead (head of sales) who got a copy of the card is answered in their own chat, anybody else in the card's chat.
     """
-    entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id) or NO_CARD
+    entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state) or NO_CARD
     return row.actor_key if row.actor_key in (entry.told or ()) else session.key
 
 
@@ -119,7 +104,7 @@ def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
     It goes to the lead's own chat. The list is empty if the click or reason came from anybody else. The requester of the card is told
     separately.
     """
-    entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
+    entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state)
     if entry is None or (door := _find_reply_chat(row, session)) == session.key:
         return []
     about = {"what": find_title(entry), "who": entry.requested_by_name, "id": row.id[-8:]}
@@ -167,7 +152,7 @@ def _is_void(decided: DecisionResult) -> bool:
     return decided.notice is not None and not denied and decided.outcome is None and decided.replaced_by is None
 
 
-def _build_refusals(decided: DecisionResult, press: _ButtonClick, session: Session, row: InboxRow) -> list[DecisionRefused]:
+def _build_refusals(decided: DecisionResult, press: ButtonClick, session: Session, row: InboxRow) -> list[DecisionRefused]:
     """Return the journal event that says why a decision over the HTTP API had no effect; an empty list for any other decision.
 
     The API answers its caller with this event. It also records who tried to decide.
@@ -199,7 +184,7 @@ def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRe
     )
 
 
-def _build_announcement(entry: Card, press: _ButtonClick, session: Session) -> list[OutboxRow]:
+def _build_announcement(entry: Card, press: ButtonClick, session: Session) -> list[OutboxRow]:
     """Return the messages to store together with the decision, before the call runs.
 
     They are the card with its new status and the short answer (toast) to the button click.
@@ -216,7 +201,7 @@ def _build_announcement(entry: Card, press: _ButtonClick, session: Session) -> l
     return rows
 
 
-def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: Session, tools: Tools) -> list[OutboxRow]:
+def _build_closing_rows(decided: DecisionResult, press: ButtonClick, session: Session, tools: Tools) -> list[OutboxRow]:
     """Return the messages that follow a decision.
 
     They are the card in its new state, the card that replaces it, if there is one, and, if the decision had no effect, a message that says
@@ -254,7 +239,7 @@ def _find_successor(confirmation_id: str, session: Session) -> str:
     return next((key for key, item in entries.items() if item.effect_id == wanted and item.status == "requested"), "")
 
 
-def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Session) -> list[OutboxRow]:
+def _build_lead_news(decided: DecisionResult, press: ButtonClick, session: Session) -> list[OutboxRow]:
     """Return the message that tells the requester what the lead (head of sales) decided; editing the card alone causes no notification.
 
     The list is empty if no lead was asked, or if the requester decided.

@@ -11,6 +11,7 @@ from orchestrator.domain.inputs import TurnGoesOn
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, TurnInput
+from orchestrator.gate.approve.card_groups import find_origin_slot
 from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import build_effect_id
@@ -79,20 +80,6 @@ def _build_row(turn: str, card: Card, key: str, step: Commit, asker: JsonObject)
         body=TurnGoesOn(turn_id=turn).to_json(),
         received_at=step.now,
     )
-
-
-def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
-    """Return the place in a plan ("<turn>/<iteration>/<step>") of the step that led to the card, also if a person edited its values since.
-
-    A card with edited values replaces the one that the plan led to.
-    """
-    seen = {card.confirmation_id}
-    while (older := next((one for one in cards.values() if one.by == card.confirmation_id), None)) is not None:
-        if older.confirmation_id in seen:
-            break
-        seen.add(older.confirmation_id)
-        card = older
-    return card.slot
 
 
 async def restore_told_step(slot: str, told: Mapping[str, StepRefused], ledger: Ledger) -> Outcome | Pending | None:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TypedDict
 
 from orchestrator.domain.errors import SessionTaken
+from orchestrator.runtime.grouped_cards import DescribeCard, keep_card
 from orchestrator.runtime.steps import index_run, is_reads_only, keep_step, prepare_step
 from state.canonical import dumps, loads
 from state.clock import Clock, SystemClock, build_lower_id, format_iso
@@ -100,6 +101,8 @@ class Session:
         """The time of the last commit."""
         self.settling = asyncio.Lock()
         """Held while an answer to a question of a run is checked and stored, so that of several only one is stored."""
+        self.describe_card: DescribeCard = keep_card
+        """Completes a card that is shown, for example with the time until which its call can be undone."""
         self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
         """Functions called with the changes of effects of each commit, after it is stored and before anything external follows from it."""
 
@@ -157,7 +160,7 @@ class Session:
         )
         async with self._order:  # what a step wakes or ends depends on the state, which steps of other tasks change
             self._raise_dropped_conflict()
-            step = prepare_step(complete(named, self._state), self.key, self._state)
+            step = prepare_step(complete(named, self._state), self.key, self._state, self.describe_card)
             await self._store_and_fold(index_run(step, self._state.run))
 
     async def buffer(
@@ -176,7 +179,7 @@ class Session:
         """
         named = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers, blobs=blobs)
         async with self._order:
-            step = prepare_step(named, self.key, self._state)
+            step = prepare_step(named, self.key, self._state, self.describe_card)
             if step.effects:
                 await self._check_effects(step)
             step = index_run(step, self._state.run)

@@ -15,6 +15,7 @@ from orchestrator.domain.errors import RunOver
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.run_inputs import RunMessage, RunPlay
 from orchestrator.gate.approve.confirmations import add_card_copies
+from orchestrator.runtime.grouped_cards import DescribeCard, group_card_rows, keep_card
 from orchestrator.runtime.outbox import split_pulled_rows
 from orchestrator.runtime.paused_turns import build_go_on_rows
 from state.canonical import dumps, hash_text
@@ -42,15 +43,18 @@ def keep_step(step: Commit, _state: SessionState) -> Commit:
     return step
 
 
-def prepare_step(step: Commit, key: str, state: SessionState) -> Commit:
+def prepare_step(step: Commit, key: str, state: SessionState, describe: DescribeCard = keep_card) -> Commit:
     """Return the step of the session `key` as it will be stored; `state` is the session's state before it.
+
+    `describe` completes cards that are shown.
 
     Raises RunOver if the step makes a run wait or act, or ends it, that is over: it ended while the step was being prepared.
     """
     if state.run is not None and state.run.is_over and _goes_on(step, key):
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
-    rows, new = add_card_copies(step.outbox), [*step.inbox_new, *build_go_on_rows(step, key, state)]
+    grouped = group_card_rows(step.outbox, key, state.cards, describe) if state.run is None else step.outbox
+    rows, new = add_card_copies(grouped), [*step.inbox_new, *build_go_on_rows(step, key, state)]
     kept: Sequence[Event] = ()
     woken: Sequence[Event] = ()
     run = _find_run(step, state)

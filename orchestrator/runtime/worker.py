@@ -7,17 +7,19 @@ session keeps other processes from handling it, too.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 from uuid import uuid4
 
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.approve.undo_policy import add_undo_status
 from orchestrator.runtime import dispatch, timers
 from orchestrator.runtime.feature import PeriodicTask, Tools
 from orchestrator.runtime.recovery import recover
 from orchestrator.runtime.session import LEASE, Session, open_session
+from state.card import Card
 from state.clock import Clock, read_boottime
 from state.journal.store import Commit, InboxRow, Lane, StaleEpoch, StoreError
 from state.trace import bind_trace
@@ -332,10 +334,14 @@ class Orchestrator:
                 await asyncio.wait(busy)
             session = await open_session(self.tools.store, self._clock, key, self._owner)
             session.watchers.extend(self.tools.features.watchers)
+            session.describe_card = self._describe_card
             await recover(session, self.tools)
             self._sessions[key] = session
             self._left.pop(key, None)
             return session
+
+    def _describe_card(self, card: Card, cards: Mapping[str, Card]) -> Card:
+        return add_undo_status(card, cards, now=self._clock.now(), deps=self.tools.gate.deps)
 
     async def _close_idle_session(self, key: str) -> None:
         """Close a session that has been idle for a while; it is loaded again when somebody writes."""

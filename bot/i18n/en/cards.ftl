@@ -359,3 +359,20 @@ call-named = { $acted ->
 card-waits-already = A card for this is waiting for a decision already: find it above or send /pending
 after-unknown = Nobody knows how the step before it ended: check that this is still wanted
 same-wish-waits = { $who } asks for the same: that card waits too, do not run it twice
+plan-head = Plan: { $count } { $count ->
+    [one] action
+   *[other] actions
+}
+plan-over = { $done } of { $count } done
+plan-step-denied = denied by { $who }{ $reasoned ->
+    [yes] {"."} Reason: { $reason }
+   *[no] {""}
+}
+plan-step-unknown = nobody knows whether it was done: please check
+plan-step-expired = time is over
+button-approve-all = ✅ Do all ({ $count })
+button-deny-all = ✖ Deny all
+button-leave-out = ✖ without { $number }
+button-edit-step = ✏ { $number }
+button-undo-step = ↩ Undo { $number }
+button-check-step = 🔄 Check { $number }

@@ -163,6 +163,10 @@ waiting-on-card = { $count ->
     [one] What is on the card below is not done yet
    *[other] What is on the cards below is not done yet
 }
+rest-after-card = { $count ->
+    [one] The next step follows when the card is decided
+   *[other] The other steps ({ $count }) follow when the card is decided
+}
 rest-not-begun = { $count ->
     [one] The plan stopped: { $count } further step was not begun. To come back to it, write “go on”
    *[other] The plan stopped: { $count } further steps were not begun. To come back to them, write “go on”

@@ -28,3 +28,8 @@ policy-taken = ⚙️ The rules have changed and are in force (version { $digest
 policy-restart = ⚙️ The rules have changed and are in force (version { $digest }), but for the part `catalogue`: it counts from the next start
 policy-faulty = ⚠️ Mistakes in the file of rules: { $count }. The old rules stay in force.
     { $faults }
+lead-approved-plan = ✅ { $who } approved. { $done } of { $count } done
+lead-denied-plan = ✖ { $who } denied all ({ $count }){ $reasoned ->
+    [yes] {"."} Reason: { $reason }
+   *[no] {""}
+}

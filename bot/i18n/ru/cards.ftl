@@ -365,3 +365,21 @@ call-named = { $acted ->
 card-waits-already = Карточка на это уже ждёт решения: найдите её выше или пришлите /pending
 after-unknown = Предыдущий шаг неизвестно чем кончился: проверьте, что это всё ещё нужно
 same-wish-waits = Об этом же уже просит { $who }: та карточка тоже ждёт, не выполните дважды
+plan-head = План: { $count } { $count ->
+    [one] действие
+    [few] действия
+   *[other] действий
+}
+plan-over = Выполнено { $done } из { $count }
+plan-step-denied = отклонено: { $who }{ $reasoned ->
+    [yes] {"."} Причина: { $reason }
+   *[no] {""}
+}
+plan-step-unknown = неизвестно, выполнено ли: проверьте
+plan-step-expired = время вышло
+button-approve-all = ✅ Выполнить всё ({ $count })
+button-deny-all = ✖ Отклонить всё
+button-leave-out = ✖ без { $number }
+button-edit-step = ✏ { $number }
+button-undo-step = ↩ Отменить { $number }
+button-check-step = 🔄 Проверить { $number }

@@ -29,3 +29,8 @@ policy-taken = ⚙️ Правила обновлены и уже действу
 policy-restart = ⚙️ Правила обновлены и уже действуют (версия { $digest }), кроме раздела catalogue: он заработает после перезапуска
 policy-faulty = ⚠️ В файле правил ошибки: { $count }. Действуют прежние правила.
     { $faults }
+lead-approved-plan = ✅ Одобрено: { $who }. Выполнено { $done } из { $count }
+lead-denied-plan = ✖ Отклонено всё ({ $count }): { $who }{ $reasoned ->
+    [yes] {"."} Причина: { $reason }
+   *[no] {""}
+}

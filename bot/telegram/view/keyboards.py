@@ -25,6 +25,7 @@ from bot.telegram.intake.callbacks import (
 )
 from bot.telegram.intake.people import build_people_keyboard
 from bot.telegram.view.entities import is_blank, trim_text
+from bot.telegram.view.plan_keyboards import list_step_buttons
 from orchestrator.domain.address import format_place, is_card_session
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.message_views import EditBody
@@ -111,14 +112,24 @@ def build_card_keyboard(view: CardView, tr: Translator) -> InlineKeyboardMarkup 
     An open card has buttons that decide it. A decided card has at most one, for the next step that is possible: undo, repeat, or check the
     outcome.
     """
+    if view.members:
+        return _build_markup(_build_plan_rows(view, tr))
     return _build_markup(_build_waiting_rows(view, tr) if view.card.is_waiting else _build_settled_rows(view, tr))
+
+
+def _build_plan_rows(view: CardView, tr: Translator) -> Buttons:
+    """Return the buttons of a plan's card: those that decide all waiting steps, and below them those of single steps."""
+    decides = [row for row in _build_waiting_rows(view, tr) if row] if view.card.is_waiting else []
+    steps = [[_build_button(text, click) for text, click in row] for row in list_step_buttons(view, tr)]
+    return [*decides, *steps]
 
 
 def _build_waiting_rows(view: CardView, tr: Translator) -> Buttons:
     confirmation_id = view.card.confirmation_id
     if view.home and not is_card_session(view.home):  # click data can name Telegram chats and runs only
         return _build_copy_rows(view, tr)
-    no = _build_decision_button(view, tr.translate("button-deny"), approve=False)
+    several = sum(card.is_waiting for card in view.members) > 1
+    no = _build_decision_button(view, tr.translate("button-deny-all" if several else "button-deny"), approve=False)
     if view.is_copy:  # shown in a lead's chat; the card belongs to another session
         return [
             *_build_decision_rows(view, no, tr),
@@ -201,7 +212,9 @@ def _build_approve_button(view: CardView, tr: Translator) -> InlineKeyboardButto
     second = view.is_second_tap_due
     nonce = calculate_second_nonce(view.card.nonce) if second else view.card.nonce
     code = "button-sure" if second else "button-approve-danger" if dangerous else "button-approve"
-    return _build_decision_button(view, tr.translate(code), approve=True, nonce=nonce, style="danger" if dangerous else "success")
+    waiting = sum(card.is_waiting for card in view.members)
+    text = tr.translate("button-approve-all", count=waiting) if waiting > 1 and not second else tr.translate(code)
+    return _build_decision_button(view, text, approve=True, nonce=nonce, style="danger" if dangerous else "success")
 
 
 def _build_decision_button(view: CardView, text: str, *, approve: bool, nonce: str = "", style: str = "") -> InlineKeyboardButton:

@@ -16,14 +16,15 @@ NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
 NOT_DONE = "[written before its steps were judged: what waits for a person is not done]"
 
 
-def finish_turn(work: TurnWork, reason: EndReason, *, assistant: str, turn_id: str) -> TurnEnd:
+def finish_turn(work: TurnWork, reason: EndReason, *, assistant: str, turn_id: str, goes_on: bool = False) -> TurnEnd:
     """Build the end of the turn from `assistant`, the model's last text, and from `work`, the results of the turn's steps (S004-15).
 
-    `reason` says why the turn ends: "answered", "waiting" (for a person) and so on.
+    `reason` says why the turn ends: "answered", "waiting" (for a person) and so on. With `goes_on` the turn goes on when the last card that
+    it waits for is decided.
     """
     reply = Reply(
         parts=insert_tables(assistant if not work.planned else "", work.tables),
-        notices=tuple(_drop_duplicates(_build_notices(work, assistant))),
+        notices=tuple(_drop_duplicates(_build_notices(work, assistant, goes_on=goes_on))),
         confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
         turn_id=turn_id,
     )
@@ -33,19 +34,21 @@ def finish_turn(work: TurnWork, reason: EndReason, *, assistant: str, turn_id: s
         history=_build_history(work, assistant),
         next_planned_actions=(*work.left, *work.rest),
         targets=frozenset(work.targets),
+        goes_on=goes_on,
     )
 
 
-def _build_notices(work: TurnWork, assistant: str) -> list[Notice]:
+def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Notice]:
     notices = list(work.notices)
     if work.planned:
         items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
         notices.insert(0, Notice(code="shadow-plan", args={"items": items}))
-    waiting = len({item.confirmation_id for item in work.pending if item.notice is None})  # for the others `item.notice` says so already
-    if waiting and assistant:  # the model wrote its text before it knew that a person would be asked
-        notices.append(Notice(code="waiting-on-card", args={"count": waiting}))
+    waiting = any(item.notice is None for item in work.pending)  # for the others `item.notice` says so already
+    if waiting and assistant:  # the model wrote its text before it knew that a person would be asked; a plan has one card for all its steps
+        notices.append(Notice(code="waiting-on-card", args={"count": 1}))
     if work.rest:
-        notices.append(Notice(code="rest-not-begun", args={"count": len(work.rest)}))
+        code = "rest-after-card" if goes_on else "rest-not-begun"
+        notices.append(Notice(code=code, args={"count": len(work.rest)}))
     return notices
 
 

@@ -6,7 +6,6 @@ the model's recorded answers, and the gate recognises the steps it has already h
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import Effect
@@ -158,8 +157,8 @@ class _Turn:
         if any(line.status == "unknown" for line in observed):
             return self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
-            end = self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
-            return replace(end, goes_on=bool(self._work.pending) and iteration < self._agent.max_iterations)
+            goes_on = bool(self._work.pending) and iteration < self._agent.max_iterations
+            return self._finish("waiting" if self._work.pending else "planned", blocks.assistant, goes_on=goes_on)
         self._add_observation(iteration, text, plan, observed)
         return None
 
@@ -211,5 +210,5 @@ class _Turn:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]
         self._ctx.record_iteration(self._asked, {"thought": blocks.thought, "action": steps, "assistant": blocks.assistant})
 
-    def _finish(self, reason: EndReason, assistant: str) -> TurnEnd:
-        return finish_turn(self._work, reason, assistant=assistant, turn_id=self._ctx.turn.turn_id)
+    def _finish(self, reason: EndReason, assistant: str, *, goes_on: bool = False) -> TurnEnd:
+        return finish_turn(self._work, reason, assistant=assistant, turn_id=self._ctx.turn.turn_id, goes_on=goes_on)

@@ -233,7 +233,7 @@ async def test_a_session_with_a_press_at_work_is_not_let_go(world: World, monkey
         assert world.orchestrator._sessions[CHAT] is kept
         held.release.set()
         await world.idle()
-    assert world.types()[-1] == "CallSucceeded"
+    assert "CallSucceeded" in world.types()
 
 
 async def test_who_writes_while_the_session_is_being_let_go_waits_for_that_and_is_answered(

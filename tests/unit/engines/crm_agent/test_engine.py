@@ -33,7 +33,7 @@ async def test_the_prompt_is_static_part_state_history_message() -> None:
     ctx.state.history = [
         HistoryLine.create(role="user", text="раньше"),
         HistoryLine.create(role="assistant", text="ответ"),
-        HistoryLine.create(role="user", text=ctx.turn.text),
+        HistoryLine.create(role="user", text=ctx.turn.text, turn_id=ctx.turn.turn_id),
     ]
     await run(ctx)
     messages = ctx.prompt()

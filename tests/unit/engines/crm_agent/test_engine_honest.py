@@ -127,19 +127,19 @@ async def test_what_is_left_of_a_plan_written_after_prose_is_marked() -> None:
 
 @pytest.mark.req("S004-A4", "S004-X7")
 async def test_go_on_has_something_to_go_on_with(tmp_path: Path) -> None:
-    """The state keeps the rest while the card is decided, and the next prompt carries it."""
-    task = spine_kit.step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
+    """The state keeps the rest while the card waits, and the prompt of another turn carries it; after the card it is begun."""
+    task = spine_kit.step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}})
     async with a_world(tmp_path, policy={"halt_on_block": True}) as world:
         world.model.will(spine_kit.reply(raise_sum(), task, text="Меняю."), spine_kit.reply(text="Продолжаю."))
         await world.work(message("подними сумму сделки 481 до 1 200 000 и поставь задачу"))
         rows = world.outbox()
-        assert [notice["code"] for notice in rows[0].body["notices"]] == ["rest-not-begun"]
-        await world.work(spine_kit.press(rows[-1].body))
-        assert len(world.portal.written("crm.deal.update")) == 1
-        await world.work(message("продолжи"))
+        assert [notice["code"] for notice in rows[0].body["notices"]] == ["rest-after-card"]
+        await world.work(message("что дальше?"))
         state = json.loads(world.model.prompts[1][1]["content"].removeprefix("STATE "))["state"]
         assert [item["method"] for item in state["next_planned_actions"]] == ["tasks.task.add"]
-        assert world.portal.written("tasks.task.add") == []
+        assert world.portal.written() == []
+        await world.work(spine_kit.press(rows[-1].body))
+        assert [method for method, _ in world.portal.written()] == ["crm.deal.update", "tasks.task.add"]
 
 
 @pytest.mark.req("S004-38", "S004-A4")

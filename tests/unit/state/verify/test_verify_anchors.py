@@ -100,7 +100,7 @@ def test_a_whole_journal_says_so_in_one_line(database: Path) -> None:
     """Exit code 0 and the counts."""
     done = CliRunner().invoke(app, ["verify", "--no-logs"])
 
-    assert (done.exit_code, done.stdout) == (0, "1 streams, 91 records, 10 effects, 0 logs: whole\n")
+    assert (done.exit_code, done.stdout) == (0, "1 streams, 123 records, 10 effects, 0 logs: whole\n")
 
 
 def test_damage_is_a_table_with_file_and_offset(database: Path) -> None:

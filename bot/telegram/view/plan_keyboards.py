@@ -1,0 +1,43 @@
+"""Builds the buttons under the card of a plan with several waiting steps: one for all steps, and some for single steps. Pure."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from bot.i18n.translate import Translator
+from bot.telegram.intake.callbacks import ActionClick, ButtonClick, CardClick, CheckClick
+from orchestrator.domain.address import is_card_session
+from orchestrator.domain.card_view import CardView
+from state.card import Card
+
+Button = tuple[str, ButtonClick]
+"""The label of a button, and the click that it gives."""
+PER_LINE: Final = 4
+"""How many buttons of single steps stand side by side."""
+
+
+def list_step_buttons(view: CardView, tr: Translator) -> Iterator[Sequence[Button]]:
+    """Yield rows of buttons for single steps: leave one out or edit it while it waits, afterwards take it back or check its outcome."""
+    buttons = [button for number, card in enumerate(view.members, start=1) for button in _list_buttons(number, card, view, tr)]
+    for start in range(0, len(buttons), PER_LINE):
+        yield buttons[start : start + PER_LINE]
+
+
+def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> Iterator[Button]:
+    if card.is_waiting:
+        if len([one for one in view.members if one.is_waiting]) > 1 and (not view.home or is_card_session(view.home)):
+            press = CardClick(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=False, home=view.home or view.topic)
+            yield tr.translate("button-leave-out", number=number), press
+        if not view.home and not view.is_waiting_for_lead and not _is_fixed(card):
+            yield tr.translate("button-edit-step", number=number), ActionClick(words=("edit", card.confirmation_id))
+    elif view.home:  # what is left to do is done in the chat of the person who asked
+        return
+    elif card.status == "unknown":
+        yield tr.translate("button-check-step", number=number), CheckClick(confirmation_id=card.confirmation_id)
+    elif card.status == "executed" and card.undo_until:
+        yield tr.translate("button-undo-step", number=number), ActionClick(words=("undo", card.effect_id))
+
+
+def _is_fixed(card: Card) -> bool:
+    """Return whether the values of a step cannot be edited: it is a batch, or shows no values."""
+    view = CardView.from_card(card)
+    return bool(view.preview.items) or not view.preview.lines
