@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from bitrix.catalogue.catalogue import Catalogue
 from bot.settings import Settings
 from orchestrator.directory.answers import OutcomeView, Resolution
+from orchestrator.directory.created_references import place_created
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lookup import Lookup, ReferenceContext
@@ -96,8 +97,16 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[
     async def zone(*, user_id: int | None) -> str:
         return await naming.find_zone(user_id)
 
+    async def created(*, reference: str, target: str, method: str, params: JsonObject) -> Resolution:
+        return place_created(reference, target, method, params, naming)
+
+    async def kind(*, method: str, params: JsonObject) -> str:
+        return naming.find_entity(method, params)
+
     return {
         "zone": zone,
+        "created": created,
+        "kind": kind,
         "link": link,
         "resolve": resolve,
         "dates": dates.resolve,

@@ -52,7 +52,7 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     shown = replace(view, preview=preview)
     changes = _render_lines(shown) or join_blocks(render_commands(shown, tr), "\n")
     more = build_spans(tr.translate("card-more", count=left_out)) if left_out else ()
-    blocks = [_render_head(view, tr), join_blocks([changes, more], "\n")]
+    blocks = [_render_head(view, tr), join_blocks([changes, more], "\n"), render_following(view.card, tr)]
     if view.card.is_waiting:
         if view.is_cut:
             blocks.append(format_bold(tr.translate("card-cut-opened" if view.opened else "card-cut")))
@@ -60,6 +60,18 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     else:
         blocks.append(_render_state(view, tr))
     return join_blocks(blocks, "\n\n")
+
+
+def render_following(card: Card, tr: Translator) -> Spans:
+    """Return the steps that follow when the call has created its record, a line each; empty if there are none or the call did not run."""
+    if card.status not in {"requested", "approved", "executed"}:
+        return ()
+    lines = []
+    for preview in map(Preview.model_validate, card.following):
+        changes = "; ".join(format_change(line, named=True) for line in preview.lines)
+        told = build_spans(tr.translate("card-then"), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
+        lines.append(told)
+    return join_blocks(lines, "\n")
 
 
 def _render_head(view: CardView, tr: Translator) -> Spans:

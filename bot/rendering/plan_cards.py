@@ -2,7 +2,7 @@
 
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_items
-from bot.rendering.cards import render_outcome_details, render_waiting
+from bot.rendering.cards import render_following, render_outcome_details, render_waiting
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
@@ -33,7 +33,7 @@ def _render_step(number: int, card: Card, tr: Translator) -> Spans:
     told = _render_fate(card, tr)
     made = render_outcome_details(CardView.from_card(card), tr)
     lines = [join_blocks([head, join_blocks(changes, "; ")], " — "), *parts]
-    return join_blocks([*lines, format_bold(told) if told else (), made], "\n")
+    return join_blocks([*lines, format_bold(told) if told else (), made, render_following(card, tr)], "\n")
 
 
 def _render_change(line: PreviewLine) -> Spans:

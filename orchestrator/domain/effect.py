@@ -1,6 +1,6 @@
 """An effect (an outside action that an engine proposes), and where its values come from: the person, or text of others."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -32,6 +32,21 @@ class Provenance(Frozen):
     """
 
 
+STAND_IN: Final = 999_999_937
+"""Stands for the number of a record that is not made yet, in calls that are only drawn on a card and never sent."""
+
+
+class FollowingStep(Frozen):
+    """A step that follows when the call of a card has created its record: it needs the number of that record, and is shown on the card.
+
+    In `params` a stand-in stands for the number, and `made` is the kind of the new record, such as "lead".
+    """
+
+    method: str
+    params: JsonObject
+    made: str
+
+
 class Effect(Frozen):
     """An outside action that an engine proposes, before the gate has checked, normalized or stored it."""
 
@@ -44,6 +59,8 @@ class Effect(Frozen):
     requires_confirmation: bool = False
     confirmed: bool = False
     confirmation_decision: str | None = None
+    following: tuple[FollowingStep, ...] = ()
+    """The steps of the same plan that need the record which this effect creates."""
     slot: str = ""
     """The place of the effect in the turn's plan: "<turn>/<iteration>/<step>".
 

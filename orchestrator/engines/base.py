@@ -139,6 +139,9 @@ class TurnContext(Protocol):
     def told_iterations(self) -> int:
         """How many iterations of a turn that goes on after its cards the person has heard of already; 0 for any other turn."""
 
+    def is_told(self, slot: str) -> bool:
+        """Return whether the person has heard of the step in this slot before the turn waited for its cards."""
+
     @property
     def halt_on_block(self) -> bool:
         """Whether the policy stops a plan at the first step that does not run."""

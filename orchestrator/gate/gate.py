@@ -25,6 +25,7 @@ from orchestrator.gate.approve.duplicates import (
     find_open_card,
     restore_outcome,
 )
+from orchestrator.gate.approve.following_steps import draw_following
 from orchestrator.gate.approve.preview import Names, find_verb, preview_for
 from orchestrator.gate.approve.reason_names import name_reasons
 from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
@@ -287,6 +288,7 @@ class Gate:
             preview=shown,
             actor=case.actor,
             notified_leads=confirmations.find_notified_leads(order, verdict, case.actor, self._deps),
+            following=await draw_following(case.effect.following, call, case.actor, self._deps, case.ledger),
         )
         event = await confirmations.request(asked, case.ledger, self._deps.ttl, remind_after=self._deps.policy.remind_lead_after)
         return Pending(

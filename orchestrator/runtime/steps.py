@@ -53,7 +53,8 @@ def prepare_step(step: Commit, key: str, state: SessionState, describe: Describe
     if state.run is not None and state.run.is_over and _goes_on(step, key):
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
-    grouped = group_card_rows(step.outbox, key, state.cards, describe) if state.run is None else step.outbox
+    one_by_one = state.run is not None or Address.parse(key).is_pulled  # runs and clients of the API decide card by card
+    grouped = step.outbox if one_by_one else group_card_rows(step.outbox, key, state.cards, describe)
     rows, new = add_card_copies(grouped), [*step.inbox_new, *build_go_on_rows(step, key, state)]
     kept: Sequence[Event] = ()
     woken: Sequence[Event] = ()

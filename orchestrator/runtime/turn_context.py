@@ -162,6 +162,10 @@ class Context:
         """How many iterations of a turn that goes on after its cards the person has heard of already; 0 for any other turn."""
         return self.recorded.told.iterations
 
+    def is_told(self, slot: str) -> bool:
+        """Return whether the person has heard of the step in this slot before the turn waited for its cards."""
+        return slot in self.recorded.told.slots
+
     @property
     def untold_steps(self) -> Mapping[str, PlanStep]:
         """The proposed steps by slot, without those of which the person has heard before the turn waited for its cards."""

@@ -1,6 +1,6 @@
 """Events of confirmation cards and of the decisions about them, and the folds, which apply these events to a session's state."""
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -54,6 +54,9 @@ class ConfirmationRequested(Event):
     """The hash of the policy that requires the confirmation."""
     replaces: str = ""
     provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
+    later: ClassVar[frozenset[str]] = frozenset({"following"})
+    following: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    """Previews of the steps that follow when the call has created its record."""
 
 
 class CardOpened(Event):
@@ -123,7 +126,7 @@ def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     kept = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
     more = ("requested_at", "expires_at", "nonce", "taps", "four_eyes", "turn_id", "slot", "preview", "reasons", "before", "provenance")
-    by_lead = ("lead", "told", "told_names", "requested_by_user")
+    by_lead = ("lead", "told", "told_names", "requested_by_user", "following")
     values = {key: data[key] for key in (*kept, *more) if key in data} | {key: data[key] for key in by_lead if data.get(key)}
     number = data["confirmation_id"]
     state.agent.confirmations[number] = Card.from_stored({**values, "confirmation_id": number, "status": "requested"})

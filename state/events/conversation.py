@@ -236,6 +236,9 @@ def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
 def _fold_resumption(state: State, data: dict[str, Any], ts: str) -> None:
     if state.paused:
         state.paused = {turn: since for turn, since in state.paused.items() if turn != data["turn_id"]}
+    # What of its plan did not run is begun now; what then does not run either is planned again when the turn ends.
+    planned = state.agent.next_planned_actions
+    state.agent.next_planned_actions = [step for step in planned if not str(step.get("slot", "")).startswith(f"{data['turn_id']}/")]
     state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
 
 

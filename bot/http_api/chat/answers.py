@@ -107,10 +107,13 @@ def _find_start(store: Store, stream: str, row_id: str) -> int:
 def trim_to_answer(happened: Sequence[Event]) -> Sequence[Event]:
     """Return the events of one message up to the last that belongs to its answer, without later ones.
 
-    A call made after a card is approved belongs to the same turn (processing of one message), but not to the answer.
+    A call made after a card is approved belongs to the same turn (processing of one message), but not to the answer; nor does what the turn
+    does when it goes on after its cards.
     """
-    ends = (number for number, event in enumerate(happened, start=1) if isinstance(event, AnswerGiven | TurnFinished))
-    return happened[: max(ends, default=0)]
+    numbered = list(enumerate(happened, start=1))
+    said = [number for number, event in numbered if isinstance(event, AnswerGiven)]
+    ended = [number for number, event in numbered if isinstance(event, TurnFinished)]
+    return happened[: max([*said, *ended[:1]], default=0)]
 
 
 def read_befores(store: Store, session: str) -> BeforeImages:

@@ -376,3 +376,4 @@ button-leave-out = ✖ without { $number }
 button-edit-step = ✏ { $number }
 button-undo-step = ↩ Undo { $number }
 button-check-step = 🔄 Check { $number }
+card-then = Then:

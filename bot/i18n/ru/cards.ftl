@@ -383,3 +383,4 @@ button-leave-out = ✖ без { $number }
 button-edit-step = ✏ { $number }
 button-undo-step = ↩ Отменить { $number }
 button-check-step = 🔄 Проверить { $number }
+card-then = Затем:

@@ -15,6 +15,7 @@ from orchestrator.engines.base import EndReason, TurnContext, TurnEnd, TurnModel
 from orchestrator.engines.crm_agent import prompt, turn_work
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
+from orchestrator.engines.crm_agent.created_records import StepResult, Waits, fill_created, list_following
 from orchestrator.engines.crm_agent.ending import finish_turn
 from orchestrator.engines.crm_agent.grammar import Fence
 from orchestrator.engines.crm_agent.plan import (
@@ -64,6 +65,8 @@ class _Turn:
         self._ctx = ctx
         self._fence = Fence()
         self._asked = 0
+        self._results: dict[int, StepResult] = {}
+        """What came of the steps of the present plan, by number."""
         self._dialogue: list[dict[str, str]] = []
         choice = ctx.turn.choice
         self._work = start_work(choice.question.text if choice else ctx.turn.text, ctx.turn.quoted, ctx.state)
@@ -76,8 +79,6 @@ class _Turn:
         """
         base = await self._build_base_messages()
         for iteration in range(1, self._agent.max_iterations + 1):
-            if iteration == self._ctx.told_iterations + 1:
-                self._work.forget_told()
             text, blocks = await self._find_next_answer(iteration, base)
             self._record_blocks(blocks)
             if not blocks.steps:
@@ -151,14 +152,12 @@ class _Turn:
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
         self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
         observed = await self._run_steps(plan)
-        if iteration <= self._ctx.told_iterations:  # the person has heard of it; what still waits is a card of an earlier turn
-            self._add_observation(iteration, text, plan, observed)
-            return None
         if any(line.status == "unknown" for line in observed):
             return self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
             goes_on = bool(self._work.pending) and iteration < self._agent.max_iterations
-            return self._finish("waiting" if self._work.pending else "planned", blocks.assistant, goes_on=goes_on)
+            words = blocks.assistant if iteration > self._ctx.told_iterations else ""  # the person has read them before the first cards
+            return self._finish("waiting" if self._work.pending else "planned", words, goes_on=goes_on)
         self._add_observation(iteration, text, plan, observed)
         return None
 
@@ -180,18 +179,32 @@ class _Turn:
         """
         observed: list[turn_work.ObservationLine] = []
         halted = False
+        self._results.clear()
         for number, planned in enumerate(plan, start=1):
-            line = turn_work.build_skipped_line() if halted else await self._run_step(number, planned)
+            told = self._work.mark() if self._ctx.is_told(planned.slot) else None
+            line = turn_work.build_skipped_line() if halted else await self._run_step(number, plan)
             observed.append(line)
-            if halted:
+            if told is not None:
+                self._work.go_back(told)
+                halted = self._ctx.halt_on_block and line.status not in {"ok", "waiting"}
+            elif halted:
                 self._work.rest.append(build_state_entry(planned, self._work))
             elif line.status != "ok":
                 self._work.left.append(build_state_entry(planned, self._work))
                 halted = self._ctx.halt_on_block and line.status != "planned"
         return observed
 
-    async def _run_step(self, number: int, planned: PlannedStep) -> turn_work.ObservationLine:
+    async def _run_step(self, number: int, plan: Sequence[PlannedStep]) -> turn_work.ObservationLine:
+        """Submit the step `number` of the plan, if its names are clear and the new record that it needs is made."""
+        planned = plan[number - 1]
+        if planned.problem is None:
+            filled = await fill_created(self._ctx, planned, self._results)
+            if isinstance(filled, Waits):
+                self._results[number] = "waits"
+                return turn_work.build_following_line(filled.number)
+            planned = filled
         if planned.problem is not None:
+            self._results[number] = "problem"
             return turn_work.build_unresolved_line(self._work, planned.problem)
         step = planned.step
         effect = Effect(
@@ -202,9 +215,11 @@ class _Turn:
             requires_confirmation=step.requires_confirmation,
             confirmed=step.confirmed,
             confirmation_decision=step.confirmation_decision,
+            following=await list_following(self._ctx, plan, number),
             slot=planned.slot,
         )
-        return await turn_work.observe(self._ctx, self._work, number=number, result=await self._ctx.submit(effect))
+        result = self._results[number] = await self._ctx.submit(effect)
+        return await turn_work.observe(self._ctx, self._work, number=number, result=result)
 
     def _record_blocks(self, blocks: Blocks) -> None:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]

@@ -58,11 +58,15 @@ class TurnWork:
         self.notices = [notice for notice in self.notices if notice.code not in _REPAIRABLE]
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
-    def forget_told(self) -> None:
-        """Drop what the person has been told before the turn waited for its cards: it is not said again."""
-        self.notices.clear()
-        self.pending.clear()
-        self.left.clear()
+    def mark(self) -> tuple[int, int]:
+        """Return the present ends of what the person will be told, for `go_back`."""
+        return len(self.notices), len(self.pending)
+
+    def go_back(self, mark: tuple[int, int]) -> None:
+        """Drop what was added since `mark`: the person was told it before the turn waited for its cards."""
+        notices, pending = mark
+        del self.notices[notices:]
+        del self.pending[pending:]
 
     def build_provenance(self) -> Provenance:
         """Return where the words of the next step may come from (person, portal, text of others); the gate judges the step by it."""
@@ -110,6 +114,11 @@ def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLin
     """Build the line for a step with an unresolved reference, and add the notice for the person to `work`."""
     work.notices.append(problem.notice)
     return ObservationLine(status="refused", told={"text": problem.detail})
+
+
+def build_following_line(number: int) -> ObservationLine:
+    """Build the line for a step that needs the record of step `number`, which waits for a person."""
+    return ObservationLine(status="waiting", told={"text": f"follows when step {number} has made its record; the card says so"})
 
 
 def build_skipped_line() -> ObservationLine:

@@ -33,6 +33,7 @@ from state.events.confirmations import (
     ConfirmationSuperseded,
 )
 from state.journal.store import EffectChange, EffectStatus, OutboxRow, Timer
+from state.stored import JsonObject
 
 TIMER = "confirmation_expires"
 REMIND = "lead_reminder"
@@ -70,6 +71,8 @@ class CardRequest:
     notified_leads: Sequence[Actor] = ()
     """The leads (heads of sales) to whom the card is shown in their own chats."""
     replaces: str = ""
+    following: Sequence[JsonObject] = ()
+    """Previews of the steps that follow when the call has created its record."""
 
 
 def generate_nonce() -> str:
@@ -128,6 +131,7 @@ async def request(
         policy=order.policy,
         replaces=asked.replaces,
         provenance=asked.effect.provenance.model_dump(mode="json"),
+        following=[dict(one) for one in asked.following],
     )
     stored = build_stored_call(order) | {"confirmation_id": event.confirmation_id, "actor": asked.actor.model_dump(mode="json")}
     change = EffectChange(

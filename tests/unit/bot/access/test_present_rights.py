@@ -100,7 +100,7 @@ async def test_who_lost_rights_since_the_card_changes_nothing(
     assert world.portal.written(UPDATE) == []
     codes = world.codes()
     if told == "refused":
-        assert world.types()[-1] == "CallRefused"
+        assert "CallRefused" in world.types()
         assert "card:refused" in codes
     else:
         assert told in codes

@@ -96,6 +96,8 @@ class Fake:
                 return self.dates(**args)
             case "present":
                 return self.present.popleft() if self.present else OutcomeView(text="ok")
+            case "kind":
+                return ""
             case "named":
                 return self.named
         raise KeyError(name)
@@ -106,6 +108,10 @@ class Fake:
 
     async def record(self, event: Event) -> None:
         self.events.append(event)
+
+    def is_told(self, slot: str) -> bool:
+        del slot
+        return False
 
     def find_recorded_plan(self, iteration: int) -> PlanRecorded | None:
         return PlanRecorded.from_data(self.plans[iteration]) if iteration in self.plans else None

@@ -47,12 +47,12 @@ async def test_a_claim_of_the_model_never_stands_alone(
 
 
 async def test_a_list_that_was_read_beside_a_waiting_step_is_shown() -> None:
-    """The rows are code's own, whatever the model says of the rest; two cards are counted as two."""
+    """The rows are code's own, whatever the model says of the rest; the steps of a plan stand on one card."""
     ctx = Fake(reply(step(), step(), step(), text="[[list 1]]"), results=[done(), pending(1), pending(2)])
     ctx.present.append(OutcomeView(table=TABLE))
     end = await run(ctx)
     assert end.reply.parts == (TABLE,)
-    assert end.reply.notices == (Notice(code="waiting-on-card", args={"count": 2}),)
+    assert end.reply.notices == (Notice(code="waiting-on-card", args={"count": 1}),)
 
 
 async def test_what_is_known_of_a_card_is_said_beside_it() -> None:
@@ -88,7 +88,8 @@ async def test_the_rest_of_a_stopped_plan_is_kept_and_told(blocked: Outcome | Pe
         ("t1/1/3", "tasks.task.add", {"id": 1}),
         ("t1/1/4", "crm.deal.list", {}),
     ]
-    assert end.reply.notices[-1] == Notice(code="rest-not-begun", args={"count": 2})
+    assert end.reply.notices[-1] == Notice(code="rest-after-card" if end.goes_on else "rest-not-begun", args={"count": 2})
+    assert end.goes_on == isinstance(blocked, Pending)
 
 
 async def test_the_model_reads_what_was_not_begun() -> None:
@@ -136,7 +137,7 @@ async def test_go_on_has_something_to_go_on_with(tmp_path: Path) -> None:
         assert [notice["code"] for notice in rows[0].body["notices"]] == ["rest-after-card"]
         await world.work(message("что дальше?"))
         state = json.loads(world.model.prompts[1][1]["content"].removeprefix("STATE "))["state"]
-        assert [item["method"] for item in state["next_planned_actions"]] == ["tasks.task.add"]
+        assert [item["method"] for item in state["next_planned_actions"]] == ["crm.deal.update", "tasks.task.add"]
         assert world.portal.written() == []
         await world.work(spine_kit.press(rows[-1].body))
         assert [method for method, _ in world.portal.written()] == ["crm.deal.update", "tasks.task.add"]

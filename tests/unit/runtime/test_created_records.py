@@ -1,0 +1,96 @@
+"""A step may use the record that an earlier step of its plan makes: it waits with that step, is shown on its card, and runs after it."""
+
+import pytest
+
+from bot.i18n.translate import Translator
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
+from tests.unit.spine_kit import World, message, press, raise_sum, reply, step
+
+LEAD = {**step("crm.lead.add", {"fields": {"TITLE": "Заявка с сайта", "NAME": "Пётр"}}), "requires_confirmation": True}
+FREE = step("crm.lead.add", {"fields": {"TITLE": "Заявка с сайта"}})
+REMINDER = step("reminder.add", {"at": "2026-11-22T10:00:00+03:00", "text": "перезвонить", "lead": "@created:1"})
+TASK = step("tasks.task.add", {"fields": {"TITLE": "КП", "RESPONSIBLE_ID": 7, "UF_CRM_TASK": ["@created:1"]}})
+COMMENT = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": "@created:1", "ENTITY_TYPE": "lead", "COMMENT": "Просил скидку"}})
+
+
+async def card_text(world: World) -> str:
+    """The last card as its reader sees it."""
+    row = [row for row in world.outbox() if row.kind == "card"][-1]
+    return to_plain_text(render_message("card", row.body, Translator("ru")))
+
+
+async def approve(world: World) -> None:
+    await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}))
+
+
+async def test_what_follows_stands_on_the_card_and_runs_after_it(world: World) -> None:
+    """«Создай лид и перезвони завтра в 10»: one card, and after one press the lead, the reminder, the task and the comment are there."""
+    world.model.will(reply(LEAD, REMINDER, TASK, COMMENT, text="Прошу подтвердить."))
+    await world.work(message("создай лид и перезвони завтра в 10"))
+    text = await card_text(world)
+    assert "Затем: Поставить напоминание — Когда: вс, 22 ноября, 10:00; Что: перезвонить" in text
+    assert "Затем: Поставить задачу «КП»" in text
+    assert "лид «Заявка с сайта»" in text
+    assert "999" not in text
+    assert world.portal.written() == []
+    await approve(world)
+    assert [method for method, _ in world.portal.written()] == ["crm.lead.add", "tasks.task.add", "crm.timeline.comment.add"]
+    written = dict(world.portal.written())
+    assert written["tasks.task.add"]["fields"]["UF_CRM_TASK"] == ["L_9001"]
+    assert written["crm.timeline.comment.add"]["fields"]["ENTITY_ID"] == 9001
+    assert [one.target for one in ((await world.session()).state.reminders or {}).values()] == ["lead:9001"]
+    assert world.types().count("ConfirmationRequested") == 1
+
+
+async def test_a_record_made_at_once_is_used_at_once(world: World) -> None:
+    """Nothing has to be asked: both run in one iteration."""
+    world.model.will(reply(FREE, TASK, text="Готово."), reply(text="Лид и задача созданы."))
+    await world.work(message("создай лид и задачу"))
+    assert [method for method, _ in world.portal.written()] == ["crm.lead.add", "tasks.task.add"]
+
+
+async def test_after_a_denial_nothing_follows(world: World) -> None:
+    """No record, so its reminder is not set; the person reads why."""
+    world.model.will(reply(LEAD, REMINDER, text="Прошу подтвердить."))
+    await world.work(message("создай лид и перезвони завтра в 10"))
+    await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}, approve=False))
+    assert not (await world.session()).state.reminders
+    assert "created-none" in world.codes()
+
+
+async def test_a_step_that_follows_and_asks_gets_a_card_of_its_own(world: World) -> None:
+    """What the gate would ask about is asked when the record is there: one approval never covers a call that nobody judged."""
+    asks = {**COMMENT, "requires_confirmation": True}
+    world.model.will(reply(LEAD, asks, text="Прошу подтвердить."))
+    await world.work(message("создай лид с комментарием"))
+    await approve(world)
+    assert [method for method, _ in world.portal.written()] == ["crm.lead.add"]
+    await approve(world)
+    assert [method for method, _ in world.portal.written()] == ["crm.lead.add", "crm.timeline.comment.add"]
+    assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "waiting", "answered"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (step("crm.deal.update", {"id": "@created:1", "fields": {"TITLE": "x"}}), "created-misplaced"),
+        (step("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 7, "UF_CRM_TASK": ["@created:3"]}}), "created-none"),
+        (step("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 7, "UF_CRM_TASK": ["@created:2"]}}), "created-none"),
+    ],
+    ids=["another kind", "a later step", "itself"],
+)
+async def test_a_wrong_place_is_refused(world: World, wrong: dict[str, object], told: str) -> None:
+    """The number of a lead never becomes that of a deal, and only earlier steps count."""
+    world.model.will(reply(FREE, wrong, text="Делаю."), reply(text="Не вышло."))
+    await world.work(message("создай лид и так далее"))
+    assert [method for method, _ in world.portal.written()] == ["crm.lead.add"]
+    assert told in world.codes()
+
+
+async def test_a_step_that_changed_nothing_makes_no_record(world: World) -> None:
+    """An update is no creation."""
+    world.model.will(reply(raise_sum(), TASK, text="Прошу подтвердить."))
+    await world.work(message("сумма сделки 481 и задача"))
+    await approve(world)
+    assert [method for method, _ in world.portal.written()] == ["crm.deal.update"]
