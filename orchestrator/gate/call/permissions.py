@@ -37,7 +37,7 @@ def find_needed_records(call: Call, actor: Actor) -> tuple[Target, ...]:
         wanted.update({tie: None for tie in leaf.ties if tie[0] in leaf.entities})
         if leaf.spec.owner == "self":
             continue
-        if leaf.reads_only and (find_visible_users(actor) is None or leaf.spec.owner != "record"):
+        if leaf.reads_only and (find_visible_users(actor) is None or leaf.spec.owner not in {"record", "part"}):
             continue
         wanted.update({target: None for target in leaf.targets if target[0] in leaf.entities})
     return tuple(wanted)
@@ -83,6 +83,12 @@ def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[
     if not wanted:
         raise build_refusal("gate-filter-foreign", field=owner, allowed=", ".join(map(str, sorted(allowed))))
     return {**rest, **_build_owner_condition(spec, owner, wanted)}
+
+
+def names_owner(spec: Method, given: object) -> bool:
+    """Return whether the filter `given` has a condition on the responsible person at its top level."""
+    owner = fields.to_field_key(spec.owner_filter.lstrip("@"))
+    return isinstance(given, Mapping) and any(_split_key(str(name))[1] == owner for name in given)
 
 
 def check_filter(given: object) -> None:

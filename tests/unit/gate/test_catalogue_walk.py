@@ -10,6 +10,7 @@ from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import Command, build_cmd
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict, Whole
+from orchestrator.gate.call.held_parts import list_part_reads
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
 from orchestrator.gate.normalize.normalize import normalize
@@ -49,7 +50,10 @@ def _facts(call: Call, owner: int) -> Facts:
     owned = {entity.owner_field: str(owner) for entity in call.entities.values()}
     records = {target: {"ID": "481", **owned} for target in (*call.targets, *call.ties)}
     wholes = {target: Whole(target=("deal", 481), is_visible=owner == 7) for target in call.targets}
-    return Facts(records=records, wholes=wholes, first_stages=FIRST)
+    events = {
+        read.part: {"CAL_TYPE": "user", "OWNER_ID": str(owner)} for read in list_part_reads(call) if read.method == "calendar.event.getbyid"
+    }
+    return Facts(records=records, wholes=wholes, own_parts=frozenset(wholes), parts=events, first_stages=FIRST)
 
 
 @cache
@@ -134,9 +138,12 @@ def test_who_sees_own_records_meets_nobody_elses(family: str) -> None:
         match row.owner:
             case "unscoped":
                 assert said(mine) == ["gate-unscoped"], where
-            case "record" | "part":
+            case "record" | "part" | "author":
                 assert not isinstance(mine, Refuse), where
                 assert said(foreign) == ["gate-not-yours"], (row.name, how)
+            case "event":
+                assert not isinstance(mine, Refuse), where
+                assert said(foreign) == ["gate-unscoped"], (row.name, how)
             case "filter":
                 assert isinstance(mine, Allow), where
                 assert isinstance(found, Call)

@@ -47,7 +47,11 @@ ALL_OPEN = Policy(open_methods=frozenset(method.name for method in catalogue()),
         ("im.notify", {"USER_ID": 8, "MESSAGE": "x"}, ANNA, ["gate-class-outward"]),
         ("crm.deal.list", {}, LOST, ["gate-filter-foreign"]),
         ("user.get", {}, LOST, ["gate-no-user"]),
-        ("crm.requisite.list", {}, ANNA, ["gate-unscoped"]),
+        ("crm.requisite.list", {}, ANNA, ["gate-target-unclear"]),
+        ("crm.requisite.list", {"filter": {"ENTITY_TYPE_ID": 3, "ENTITY_ID": [43, 44]}}, ANNA, ["gate-target-unclear"]),
+        ("crm.requisite.list", {"filter": {"ENTITY_TYPE_ID": 3, "ENTITY_ID": [43, 44]}}, LEAD, []),
+        ("crm.requisite.list", {"filter": {"ENTITY_TYPE_ID": 3, "ENTITY_ID": 43, "!ID": 5}}, ANNA, []),
+        ("crm.requisite.bankdetail.get", {"id": 5}, ANNA, ["gate-unscoped"]),
     ],
 )
 def test_whose_records(method: str, params: dict[str, Any], actor: Actor, codes: list[str]) -> None:
