@@ -89,7 +89,9 @@ async def add_comment(desk: Desk, number: int = DEAL, *, actor: Actor = BORIS) -
 
 def written(desk: Desk) -> list[str]:
     """The names of the sent methods that change something, also of those within a batch."""
-    names = (command.partition("?")[0] for name, sent in desk.wire.sent for command in (sent["cmd"].values() if name == "batch" else [name]))
+    names = (
+        command.partition("?")[0] for name, sent in desk.wire.sent for command in (sent["cmd"].values() if name == "batch" else [name])
+    )
     return [name for name in names if name.endswith((".add", ".update", ".delete"))]
 
 
