@@ -59,6 +59,7 @@ _KEY = re.compile(r"([!=<>@%?~*]{0,3})([A-Za-z][A-Za-z0-9_.]*)", re.ASCII)
 _GROUP = re.compile(r"[0-9]{1,3}", re.ASCII)
 _SWITCHES = frozenset({"checkpermissions", "permission", "permissions", "innerfilter", "resolve"})
 _EXACT = frozenset({"", "=", "@"})
+_IN_FILTER = "filter."
 
 
 def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[str, object]:
@@ -91,12 +92,18 @@ def names_owner(spec: Method, given: object) -> bool:
     return isinstance(given, Mapping) and any(_split_key(str(name))[1] == owner for name in given)
 
 
-def check_filter(given: object) -> None:
-    """Raise Refusal if a filter contains anything but plain conditions joined by AND.
+def check_filter(spec: Method, given: object) -> None:
+    """Raise Refusal if a filter contains anything but plain conditions joined by AND, or names the record it is about more than once.
 
     Such a filter might match more records than the one it is meant to identify.
     """
-    _check_conditions(_as_map(given, groups=False), groups=False)
+    conditions = _as_map(given, groups=False)
+    _check_conditions(conditions, groups=False)
+    places = (*spec.target, spec.target_entity.removeprefix("@"))
+    about = {_split_key(path.removeprefix(_IN_FILTER))[1] for path in places if path.startswith(_IN_FILTER)}
+    keys = [key for name in conditions if (key := _split_key(name)[1]) in about]
+    if len(keys) != len(set(keys)):
+        raise build_refusal("gate-filter-unclear", param=" / ".join(sorted(set(keys))))
 
 
 def extract_conditions(given: object) -> dict[str, object]:

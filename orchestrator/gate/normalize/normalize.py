@@ -212,7 +212,7 @@ def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin
         added |= set(mark)
     allowed = find_visible_users(actor)
     if allowed is not None and any(path.startswith("filter.") for path in spec.target):
-        permissions.check_filter(result.get("filter"))
+        permissions.check_filter(spec, result.get("filter"))
     if spec.owner == "filter" and allowed is not None:
         result["filter"] = permissions.narrow_filter(spec, result.get("filter"), allowed)
         added.add(f"filter.{spec.owner_filter.lstrip('@')}")

@@ -51,6 +51,8 @@ ALL_OPEN = Policy(open_methods=frozenset(method.name for method in catalogue()),
         ("crm.requisite.list", {"filter": {"ENTITY_TYPE_ID": 3, "ENTITY_ID": [43, 44]}}, ANNA, ["gate-target-unclear"]),
         ("crm.requisite.list", {"filter": {"ENTITY_TYPE_ID": 3, "ENTITY_ID": [43, 44]}}, LEAD, []),
         ("crm.requisite.list", {"filter": {"ENTITY_TYPE_ID": 3, "ENTITY_ID": 43, "!ID": 5}}, ANNA, []),
+        ("crm.requisite.list", {"filter": {"ENTITY_TYPE_ID": 3, "ENTITY_ID": 43, "=ENTITY_ID": 44}}, ANNA, ["gate-filter-unclear"]),
+        ("crm.requisite.list", {"filter": {"ENTITY_TYPE_ID": 3, "@ENTITY_TYPE_ID": 4, "ENTITY_ID": 43}}, ANNA, ["gate-filter-unclear"]),
         ("crm.requisite.bankdetail.get", {"id": 5}, ANNA, ["gate-unscoped"]),
     ],
 )
