@@ -17,9 +17,10 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Model = TypeVar("_Model", bound=BaseModel)
 MethodClass = Literal["R", "W", "D", "C", "M", "N"]
 Verb = Literal["get", "list", "fields", "add", "update", "delete", "action"]
-Owner = Literal["record", "part", "filter", "self", "reference", "unscoped"]
+Owner = Literal["record", "part", "author", "event", "filter", "self", "reference", "unscoped"]
 """How rights are checked: `record` reads the target's owner; `part` reads the owner of the record that the target, such as a product row,
-belongs to; `filter` adds the responsible to the filter; `self` concerns the caller only;
+belongs to; `author` does the same and also demands that the person wrote the target; `event` reads in whose calendar the event is;
+`filter` adds the responsible to the filter; `self` concerns the caller only;
 `reference` is data everybody may see (stages, users, fields); `unscoped` cannot be checked, so only people with `sees: all` in the access
 file may use it."""
 
@@ -52,6 +53,8 @@ class Method(BaseModel):
     owner: Owner = "unscoped"
     owner_filter: str = ""
     """For owner=filter: the filter field to set, such as ASSIGNED_BY_ID."""
+    linked: bool = False
+    """Whether a read is also open to those who have an open deal or lead with this contact or company, whoever is responsible for it."""
     responsible: str = ""
     """For methods that add a record: the field that is set to the person who asks if it is missing."""
     marked: bool = False

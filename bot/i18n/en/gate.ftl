@@ -103,6 +103,7 @@ gate-not-found = { $entity ->
     [user] There is no employee No. { $id }
    *[other] There is no record No. { $id }: it never was, or it was deleted
 }
+gate-not-author = Only a comment that you wrote yourself can be changed or deleted
 gate-not-yours = Record No. { $id } belongs to a colleague, and you have no access to it
 gate-unscoped = Only those who see all records may do this
 gate-unread = Record No. { $id } could not be read, so nothing was touched
@@ -246,6 +247,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }
+    [gate-not-author] { gate-not-author }
     [gate-not-found] { gate-not-found }
     [gate-not-yours] { gate-not-yours }
     [gate-policy-refuses] { gate-policy-refuses }

@@ -103,6 +103,7 @@ gate-not-found = { $entity ->
     [user] Не нашёл сотрудника №{ $id }
    *[other] Не нашёл запись №{ $id }: её нет или её удалили
 }
+gate-not-author = Изменить и удалить можно только комментарий, который написали вы сами
 gate-not-yours = Запись №{ $id } ведёт другой сотрудник, у вас нет к ней доступа
 gate-unscoped = Это доступно только тем, кто видит все записи
 gate-unread = Не смог прочитать запись №{ $id }, поэтому ничего не трогаю
@@ -246,6 +247,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }
+    [gate-not-author] { gate-not-author }
     [gate-not-found] { gate-not-found }
     [gate-not-yours] { gate-not-yours }
     [gate-policy-refuses] { gate-policy-refuses }

@@ -6,7 +6,7 @@ records the person may not see, the person cannot undo the call. If they request
 sales) who may see all of its records. Each lead gets a button in their own chat, and a click on it proposes the undo as the lead's request.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,11 +26,12 @@ from orchestrator.gate.approve.undo_policy import UndoPart
 from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.gate.call.permissions import may_touch
+from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.decide.fetch_facts import load_lists
+from orchestrator.gate.decide.part_owners import OF_PARTS, load_wholes
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -97,7 +98,7 @@ async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, is_requested: bo
         return _Answer(notice=found)
     try:
         records = await deps.records.load_records([part.target for part in found])
-        foreign = _find_foreign_record(found, records, actor)
+        foreign = await _find_foreign_record(found, records, actor, deps)
         if foreign is not None:
             is_own = actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")}
             return _ask_leads(effect, found, records, actor, session, deps) if is_own else foreign
@@ -146,16 +147,24 @@ def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[Un
     return parts if all(part.target[1] for part in parts) else Notice(code="undo-none")
 
 
-def _find_foreign_record(parts: Sequence[UndoPart], records: Records, actor: Actor) -> _Answer | None:
+async def _find_foreign_record(parts: Sequence[UndoPart], records: Records, actor: Actor, deps: GateDeps) -> _Answer | None:
     """Return the refusal if the person has no right to one of the records, for example because it has another owner now; otherwise None.
 
-    The refusal names the record but none of its values.
+    The refusal names the record but none of its values. May raise BitrixError.
     """
     for part in parts:
         record = records.get(part.target)
-        if record is not None and not may_touch(actor, part.call.entities.get(part.call.entity), record):
+        if record is not None and not await _may_touch(part, record, actor, deps):
             return _Answer(notice=Notice(code="gate-not-yours", args={"entity": part.target[0], "id": part.target[1]}))
     return None
+
+
+async def _may_touch(part: UndoPart, record: Mapping[str, object], actor: Actor, deps: GateDeps) -> bool:
+    """Return whether the person may touch the record of `part`; a comment or a product row is of the record that it belongs to."""
+    if part.call.spec.owner not in OF_PARTS or find_visible_users(actor) is None:
+        return may_touch(actor, part.call.entities.get(part.call.entity), record)
+    wholes = await load_wholes(part.call, {part.target: record}, actor, deps)
+    return part.target in wholes and wholes[part.target].is_visible
 
 
 def _ask_leads(effect: EffectRow, parts: Sequence[UndoPart], records: Records, actor: Actor, session: Session, deps: GateDeps) -> _Answer:

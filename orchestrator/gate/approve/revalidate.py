@@ -120,6 +120,7 @@ _SHOWN_BEFORE_DELETE = (
     "CONTACT_ID",
     "NAME",
     "LAST_NAME",
+    "COMMENT",
 )
 """What a person wants to see of a record before it is deleted for good, besides its title and owner."""
 _MANUAL_SUM = "IS_MANUAL_OPPORTUNITY"

@@ -70,6 +70,12 @@ class Call:
     They are checked when the call is proposed and never stored.
     """
 
+    names_owner: bool = field(default=True, compare=False)
+    """Whether the caller of a list said whose records are wanted; if not, this program restricts it to what the requester may see.
+
+    It is known when the call is proposed and never stored.
+    """
+
     @cached_property
     def fingerprint(self) -> str:
         """The SHA-256 checksum of (portal, method, params): an approval is valid only for this exact call."""
@@ -153,7 +159,13 @@ class Facts:
     unread: "Refuse | None" = None
     """Why the performer could not read that, if it could not."""
     wholes: Mapping[Target, Whole] = field(default_factory=dict)
-    """For each part that a call of owner `part` changes, the record it belongs to; a part whose record is not known is missing."""
+    """For each part that a call of owner `part` or `author` is about, its record; a part whose record is not known is missing."""
+    own_parts: frozenset[Target] = frozenset()
+    """Those of the parts that a call of owner `author` changes which the requester wrote."""
+    call_partners: Mapping[Target, JsonObject] = field(default_factory=dict)
+    """For each record to which a call is added without saying with whom, the entry that says it: the customer and their phone."""
+    linked: frozenset[Target] = frozenset()
+    """Contacts and companies of others that the call only reads, and that are linked to an open deal or lead of the requester."""
 
 
 @dataclass(frozen=True, kw_only=True)

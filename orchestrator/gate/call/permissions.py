@@ -37,7 +37,7 @@ def find_needed_records(call: Call, actor: Actor) -> tuple[Target, ...]:
         wanted.update({tie: None for tie in leaf.ties if tie[0] in leaf.entities})
         if leaf.spec.owner == "self":
             continue
-        if leaf.reads_only and (find_visible_users(actor) is None or leaf.spec.owner != "record"):
+        if leaf.reads_only and (find_visible_users(actor) is None or leaf.spec.owner not in {"record", "part"}):
             continue
         wanted.update({target: None for target in leaf.targets if target[0] in leaf.entities})
     return tuple(wanted)
@@ -59,6 +59,7 @@ _KEY = re.compile(r"([!=<>@%?~*]{0,3})([A-Za-z][A-Za-z0-9_.]*)", re.ASCII)
 _GROUP = re.compile(r"[0-9]{1,3}", re.ASCII)
 _SWITCHES = frozenset({"checkpermissions", "permission", "permissions", "innerfilter", "resolve"})
 _EXACT = frozenset({"", "=", "@"})
+_IN_FILTER = "filter."
 
 
 def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[str, object]:
@@ -85,12 +86,24 @@ def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[
     return {**rest, **_build_owner_condition(spec, owner, wanted)}
 
 
-def check_filter(given: object) -> None:
-    """Raise Refusal if a filter contains anything but plain conditions joined by AND.
+def names_owner(spec: Method, given: object) -> bool:
+    """Return whether the filter `given` has a condition on the responsible person at its top level."""
+    owner = fields.to_field_key(spec.owner_filter.lstrip("@"))
+    return isinstance(given, Mapping) and any(_split_key(str(name))[1] == owner for name in given)
+
+
+def check_filter(spec: Method, given: object) -> None:
+    """Raise Refusal if a filter contains anything but plain conditions joined by AND, or names the record it is about more than once.
 
     Such a filter might match more records than the one it is meant to identify.
     """
-    _check_conditions(_as_map(given, groups=False), groups=False)
+    conditions = _as_map(given, groups=False)
+    _check_conditions(conditions, groups=False)
+    places = (*spec.target, spec.target_entity.removeprefix("@"))
+    about = {_split_key(path.removeprefix(_IN_FILTER))[1] for path in places if path.startswith(_IN_FILTER)}
+    keys = [key for name in conditions if (key := _split_key(name)[1]) in about]
+    if len(keys) != len(set(keys)):
+        raise build_refusal("gate-filter-unclear", param=" / ".join(sorted(set(keys))))
 
 
 def extract_conditions(given: object) -> dict[str, object]:

@@ -120,6 +120,10 @@ class Policy(Frozen):
     """Collections of the company's Mongo database that a mongo effect may read and change, with what cards call them."""
     definitions: dict[str, DefinitionRoles] = Field(default_factory=dict)
     """Who may edit and publish definitions (scenarios, flows, workflows), by kind."""
+    read_linked_customers: bool = False
+    """Whether people may read contacts and companies of others that are linked to their own open deals and leads."""
+    delete_own_comments: bool = False
+    """Whether people may delete the timeline comments that they wrote, although deleting is closed; the shipped policy says yes to both."""
     catalogue: tuple[Method, ...] = ()
     """Further methods for the catalogue of the portal's methods."""
 

@@ -279,6 +279,9 @@ class Records(Protocol):
         Of `params` those are sent that the method needs.
         """
 
+    async def find_own_user(self) -> int:
+        """Return the id of the employee in whose name the portal is called; 0 if the portal does not say. Raises bitrix errors."""
+
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
         """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
 

@@ -49,6 +49,7 @@ REFUSALS: dict[str, str] = {
     "gate-needs-application-other": "{method} works for an application (OAuth) only, and this is a webhook.",
     "gate-handler": "the handler address {host} is not on the list of allowed hosts.",
     "gate-not-found": "there is no {entity} {id}.",
+    "gate-not-author": "{method} is for comments that the person wrote; this one is somebody else's, or nobody knows whose it is.",
     "gate-not-yours": "{entity} {id} belongs to somebody else, and the person may not see it.",
     "gate-unscoped": "{method} cannot be limited to the person's own records.",
     "gate-unread": "the present state of {entity} {id} could not be read.",

@@ -21,7 +21,9 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import HANDS_AWAY, ask, refuse, wrap_in_batch
 from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint, value_checks
+from orchestrator.gate.decide.call_partners import add_call_partners
 from orchestrator.gate.decide.foreign_request import reword_refusal
+from orchestrator.gate.decide.linked_customers import open_lists
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.gate.normalize.merge_multifields import merge_multifields
@@ -216,7 +218,7 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     if isinstance(verdict, Refuse):
         return call, reword_refusal(verdict, call, effect.provenance, facts)
     try:
-        fine = merge_multifields(call, facts)
+        fine = merge_multifields(add_call_partners(open_lists(call, facts, actor), facts), facts)
     except Refusal as refusal:
         return call, refusal.verdict
     text = effect.provenance.person_text

@@ -17,6 +17,7 @@ from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Ref
 from orchestrator.gate.call.policy import LoadedPolicy
 from orchestrator.gate.call.policy_format import Rule, format_location
 from orchestrator.gate.call.reasons import SENTENCES, format_english
+from orchestrator.gate.decide.part_owners import OF_PARTS
 from orchestrator.gate.normalize.sums import CURRENCY, SUM
 from state.stored import JsonObject
 
@@ -56,7 +57,9 @@ _BY_ROW: Final[Mapping[str, str]] = {
     "gate-param-missing": "required",
 }
 """The column of the method's catalogue row that causes each of these reasons."""
-_RIGHTS: Final = frozenset({"gate-not-yours", "gate-unscoped", "gate-no-user", "gate-filter-foreign", "gate-filter-unclear"})
+_RIGHTS: Final = frozenset(
+    {"gate-not-author", "gate-not-yours", "gate-unscoped", "gate-no-user", "gate-filter-foreign", "gate-filter-unclear"}
+)
 _NUMBER: Final = 1
 _OWNER_TYPE: Final = "ownerType"
 _KIND: Final = "D"
@@ -204,5 +207,5 @@ def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before:
             entity = catalogue.entities.get(target[0])
             owner = {entity.owner_field: str(actor.bitrix_user_id or _NUMBER)} if entity is not None else {}
             records[target] = {**owner, **sums}
-    wholes = {part: Whole(target=part, is_visible=True) for leaf in call.leaves if leaf.spec.owner == "part" for part in leaf.targets}
-    return Facts(records=records, wholes=wholes)
+    wholes = {part: Whole(target=part, is_visible=True) for leaf in call.leaves if leaf.spec.owner in OF_PARTS for part in leaf.targets}
+    return Facts(records=records, wholes=wholes, own_parts=frozenset(wholes))

@@ -25,6 +25,8 @@ from orchestrator.gate.call.ports import Ledger, People, ReadsBefore, Records, R
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from orchestrator.gate.call.targets import find_row_owner
 from orchestrator.gate.decide import evaluate_rules, field_checks, value_kinds
+from orchestrator.gate.decide.call_partners import load_call_partners
+from orchestrator.gate.decide.linked_customers import find_linked_customers
 from orchestrator.gate.decide.part_owners import load_wholes
 from orchestrator.gate.normalize.sums import CURRENCY
 from state.clock import parse_iso
@@ -42,11 +44,14 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
         return await _fetch_other_facts(call, deps)
     wanted = find_needed_records(call, actor)
     records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
+    wholes = await load_wholes(call, records, actor, deps)
     facts = Facts(
         records=records,
         parts=await _load_parts(call, deps.records),
         first_stages=await _load_first_stages(call, deps.records),
-        wholes=await load_wholes(call, records, actor, deps),
+        wholes=wholes,
+        call_partners=await load_call_partners(call, records, actor, deps),
+        linked=await find_linked_customers(call, records, wholes, actor, deps),
         field_lists=await field_checks.load_field_lists(call, deps.records.reference),
         by_webhook=deps.is_by_webhook(call),
     )

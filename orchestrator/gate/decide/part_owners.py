@@ -3,28 +3,37 @@
 The catalogue names the two fields of a part that hold the kind and the id of its record (`Entity.part_of`). Never writes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
-from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Actor, is_same_person
 from orchestrator.gate.call.critical_fields import extract_written_fields
 from orchestrator.gate.call.effect import Call, Target, Whole
 from orchestrator.gate.call.fields import find_value, has_field
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
+from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.call.targets import as_id, find_definition, find_definitions, find_entity_by_code
+from state.journal.store import EffectRow
 from state.stored import JsonObject
+
+OF_PARTS: Final = frozenset({"part", "author"})
+"""The values of `Method.owner` for methods about parts of records."""
+_AUTHOR: Final = "AUTHOR_ID"
 
 
 async def load_wholes(call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps) -> Mapping[Target, Whole]:
-    """Return the record that each part changed by `call` belongs to, such as the deal of a product row.
+    """Return the record that each part read or changed by `call` belongs to, such as the deal of a product row.
 
     `records` holds the parts as they are now. A part whose record is not known, or that the call would move to another record, is missing.
     Returns {} if the actor may touch all records. Raises BitrixError when a record cannot be read.
     """
     if find_visible_users(actor) is None:
         return {}
-    parts = {target: None for leaf in call.leaves if leaf.spec.owner == "part" for target in leaf.targets}
+    parts = {target: None for leaf in call.leaves if leaf.spec.owner in OF_PARTS for target in leaf.targets}
     found = {part: whole for part in parts if (whole := _find_kept_whole(part, records.get(part), call, deps.catalogue)) is not None}
     read = await deps.records.load_records(list(dict.fromkeys(found.values()))) if found else {}
     kinds = find_definitions(*{whole[0] for whole in found.values()}, catalogue=deps.catalogue)
@@ -36,7 +45,7 @@ def _find_kept_whole(part: Target, row: JsonObject | None, call: Call, catalogue
     whole = _find_whole(part, row, {}, catalogue) if row is not None else None
     if row is None or whole is None:
         return None
-    written = (extract_written_fields(leaf) for leaf in call.leaves if part in leaf.targets)
+    written = (extract_written_fields(leaf) for leaf in call.leaves if part in leaf.targets and not leaf.reads_only)
     return whole if all(_find_whole(part, row, one, catalogue) == whole for one in written) else None
 
 
@@ -49,3 +58,46 @@ def _find_whole(part: Target, row: JsonObject, written: JsonObject, catalogue: C
     kind, number = (find_value(place, name, part[0]) for name, place in places)
     entity, found = find_entity_by_code(str(kind).strip().lower(), catalogue), as_id(number)
     return (entity, found) if entity and found is not None else None
+
+
+_SINCE_EVER: Final = timedelta(days=3660)
+
+
+async def find_own_parts(
+    call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps, ledger: Ledger
+) -> frozenset[Target]:
+    """Return the parts that `call` changes or deletes and that the actor has written, such as a comment of theirs.
+
+    The journal knows what was written through this program: the portal names the program's own account as the author of all of that. Of a
+    part that the journal does not know, the author whom the portal names counts, unless it is that account.
+
+    Raises BitrixError and StoreError.
+    """
+    asked = {
+        target: None
+        for leaf in call.leaves
+        if leaf.spec.owner == "author" and (find_visible_users(actor) is not None or "D" in leaf.classes)
+        for target in leaf.targets
+    }
+    return frozenset([part for part in asked if await _is_own(part, records.get(part), actor, deps, ledger)])
+
+
+async def _is_own(part: Target, row: JsonObject | None, actor: Actor, deps: GateDeps, ledger: Ledger) -> bool:
+    whole = _find_whole(part, row, {}, deps.catalogue) if row is not None else None
+    if row is None or whole is None:
+        return False
+    writer = _find_writer(part, await ledger.find_calls_about(f"{whole[0]}:{whole[1]}", _SINCE_EVER))
+    if writer is not None:
+        known = deps.present(Actor(key=writer, name=writer))
+        return is_same_person(actor, writer, known.bitrix_user_id if known is not None else None)
+    author = as_id(find_value(row, _AUTHOR, part[0]))
+    if author is None or author != actor.bitrix_user_id:
+        return False
+    program = await deps.records.find_own_user()
+    return program not in {0, author}
+
+
+def _find_writer(part: Target, rows: Iterable[EffectRow]) -> str | None:
+    """Return the key of the person for whom this program created `part`; None if no call of `rows` created it."""
+    name = f"{part[0]}:{part[1]}"
+    return next((StoredOrder.from_data(row.call).requested_by for row in rows if (row.outcome or {}).get("created") == name), None)

@@ -9,14 +9,14 @@ from typing import assert_never
 from urllib.parse import urlsplit
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.gate.call import critical_fields, fields, modes
+from orchestrator.gate.call import critical_fields, fields, held_parts, modes, targets
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
-from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.decide import evaluate_rules, value_kinds
+from state.stored import JsonObject
 
 _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
 _RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
@@ -28,7 +28,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     An undo may put a dismissed employee back among the observers, but not make one responsible again.
     """
     found = [
-        _check_policy(call, policy),
+        _check_policy(call, policy, facts),
         facts.unread,
         _check_connection(call, facts),
         _check_mode(call, mode),
@@ -41,7 +41,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     return next((refusal for refusal in found if refusal is not None), None)
 
 
-def _check_policy(call: Call, policy: Policy) -> Refuse | None:
+def _check_policy(call: Call, policy: Policy, facts: Facts) -> Refuse | None:
     if any(policy.is_listed(policy.refuse_methods, name) for name in evaluate_rules.list_method_names(call)):
         return refuse("gate-policy-refuses", method=call.method)
     if call.kind != "bitrix":
@@ -49,7 +49,8 @@ def _check_policy(call: Call, policy: Policy) -> Refuse | None:
     if policy.is_listed(policy.open_methods, call.listed_as):
         return None
     if "D" in call.classes:
-        return refuse("gate-delete", method=call.method)
+        is_open = policy.delete_own_comments and call.spec.owner == "author" and call.targets
+        return _check_author(call, facts) if is_open else refuse("gate-delete", method=call.method)
     return refuse("gate-closed", method=call.method) if call.spec.closed else None
 
 
@@ -100,15 +101,21 @@ def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Ite
         for entity, number in call.targets:
             if facts.records.get((entity, number), call) is None:
                 yield refuse("gate-not-found", entity=entity, id=number)
-    if find_visible_users(actor) is None:
-        return
+    if find_visible_users(actor) is not None:
+        yield from _check_scope(call, actor=actor, facts=facts, mode=mode)
+
+
+def _check_scope(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    """Yield the refusals of a call by somebody who may not touch all records, as the method's `owner` in the catalogue says."""
     match call.spec.owner:
         case "unscoped":
             yield refuse("gate-unscoped", method=call.method)
         case "self":
             yield from _check_self(call, actor)
-        case "record" | "part":
+        case "record" | "part" | "author":
             yield from _check_owner(call, actor=actor, facts=facts, mode=mode)
+        case "event":
+            yield from _check_event(call, actor=actor, facts=facts)
         case "filter" | "reference":
             return
         case _:  # pragma: no cover - the type checker proves that it cannot be
@@ -124,12 +131,47 @@ def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
 
 def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
     if (not call.targets or call.unknown_target) and not call.target_created:
-        written = next((path for path in call.spec.target if get_at_path(call.params, path) is not None), "")
+        written = next((path for path in call.spec.target if targets.get_at_path(call.params, path) is not None), "")
         yield refuse("gate-target-unclear", param=written or " / ".join(call.spec.target))
-    if call.spec.owner == "part":
-        yield from _check_wholes(call, facts=facts, mode=mode)
-    else:
+    if call.spec.owner == "record":
         yield from _check_rights(call, call.targets, actor=actor, facts=facts, mode=mode)
+        return
+    yield from _check_wholes(call, facts=facts, mode=mode)
+    if call.spec.owner == "author" and (refusal := _check_author(call, facts)) is not None:
+        yield refusal
+
+
+def _check_author(call: Call, facts: Facts) -> Refuse | None:
+    """Return a refusal unless the requester wrote everything that the call changes or deletes."""
+    return None if set(call.targets) <= facts.own_parts else refuse("gate-not-author", method=call.method)
+
+
+_EVENT_OWNERS = (("CAL_TYPE", "type"), ("OWNER_ID", "ownerId"), ("SECT_ID", "section"))
+"""The fields of a calendar event that say whose it is, and the parameters of a call that would change them."""
+_USER_CALENDAR = "user"
+
+
+def _check_event(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Refuse]:
+    """Yield a refusal unless the call changes an event in the calendar of a user whose records the actor may touch, and leaves it there.
+
+    A meeting that somebody else has called stands in the calendars of its guests too, and is theirs who called it.
+    """
+    allowed = find_visible_users(actor) or frozenset()
+    row = held_parts.find_part(call, facts) or {}
+    owner, host = targets.as_id(row.get("OWNER_ID")), targets.as_id(row.get("MEETING_HOST"))
+    is_own = row.get("CAL_TYPE") == _USER_CALENDAR and owner in allowed and (host is None or host in allowed or not _is_meeting(row))
+    stays = all(
+        str(given) == str(row.get(field))
+        for field, param in _EVENT_OWNERS
+        for name, given in call.params.items()
+        if fields.to_field_key(name) == param.lower() and given not in (None, "")
+    )
+    if not is_own or not stays:
+        yield refuse("gate-unscoped", method=call.method)
+
+
+def _is_meeting(row: JsonObject) -> bool:
+    return row.get("IS_MEETING") not in (None, False, "", "0", 0, "N")
 
 
 def _check_wholes(call: Call, *, facts: Facts, mode: Mode) -> Iterator[Refuse]:
@@ -138,7 +180,7 @@ def _check_wholes(call: Call, *, facts: Facts, mode: Mode) -> Iterator[Refuse]:
         whole = facts.wholes.get(part)
         if whole is None and mode != "shadow":  # shadow reads nothing, and runs nothing either
             yield refuse("gate-unscoped", method=call.method)
-        elif whole is not None and not whole.is_visible:
+        elif whole is not None and not whole.is_visible and not _is_linked(call, whole.target, facts):
             yield refuse("gate-not-yours", entity=whole.target[0], id=whole.target[1])
 
 
@@ -179,8 +221,13 @@ def _check_rights(call: Call, records: Iterable[Target], *, actor: Actor, facts:
         elif record is None:
             if mode != "shadow":  # shadow reads nothing, and runs nothing either
                 yield refuse("gate-unread", entity=entity, id=number)
-        elif not may_touch(actor, definition, record):
+        elif not may_touch(actor, definition, record) and not _is_linked(call, (entity, number), facts):
             yield refuse("gate-not-yours", entity=entity, id=number)
+
+
+def _is_linked(call: Call, target: Target, facts: Facts) -> bool:
+    """Return whether the call only reads a contact or company that an open deal or lead of the actor is linked to."""
+    return call.reads_only and call.spec.linked and target in facts.linked
 
 
 _PLAIN_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?", re.ASCII)

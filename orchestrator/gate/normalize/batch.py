@@ -84,6 +84,8 @@ def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: S
         written = targets.get_at_path(call.params, path)
         if written is None or targets.as_id(written) is not None:
             continue
+        if path not in paths and call.reads_only and isinstance(written, list):  # a filter by several values is about no single record
+            continue
         if path not in paths:
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
         made.append(_is_new(written, about, earlier))

@@ -104,6 +104,7 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
         entity=own,
         entities={**entities, **targets.find_definitions(*(tie.entity for tie in tied if tie.entity), catalogue=bench.catalogue)},
         ties=tuple(dict.fromkeys((tie.entity, tie.number) for tie in tied if tie.number is not None)),
+        names_owner=permissions.names_owner(spec, named.get("filter")),
     )
     return sums.extract_currencies(call, locale=bench.actor.locale)
 
@@ -121,7 +122,7 @@ def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
     """Raise Refusal if the call names a kind of record that does not exist."""
     path = spec.target_entity.removeprefix("@")
     if spec.target_entity.startswith("@") and not entity and targets.get_at_path(given, path) is not None:
-        if find_references(targets.get_at_path(given, path)) or spec.owner == "self":
+        if find_references(targets.get_at_path(given, path)) or spec.owner == "self" or _is_list_condition(spec, given, path):
             return
         raise build_refusal("gate-param-invalid", param=path, expected="a kind of record such as deal or 2")
 
@@ -140,8 +141,13 @@ def _check_plain(call: Call, tied: Iterable[linked_records.LinkedRecord]) -> Non
             raise build_refusal("gate-param-invalid", param=tie.path, expected="the number of a record")
     for path in call.spec.target:
         written = targets.get_at_path(call.params, path)
-        if written is not None and targets.as_id(written) is None:
+        if written is not None and targets.as_id(written) is None and not _is_list_condition(call.spec, call.params, path):
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
+
+
+def _is_list_condition(spec: Method, given: JsonObject, path: str) -> bool:
+    """Return whether a read filters by several values at `path`: it is about no single record, and only who sees all may ask for it."""
+    return spec.reads_only and path.startswith("filter.") and isinstance(targets.get_at_path(given, path), list)
 
 
 def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, object], bench: NormalizeContext) -> Call:
@@ -206,7 +212,7 @@ def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin
         added |= set(mark)
     allowed = find_visible_users(actor)
     if allowed is not None and any(path.startswith("filter.") for path in spec.target):
-        permissions.check_filter(result.get("filter"))
+        permissions.check_filter(spec, result.get("filter"))
     if spec.owner == "filter" and allowed is not None:
         result["filter"] = permissions.narrow_filter(spec, result.get("filter"), allowed)
         added.add(f"filter.{spec.owner_filter.lstrip('@')}")

@@ -23,6 +23,7 @@ from orchestrator.gate.call.reasons import SENTENCES, format_english
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import decide
 from orchestrator.gate.decide.decide import evaluate
+from orchestrator.gate.decide.part_owners import OF_PARTS
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.reports.rehearsal.recorded_plans import RecordedPlan, RecordedStep
 from state.canonical import dumps
@@ -43,6 +44,7 @@ _OWN_SENTENCES = {
 }
 _PORTAL_REFUSALS = frozenset(
     {
+        "gate-not-author",
         "gate-not-found",
         "gate-not-yours",
         "gate-unread",
@@ -219,10 +221,11 @@ def _build_facts(case: _Case) -> Facts:
                 before[_format_target(target)] if _format_target(target) in before else _build_own_record(leaf, target, case.actor)
             )
     denied = case.plan.state.denied.get(get_essence(call))
-    wholes = {part: Whole(target=part, is_visible=True) for leaf in call.leaves if leaf.spec.owner == "part" for part in leaf.targets}
+    wholes = {part: Whole(target=part, is_visible=True) for leaf in call.leaves if leaf.spec.owner in OF_PARTS for part in leaf.targets}
     return Facts(
         records=records,
         wholes=wholes,
+        own_parts=frozenset(wholes),
         by_webhook=case.rules.by_webhook and call.kind == "bitrix",
         denied_at=denied.at if denied else "",
         denied_by=denied.by if denied else "",

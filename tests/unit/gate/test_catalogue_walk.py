@@ -1,6 +1,7 @@
 """The whole catalogue, row by row, through the gate: every mode, every kind of person, alone and inside a batch."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,8 @@ from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import Command, build_cmd
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict, Whole
-from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.held_parts import list_part_reads
+from orchestrator.gate.call.policy import Policy, load_policy
 from orchestrator.gate.decide.decide import decide
 from orchestrator.gate.normalize.normalize import normalize
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, PORTAL, catalogue, effect, made, minimal, said
@@ -21,6 +23,7 @@ ADMIN = Actor(key="admin", name="Олег", role="admin", bitrix_user_id=5, sees
 PEOPLE = {"manager": ANNA, "lead": LEAD, "admin": ADMIN}
 SEE_ALL = ("lead", "admin")
 MODES: tuple[Mode, ...] = ("shadow", "canary", "full")
+SHIPPED = load_policy(None)
 HOSTS = Policy(event_handler_hosts=frozenset({"hooks.example.com"}))
 OPEN = Policy(open_methods=NAMES, event_handler_hosts=HOSTS.event_handler_hosts)
 FAMILIES = sorted({row.name.partition(".")[0] for row in ROWS})
@@ -49,7 +52,10 @@ def _facts(call: Call, owner: int) -> Facts:
     owned = {entity.owner_field: str(owner) for entity in call.entities.values()}
     records = {target: {"ID": "481", **owned} for target in (*call.targets, *call.ties)}
     wholes = {target: Whole(target=("deal", 481), is_visible=owner == 7) for target in call.targets}
-    return Facts(records=records, wholes=wholes, first_stages=FIRST)
+    events = {
+        read.part: {"CAL_TYPE": "user", "OWNER_ID": str(owner)} for read in list_part_reads(call) if read.method == "calendar.event.getbyid"
+    }
+    return Facts(records=records, wholes=wholes, own_parts=frozenset(wholes), parts=events, first_stages=FIRST)
 
 
 @cache
@@ -124,6 +130,23 @@ def test_an_opened_deletion_asks_twice_and_an_opened_row_of_weight_asks(family: 
 
 @pytest.mark.req("S004-26")
 @pytest.mark.parametrize("family", FAMILIES)
+def test_a_link_to_an_own_deal_opens_reads_that_say_so_and_nothing_else(family: str) -> None:
+    """Every record of somebody else counts as linked here, under the shipped policy: no write of the catalogue gets milder by that."""
+    for row, who, actor, how, found in walk(family):
+        if who != "manager" or isinstance(found, Refuse):
+            continue
+        plain = _facts(found, 8)
+        linked = replace(plain, linked=frozenset([*found.targets, ("deal", 481)]))
+        given = effect(found.method, dict(found.params))
+        without, by_link = (decide(found, mode="full", policy=SHIPPED, actor=actor, facts=facts, effect=given) for facts in (plain, linked))
+        if by_link != without:
+            assert row.linked, (row.name, how)
+            assert row.reads_only, (row.name, how)
+    assert all(row.reads_only for row in ROWS if row.linked)
+
+
+@pytest.mark.req("S004-26")
+@pytest.mark.parametrize("family", FAMILIES)
 def test_who_sees_own_records_meets_nobody_elses(family: str) -> None:
     """A manager: what cannot be checked is refused, one's own record is fine, another's is not, a list is limited to oneself."""
     for row, who, actor, how, found in walk(family):
@@ -134,9 +157,12 @@ def test_who_sees_own_records_meets_nobody_elses(family: str) -> None:
         match row.owner:
             case "unscoped":
                 assert said(mine) == ["gate-unscoped"], where
-            case "record" | "part":
+            case "record" | "part" | "author":
                 assert not isinstance(mine, Refuse), where
                 assert said(foreign) == ["gate-not-yours"], (row.name, how)
+            case "event":
+                assert not isinstance(mine, Refuse), where
+                assert said(foreign) == ["gate-unscoped"], (row.name, how)
             case "filter":
                 assert isinstance(mine, Allow), where
                 assert isinstance(found, Call)

@@ -175,7 +175,7 @@ def _check_owner(method: Method) -> None:
     assert method.target_entity.startswith("@") or not method.target_entity or _known_kind(method.target_entity)
     assert not method.responsible or not method.reads_only
     if not method.reads_only and method.target:
-        assert method.owner in {"record", "part", "unscoped", "self"}
+        assert method.owner in {"record", "part", "author", "unscoped", "self"}
     if method.owner == "part":
         assert method.target
         assert catalogue().entities[method.target_entity or method.entity].part_of is not None

@@ -22,8 +22,12 @@ def _written(folder: Path, text: str) -> Path:
 
 
 def test_the_shipped_policy_opens_nothing() -> None:
-    """Without a file of the owner's, the strictest rules hold, sums that jump are asked about twice, and there is a cap for a day."""
-    shipped = Policy(sum_jump=10, caps=Caps(records_per_batch=50, writes_per_day=200))
+    """Without a file of the owner's, the strictest rules hold, sums that jump are asked about twice, and there is a cap for a day.
+
+    A person may read the customers of their open deals, and delete the comments that they wrote.
+    """
+    rights = {"read_linked_customers": True, "delete_own_comments": True}
+    shipped = Policy(sum_jump=10, caps=Caps(records_per_batch=50, writes_per_day=200), **rights)
     assert load_policy(None) == shipped
     assert load_policy(None).digest == shipped.digest != Policy().digest
     assert check_policy(load_policy(None), catalogue()) == ()

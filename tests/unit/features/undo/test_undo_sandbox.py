@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Provenance
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import generate_id
@@ -86,3 +88,21 @@ async def test_the_sandbox_holds_again_what_it_held(sandbox: World, kind: str, l
     assert card.get("unchanged") in (None, [])
     now = await record(sandbox, target)
     assert {name: (was.get(name), now.get(name)) for name in {*was, *now} if was.get(name) != now.get(name)} == {}
+
+
+async def test_who_wrote_a_comment_through_the_bot_takes_its_change_back_without_a_lead(sandbox: World) -> None:
+    """A comment is of the record that it stands on: that the portal calls the bot's account its author takes no right away."""
+    boris = Actor(key="tg:1007", name="Борис", bitrix_user_id=7)
+    fields = {"ENTITY_TYPE": "deal", "ENTITY_ID": 423, "COMMENT": "Звонил"}
+    named = Provenance(targets=frozenset({"deal:423"}), person_text="сделай")
+    made = effect("crm.timeline.comment.add", {"fields": fields}, slot=f"{generate_id()}/1/1", provenance=named)
+    row = await sandbox.store.find_effect(await done(sandbox, made, actor=boris))
+    assert row is not None
+    assert row.outcome is not None
+    target = ("comment", int(row.outcome["created"].partition(":")[2]))
+    was = await record(sandbox, target)
+    changed = effect("crm.timeline.comment.update", {"id": target[1], "fields": {"COMMENT": "x"}}, slot=f"{generate_id()}/1/1")
+    effect_id = await done(sandbox, changed, actor=boris)
+    assert (await record(sandbox, target))["COMMENT"] == "x"
+    await restored(sandbox, effect_id, actor=boris)
+    assert await record(sandbox, target) == was
