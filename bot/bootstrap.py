@@ -5,6 +5,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from functools import partial as partial_of
@@ -269,12 +270,13 @@ async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
 
 def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o750, parents=True, exist_ok=True)
         stack.enter_context(FileLock(folder / "sdelka.lock", timeout=0))
     except Timeout:
         raise SettingsError(f"another process works with STATE_DIR {folder}: stop it first, or set DATABASE_URL for several") from None
     except OSError as error:
-        raise SettingsError(f"STATE_DIR {folder}: {error.strerror}") from error
+        why = f"STATE_DIR {folder} cannot be used: {error.strerror}"
+        raise SettingsError(f"{why} (choose another, or chown it to the user of the bot, now uid {os.getuid()})") from error
 
 
 def _open_sql_store(settings: Settings) -> SqlStore:
