@@ -20,7 +20,7 @@ def open_private(path: str | Path, flags: int) -> int:
     """Open a file, with `MODE` if it is created, and return its descriptor; what root creates belongs to the owner of the folder."""
     descriptor = os.open(path, flags | os.O_CLOEXEC, MODE)
     if os.geteuid() == _ROOT and flags & os.O_CREAT and not os.fstat(descriptor).st_size:
-        _give_to_owner(descriptor, os.stat(Path(path).parent))
+        _give_to_owner(descriptor, Path(path).parent.stat())
     return descriptor
 
 
@@ -39,14 +39,14 @@ def copy_rights(path: Path, *, like: Path) -> None:
 
 def write_durably(path: Path, data: bytes) -> None:
     """Write a whole file that others may not read, and flush it to disk."""
-    with open(path, "wb", opener=open_private) as file:  # noqa: PTH123 - Path.open takes no opener
+    with open(path, "wb", opener=open_private) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
 
 
 def _give_to_owner(path: Path | int, owner: os.stat_result) -> None:
-    now = os.stat(path)
+    now = os.stat(path)  # noqa: PTH116 - takes descriptors too
     if (now.st_uid, now.st_gid) != (owner.st_uid, owner.st_gid):
         with suppress(PermissionError):
             os.chown(path, owner.st_uid, owner.st_gid)

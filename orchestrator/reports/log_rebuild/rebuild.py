@@ -155,7 +155,7 @@ def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, st
             if user and person != user:
                 continue
             path = spools.setdefault(person, build_log_path(folder, person).with_suffix(".spool"))
-            with open(path, "ab", opener=open_private) as file:  # noqa: PTH123 - Path.open takes no opener
+            with open(path, "ab", opener=open_private) as file:
                 file.write(orjson.dumps(mask_value(record), default=str, option=orjson.OPT_APPEND_NEWLINE))
     return spools
 
