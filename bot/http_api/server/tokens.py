@@ -75,15 +75,20 @@ class Tokens:
                 found = client
         return self._apply_grant(found) if found is not None else None
 
+    def find_by_name(self, name: str) -> Client | None:
+        """Return the client of the token with this name, with its present rights; None if there is no such token."""
+        client = self._clients.get(name)
+        return self._apply_grant(client) if client is not None else None
+
     def refresh_actor(self, actor: Actor) -> Actor | None:
         """Return the actor of an API token ("http:<name>") with the token's present rights; None if the token was removed.
 
         If the safety mode of the given actor allows less than that of the token, the actor keeps its own.
         """
-        client = self._clients.get(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
+        client = self.find_by_name(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
         if client is None:
             return None
-        now = self._apply_grant(client).actor
+        now = client.actor
         return now.model_copy(update={"max_mode": pick_lower_mode(now.max_mode, actor.max_mode)})
 
     def _apply_grant(self, client: Client) -> Client:
