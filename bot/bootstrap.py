@@ -23,11 +23,12 @@ from bitrix.masking import SecretMask, mask
 from bot.access.portal_auth import build_portal_auth
 from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
-from bot.http_credentials import list_http_secrets, load_http_credentials
+from bot.http_credentials import load_http_credentials
 from bot.http_transport import build_transport
-from bot.model_providers import ProviderSpec, build_model_settings, build_models, list_model_secrets
+from bot.model_providers import ProviderSpec, build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.settings import Settings, list_secrets
+from bot.secret_values import hide_secrets
+from bot.settings import Settings
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
@@ -199,7 +200,6 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         ttl=settings.confirmation_ttl,
         present=present,
     )
-    secrets = (*list_secrets(settings), *list_model_secrets(settings), *list_http_secrets(credentials))
     tools = Tools(
         store=store,
         gate=gate,
@@ -211,7 +211,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         show_partial=partial,
         guard=TextGuard(
             hosts=frozenset({client.portal}) | {parse_listed_site(entry).host for entry in policy.http_hosts},
-            secrets=SecretMask(secrets),
+            secrets=SecretMask(hide_secrets(settings)),
         ),
         refresh_actor=present,
         model_budget=MonthlyModelBudget(live, UsageReader(store)),
