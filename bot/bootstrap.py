@@ -5,6 +5,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from functools import partial as partial_of
@@ -22,11 +23,12 @@ from bitrix.masking import SecretMask, mask
 from bot.access.portal_auth import build_portal_auth
 from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
-from bot.http_credentials import list_http_secrets, load_http_credentials
+from bot.http_credentials import load_http_credentials
 from bot.http_transport import build_transport
-from bot.model_providers import ProviderSpec, build_model_settings, build_models, list_model_secrets
+from bot.model_providers import ProviderSpec, build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.settings import Settings, list_secrets
+from bot.secret_values import hide_secrets
+from bot.settings import Settings
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
@@ -198,7 +200,6 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         ttl=settings.confirmation_ttl,
         present=present,
     )
-    secrets = (*list_secrets(settings), *list_model_secrets(settings), *list_http_secrets(credentials))
     tools = Tools(
         store=store,
         gate=gate,
@@ -210,7 +211,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         show_partial=partial,
         guard=TextGuard(
             hosts=frozenset({client.portal}) | {parse_listed_site(entry).host for entry in policy.http_hosts},
-            secrets=SecretMask(secrets),
+            secrets=SecretMask(hide_secrets(settings)),
         ),
         refresh_actor=present,
         model_budget=MonthlyModelBudget(live, UsageReader(store)),
@@ -269,12 +270,13 @@ async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
 
 def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o750, parents=True, exist_ok=True)
         stack.enter_context(FileLock(folder / "sdelka.lock", timeout=0))
     except Timeout:
         raise SettingsError(f"another process works with STATE_DIR {folder}: stop it first, or set DATABASE_URL for several") from None
     except OSError as error:
-        raise SettingsError(f"STATE_DIR {folder}: {error.strerror}") from error
+        why = f"STATE_DIR {folder} cannot be used: {error.strerror}"
+        raise SettingsError(f"{why} (choose another, or chown it to the user of the bot, now uid {os.getuid()})") from error
 
 
 def _open_sql_store(settings: Settings) -> SqlStore:

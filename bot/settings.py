@@ -5,6 +5,7 @@ This module imports no Telegram library, because `sdelka doctor` uses it too.
 
 import os
 import re
+from base64 import b64decode
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -162,15 +163,19 @@ class Settings(BaseSettings):
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Return the settings from the environment and `.env`; `overrides` replace them.
+    """Return the settings from the environment and `.env`; `overrides` replace them. From then on their secrets are masked everywhere.
 
     Raises SettingsError that names each invalid setting and never quotes its value.
     """
     try:
-        return Settings(**overrides)
+        settings = Settings(**overrides)
     except ValidationError as error:
         faults = [f"{'.'.join(str(part) for part in item['loc']).upper()}: {item['msg']}" for item in error.errors()]
         raise SettingsError("settings: " + "; ".join(faults)) from None
+    from bot.secret_values import hide_secrets  # noqa: PLC0415 - it reads settings itself
+
+    hide_secrets(settings)
+    return settings
 
 
 def read_variable(name: str) -> SecretStr | None:
@@ -200,14 +205,31 @@ def check_required(settings: Settings, *names: str) -> None:
 def list_secrets(settings: Settings) -> tuple[str, ...]:
     """Return every secret of the settings, and every part of one that is secret by itself, such as a password; used to mask texts."""
     whole = [value.get_secret_value() for value in settings.__dict__.values() if isinstance(value, SecretStr)]
-    parts = [part.strip() for value in whole for part in value.split(",")]
-    tokens = [part.partition("=")[2].split(":")[0] for part in parts]  # name=token:role:mode of the HTTP API
+    listed = [one.get_secret_value() for one in (settings.http_api_tokens, settings.bitrix_event_token) if one is not None]
+    entries = [part.strip() for value in listed for part in value.split(",")]
+    tokens = [entry.partition("=")[2].split(":")[0] for entry in entries]  # name=token:role:mode of the HTTP API
     portal = settings.bitrix_webhook_url.get_secret_value().rstrip("/").rsplit("/", 1)[1:] if settings.bitrix_webhook_url else []
     bot = settings.telegram_bot_token.get_secret_value().partition(":")[2:] if settings.telegram_bot_token else []
-    addresses = [one.get_secret_value() for one in (settings.database, settings.mongo_url) if one is not None]
-    logins = [login for one in addresses if (login := re.search(r"://[^:/@]*:([^@]*)@", one))]
-    passwords = [text for login in logins for text in (login[1], unquote(login[1]))]
-    return tuple(dict.fromkeys(value for value in (*whole, *parts, *tokens, *portal, *bot, *passwords) if value))
+    addresses = [*whole, *(value for value in settings.__dict__.values() if isinstance(value, str))]
+    passwords = [text for address in addresses for text in _find_passwords(address)]
+    gigachat = _find_gigachat_secret(settings.gigachat_credentials)
+    return tuple(dict.fromkeys(value for value in (*whole, *entries, *tokens, *portal, *bot, *passwords, *gigachat) if value))
+
+
+def _find_passwords(address: str) -> list[str]:
+    """Return the passwords in an address, as they are written and decoded: before the host, or in the query."""
+    if "://" not in address:
+        return []
+    found = [*re.findall(r"://[^:/@]*:([^@]*)@", address), *re.findall(r"[?&](?:password|passwd|sslpassword)=([^&#]+)", address)]
+    return [text for password in found for text in (password, unquote(password))]
+
+
+def _find_gigachat_secret(key: SecretStr | None) -> list[str]:
+    """Return the client secret that GigaChat's authorization key holds: the key is "<id>:<secret>" in base64."""
+    try:
+        return [b64decode(key.get_secret_value(), validate=True).decode().partition(":")[2]] if key is not None else []
+    except ValueError:
+        return []
 
 
 _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")

@@ -57,6 +57,14 @@ settings.register_profile("long", _PATIENT)  # pytest --hypothesis-profile long:
 settings.load_profile("patient")
 
 
+@pytest.fixture(autouse=True)
+def no_secrets_of_other_tests() -> Iterator[None]:
+    """Building the product hands its secrets to everything that writes texts in this process: they are those of one test."""
+    yield
+    if "bitrix.masking" in sys.modules:
+        sys.modules["bitrix.masking"].install_secrets(())
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """One forker for all workers of a run."""
     if not hasattr(config, "workerinput"):

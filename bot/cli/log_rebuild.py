@@ -10,6 +10,7 @@ from bot.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from state.audit_log.archives import list_logs
+from state.audit_log.file_rights import FOLDER_MODE
 from state.audit_log.staging import list_all_files
 from state.clock import SystemClock
 from state.events.codec import UnknownEvent
@@ -67,8 +68,8 @@ def _swap_folders(new: Path, live: Path, old: Path) -> None:
 
     A crash in between loses no file.
     """
-    live.mkdir(parents=True, exist_ok=True)
-    old.mkdir()
+    live.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+    old.mkdir(FOLDER_MODE)
     for log in list_logs(new):
         for path in list_all_files(live / log.name):
             path.rename(old / path.name)

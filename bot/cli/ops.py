@@ -100,14 +100,16 @@ def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[
 
 
 def write_json_lines(rows: Sequence[Mapping[str, object]]) -> None:
-    """Write each row as one JSON object on a line of its own."""
+    """Write each row as one JSON object on a line of its own, without secrets of this installation."""
+    from bitrix.masking import hide_installed  # noqa: PLC0415 - see the module docstring
+
     for row in rows:
-        sys.stdout.write(orjson.dumps(row, default=str).decode() + "\n")
+        sys.stdout.write(orjson.dumps(hide_installed(row), default=str).decode() + "\n")
     sys.stdout.flush()
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
-    """Write a table to stdout, with control characters in the cells escaped.
+    """Write a table to stdout, with control characters in the cells escaped and without secrets of this installation.
 
     On a terminal long cells wrap, except ids and times. Written to a pipe or file, each row is one line, however long.
     """
@@ -115,13 +117,15 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, tit
     from rich.table import Table  # noqa: PLC0415 - see above
     from rich.text import Text  # noqa: PLC0415 - see above
 
+    from bitrix.masking import hide_installed  # noqa: PLC0415 - see the module docstring
+
     table = Table(header_style="bold", show_edge=False, pad_edge=False)
     piped = not sys.stdout.isatty()
     console = Console(width=_UNLIMITED if piped else None)
     for name in columns:
         table.add_column(name, overflow="fold", no_wrap=piped or name in _UNBROKEN_COLUMNS)
     for row in rows:
-        table.add_row(*(Text(escape_text(str(cell)).replace("\n", " ⏎ " if piped else "\n")) for cell in row))
+        table.add_row(*(Text(escape_text(hide_installed(str(cell))).replace("\n", " ⏎ " if piped else "\n")) for cell in row))
     if title:  # printed separately: inside the table it would wrap at the table's width
         console.print(Text(escape_text(title), style="italic"), soft_wrap=True)
     console.print(table)

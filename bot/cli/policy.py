@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from orchestrator.domain.actor import Mode
     from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, Rules
     from orchestrator.reports.rehearsal.summary import Summary
+    from state.journal.store import Store
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, explain and rehearse the rules of the policy.")
 
@@ -64,10 +65,11 @@ def replay(
 
     settings = load_settings()
     start = _parse_since(since)
-    rules = _load_rules(settings, policy or settings.policy_file, mode.value)
+    _load_rules(settings, policy or settings.policy_file, mode.value)  # a faulty policy is told before a missing database
     summary = Summary()
     rows: list[tuple[str, ...]] = []
     with _translate_store_errors(), open_tolerant_reader(settings) as (store, told):
+        rules = _load_rules(settings, policy or settings.policy_file, mode.value, store)
         for rehearsed in evaluate_plans(read_plans(store, since=start), rules):
             summary.add(rehearsed)
             if rehearsed.plan.left_out:
@@ -133,6 +135,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
         ]
     else:
         with _translate_store_errors(), open_tolerant_reader(settings) as (store, told):
+            rules = _load_rules(settings, path, rules.mode, store)
             lines = explain_recorded(call, store, rules, path)
             told()
     if as_json:
@@ -182,14 +185,14 @@ def _parse_since(written: str) -> str:
         raise SettingsError(_SINCE_HELP) from None
 
 
-def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
+def _load_rules(settings: Settings, path: Path | None, mode: "Mode", store: "Store | None" = None) -> "Rules":
     """Return the policy of the file (None: the shipped one) together with the catalogue, mode and people needed to evaluate a call.
 
+    Without `store` people who joined by invitation are not known.
     Raises SettingsError that lists every mistake of the file.
     """
     from bitrix.catalogue.catalogue import load_catalogue  # noqa: PLC0415 - see replay
-    from bot.access.access import load_access  # noqa: PLC0415 - see replay
-    from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see replay
+    from bot.cli.actors import build_actor_finder  # noqa: PLC0415 - see replay
     from orchestrator.gate.call.policy import SHIPPED, check_policy, load_with_places  # noqa: PLC0415 - see replay
     from orchestrator.reports.rehearsal.rehearse import Rules  # noqa: PLC0415 - see replay
 
@@ -202,19 +205,11 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
     faults = check_policy(policy, catalogue, loaded.places)
     if faults:
         raise SettingsError("\n".join(faults))
-    access = load_access(settings.access_file)
-
-    def person(key: str) -> Actor | None:
-        door, _, name = key.partition(":")
-        if door == "tg" and name.lstrip("-").isdecimal():
-            return access.find_actor(int(name))
-        return Actor(key=key, name=name, role="admin", sees="all") if door == "cli" else None
-
     return Rules(
         catalogue=catalogue,
         policy=policy,
         mode=mode,
-        person=person,
+        person=build_actor_finder(settings, store),
         portal=_find_portal(settings),
         by_webhook=settings.bitrix_oauth_client_id is None,
     )

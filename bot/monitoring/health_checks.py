@@ -6,6 +6,7 @@ Every check has a timeout. Calls made only for a check are rare, however often t
 """
 
 import asyncio
+import os
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -145,7 +146,7 @@ def build_workers_check(orchestrator: Orchestrator) -> Check:
 
 
 def build_disks_check(folders: Mapping[str, Path]) -> Check:
-    """Return a check that succeeds if the disk of each folder has `FREE_BYTES` free.
+    """Return a check that succeeds if each folder can be written to and its disk has `FREE_BYTES` free.
 
     A folder that does not exist is replaced by its nearest existing parent.
     """
@@ -158,10 +159,14 @@ def build_disks_check(folders: Mapping[str, Path]) -> Check:
 
 
 def _find_full_disks(folders: Mapping[str, Path]) -> str:
-    short = [name for name, folder in folders.items() if shutil.disk_usage(_find_existing_folder(folder)).free < FREE_BYTES]
+    places = {name: _find_existing_folder(folder) for name, folder in folders.items()}
+    closed = [name for name, place in places.items() if not os.access(place, os.W_OK | os.X_OK) or not os.statvfs(place).f_blocks]
+    if closed:
+        return f"no files can be made: {', '.join(closed)}"
+    short = [name for name, place in places.items() if shutil.disk_usage(place).free < FREE_BYTES]
     return f"less than {FREE_BYTES // 1_000_000} MB free: {', '.join(short)}" if short else ""
 
 
 def _find_existing_folder(folder: Path) -> Path:
     folder = folder.absolute()
-    return next(path for path in (folder, *folder.parents) if path.exists())
+    return next(path for path in (folder, *folder.parents) if os.access(path, os.F_OK))

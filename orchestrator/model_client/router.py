@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
+from bitrix.masking import hide_installed
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import (
     EmbedAnswer,
@@ -81,6 +82,7 @@ class ModelRouter:
 
         Once text was passed to `on_delta`, another provider is asked only if `on_restart` can take it back, which is called before.
         """
+        request = replace(request, messages=hide_installed(request.messages))
         handed_out = False
 
         async def watch(piece: str) -> None:
@@ -115,6 +117,7 @@ class ModelRouter:
         """Return the vectors of the first provider of the chain that gives them."""
         if not request.texts:
             return EmbedAnswer(vectors=())
+        request = replace(request, texts=hide_installed(request.texts))
         answer, route, failed = await self._ask_chain(
             self.find_chain(request.role, request.service), lambda one: one.provider.embed(request)
         )
@@ -122,6 +125,7 @@ class ModelRouter:
 
     async def complete(self, payload: JsonObject, *, role: Role = "tool", verbose: bool = False) -> dict[str, object]:
         """Return the body of a completion for a payload in the provider's own form, which is passed on as it is."""
+        payload = hide_installed(payload)
 
         async def ask(route: Route) -> dict[str, object]:
             model = payload.get("model") or route.provider.model
@@ -131,6 +135,7 @@ class ModelRouter:
 
     async def complete_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
         """Return the body of an answer with vectors for a payload in the provider's own form."""
+        payload = hide_installed(payload)
 
         async def ask(route: Route) -> dict[str, object]:
             model = payload.get("model") or route.provider.find_embedding_model()

@@ -8,10 +8,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 from uuid import uuid4
 
+from bitrix.masking import hide_installed
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.undo_policy import add_undo_status
@@ -103,8 +105,10 @@ class Orchestrator:
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
         """Store inputs durably, then start to handle them. Return for each input whether it is new (False: it was stored before).
 
+        A secret of this installation that somebody wrote is hidden before: it gets neither into the journal nor into a prompt (S004-A12).
         Raises StoreError.
         """
+        rows = [replace(row, body=hide_installed(row.body)) for row in rows]
         lanes = {(row.session, row.lane) for row in rows}
         free = {lane: self._sessions[lane[0]] for lane in lanes if self._is_free(lane)}
         self._claiming |= free.keys()

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 from state.audit_log.chain import find_ends
+from state.audit_log.file_rights import copy_rights, write_durably
 from state.audit_log.ledger import ArchiveEntry, Ledger, build_ledger_path, read_ledger, write_ledger
 from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold_lock
-from state.audit_log.staging import build_committed_path, clear_staged_files, finish_move, resolve_log, sync_folder, write_durably
+from state.audit_log.staging import build_committed_path, clear_staged_files, finish_move, resolve_log, sync_folder
 
 _SEGMENT = re.compile(r"(?P<log>[^.]+\.jsonl)\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<count>\d{3,}))?(?P<packed>\.gz)?", re.ASCII)
 LEVEL = 6
@@ -186,6 +187,7 @@ def _pack(log: Path, source: Path) -> None:
     if not archive.exists() or archive.read_bytes() != data:
         half = source.with_name(f"{source.name}.gz.tmp")
         write_durably(half, data)
+        copy_rights(half, like=source)
         half.rename(archive)
     ledger = _load_ledger(log)
     write_ledger(log, ledger.model_copy(update={"archives": {**ledger.archives, archive.name: describe_archive(text, data)}}))

@@ -16,6 +16,7 @@ from typing import Any
 from state.audit_log import archives, locks
 from state.audit_log.archives import DamagedArchive
 from state.audit_log.chain import EMPTY, Head, add_link, move_head, parse_link
+from state.audit_log.file_rights import FOLDER_MODE, open_private
 from state.audit_log.packing import packer
 from state.audit_log.records import build_file_name, build_log_path, encode_record, parse_record, parse_user
 from state.audit_log.rewriting import erase_user, transform_user
@@ -76,7 +77,7 @@ class InteractionLogger:
     def _add(self, user: str, records: Sequence[bytes]) -> None:
         path = build_log_path(self._folder, user)
         if not os.access(self._folder, os.F_OK):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
         rotated, left = False, deque(records)
         with hold_in_place(path) as lock:
             while left:
@@ -156,7 +157,7 @@ def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
 
 
 def _open_live(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o640)
+    return open_private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW)
 
 
 def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:

@@ -4,7 +4,6 @@ It also names the first record that is still kept. The file is replaced as a who
 Whoever writes the ledger holds the archive lock, the right to change the log's archives.
 """
 
-import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from state.audit_log.chain import NOTHING
+from state.audit_log.file_rights import copy_rights, write_durably
 
 
 class ArchiveEntry(BaseModel):
@@ -68,10 +68,8 @@ def write_ledger(log: Path, ledger: Ledger) -> None:
     """Replace the ledger of `log` (the list of its archives) and flush the file to disk; the caller flushes the folder (`sync_folder`)."""
     path = build_ledger_path(log)
     half = path.with_name(f"{path.name}.tmp")
-    with half.open("wb") as file:
-        file.write(_render(ledger))
-        file.flush()
-        os.fsync(file.fileno())
+    write_durably(half, _render(ledger))
+    copy_rights(half, like=log)
     half.rename(path)
 
 

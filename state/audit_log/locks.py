@@ -15,6 +15,7 @@ from zlib import crc32
 import orjson
 
 from state.audit_log.chain import Head
+from state.audit_log.file_rights import open_private
 
 LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.001
@@ -65,7 +66,7 @@ def hold_shared_lock(path: Path) -> Iterator[None]:
 def _open_locked(path: Path, flags: int, kind: int, seconds: float) -> int:
     deadline = time.monotonic() + seconds
     while True:
-        descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o640)
+        descriptor = open_private(path, flags | os.O_NOFOLLOW)
         try:
             _flock(descriptor, kind, deadline)
             if os.fstat(descriptor).st_nlink:

@@ -14,10 +14,11 @@ import orjson
 from state.audit_log import archives, staging
 from state.audit_log.archives import Segment, describe_archive, list_segments, pack_text
 from state.audit_log.chain import FIELD, NOTHING, Head, add_link
+from state.audit_log.file_rights import write_durably
 from state.audit_log.ledger import ArchiveEntry, Ledger, build_ledger_path, read_ledger, write_ledger
 from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold_lock, read_head, render_head
 from state.audit_log.records import build_log_path, encode_record
-from state.audit_log.staging import list_data_files, write_durably
+from state.audit_log.staging import list_data_files
 from state.clock import Clock, SystemClock, format_iso
 
 NOTE = "rewritten"

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from state.audit_log import locks
+from state.audit_log.file_rights import copy_rights
 from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold_lock
 
 
@@ -74,6 +75,8 @@ def finish_move(log: Path, lock: int) -> None:
     for name in sorted(names - {build_lock_path(log).name}):
         half = log.with_name(f"{name}.tmp")
         shutil.copyfile(new / name, half)
+        copy_rights(half, like=log)
+        copy_rights(half, like=log.with_name(name))
         _sync(half)
         half.rename(log.with_name(name))
     os.pwrite(lock, (new / build_lock_path(log).name).read_bytes(), 0)
@@ -109,14 +112,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """Write a whole file and flush it to disk."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync(path: Path) -> None:

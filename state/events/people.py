@@ -86,6 +86,10 @@ class PersonErased(Event):
     """What was removed: "table: rows", "log: records"."""
     remains: int = 0
     """The number of places where a search afterwards still found something of the person; they were shown to the operator."""
+    probes: int = -1
+    """The number of texts that were searched for afterwards; -1 if the program did not note it yet."""
+    unproven: int = 0
+    """The number of reasons why the search is no proof; they were shown to the operator."""
 
 
 State = SessionState

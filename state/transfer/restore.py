@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from state.audit_log.archives import list_logs
-from state.audit_log.staging import sync_folder, write_durably
+from state.audit_log.file_rights import FOLDER_MODE, write_durably
+from state.audit_log.staging import sync_folder
 from state.journal.store import StoreError, StoreUnwritable
 from state.migrations import HEAD
 from state.sql.schema import NewerDatabase
@@ -122,7 +123,7 @@ def _restore_logs(archive: Archive, folder: Path, progress: Progress) -> None:
     if not archive.manifest.logs:
         return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
         for name in archive.manifest.logs:
             progress(f"audit log {name}")
             half = folder / f".{name}.tmp"

@@ -1,8 +1,9 @@
-"""Checks free space and access rights of the disks of STATE_DIR, LOG_DIR and FILES_DIR. It only reads, so it tries no write."""
+"""Checks free space and access rights of the disks of STATE_DIR, LOG_DIR and FILES_DIR. It leaves nothing behind in them."""
 
+import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,15 @@ FULL: Final = 100 * _MB
 SCARCE: Final = 1000 * _MB
 _FEW_INODES: Final = 1000
 _READ_ONLY: Final = getattr(os, "ST_RDONLY", 1)
+_UNNAMED_FILE: Final = getattr(os, "O_TMPFILE", 0)
+"""The flag that opens a file which has no name and vanishes when it is closed; 0 where the system has no such flag."""
+_NO_TRIAL: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL})
+"""Errors that say that the file system has no unnamed files, and nothing about whether it can be written to."""
+_CLEAR_TEXT: Final[Mapping[str, str]] = {
+    "STATE_DIR": "names and sums of calls stand in it in clear text, and beside what people wrote lie the keys to read it",
+    "LOG_DIR": "the audit logs hold in clear text what people wrote, what they were answered and what was called",
+}
+"""What somebody who can read the folder would see there, by setting."""
 
 
 def check_disks(settings: Settings) -> Iterable[Finding]:
@@ -22,6 +32,7 @@ def check_disks(settings: Settings) -> Iterable[Finding]:
     if settings.database_url is None:
         yield from check_folder("STATE_DIR", settings.state_dir)
     yield from check_folder("LOG_DIR", settings.log_dir)
+    yield from _check_foreign_files(settings.log_dir)
     if settings.files_dir is not None:
         yield from _check_files_dir(settings, settings.files_dir)
 
@@ -39,38 +50,113 @@ def _check_files_dir(settings: Settings, folder: Path) -> Iterable[Finding]:
             says = f"It shares a folder with {name}, so effects could read or change what the program keeps there."
             yield AREA.report_wrong("FILES_DIR", says, "Choose a folder of its own for FILES_DIR.")
             return
-    yield _check_rights("FILES_DIR", folder, folder)
-    yield _check_space("FILES_DIR", folder)
+    yield from _check_place("FILES_DIR", folder, folder)
 
 
 def check_folder(name: str, folder: Path) -> Iterable[Finding]:
     """Yield findings about the rights and free space of one folder; `name` is the setting that names it.
 
-    A folder that does not exist yet is judged by its nearest existing parent.
+    A folder that does not exist yet is judged by its nearest existing parent. The space of a folder that cannot be written to is not told,
+    because it is not what is wrong.
     """
-    place = folder
-    while not place.exists() and place != place.parent:
-        place = place.parent
+    try:
+        place = _find_existing(folder)
+    except PermissionError as error:
+        says = f"This user (uid {os.getuid()}) may not enter {Path(error.filename).parent}, so {folder} cannot be reached."
+        yield AREA.report_wrong(name, says, f"chmod o+x {Path(error.filename).parent}, or choose another {name}.")
+        return
     if not place.is_dir():
         yield AREA.report_wrong(name, f"{place} is no folder.", f"Choose another {name}.")
         return
-    yield _check_rights(name, folder, place)
-    yield _check_space(name, place)
+    yield from _check_place(name, folder, place)
+
+
+def _find_existing(folder: Path) -> Path:
+    """Return `folder` or its nearest existing parent. Raises PermissionError if a parent may not be entered, so that nobody can tell."""
+    place = folder
+    while place != place.parent:
+        try:
+            place.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            place = place.parent
+        else:
+            return place
+    return place
+
+
+def _check_place(name: str, folder: Path, place: Path) -> Iterable[Finding]:
+    found = _check_rights(name, folder, place)
+    yield found
+    if found.verdict != "wrong":
+        yield _check_space(name, place)
 
 
 def _check_rights(name: str, folder: Path, place: Path) -> Finding:
-    if os.statvfs(place).f_flag & _READ_ONLY:
+    disk = os.statvfs(place)
+    if disk.f_flag & _READ_ONLY:
         return AREA.report_wrong(
             name, f"The disk of {folder} is mounted read-only.", "Look at dmesg for errors of the disk, then mount it for writing."
         )
+    if not disk.f_blocks:
+        says = f"{place} is on no disk but is a view into the system, where no files can be kept."
+        return AREA.report_wrong(name, says, f"Choose another {name}, on a disk.")
     if not os.access(place, os.W_OK | os.X_OK):
-        return AREA.report_wrong(
-            name, f"This user may not write into {place}.", f"chown it to the user of the bot (now uid {os.getuid()}), or run as that user."
-        )
+        return _report_forbidden(name, place)
+    if (error := _try_to_write(place)) is not None:
+        return _report_unwritable(name, folder, place, error)
     if folder.exists() and folder.stat().st_mode & (stat.S_IRWXO):
         says = f"Everybody on this machine may look into {folder}."
-        return AREA.report_warning(name, says, f"chmod o-rwx {folder}: what people wrote is sealed, names and sums of calls are not.")
+        return AREA.report_warning(name, says, f"chmod o-rwx {folder}{f': {_CLEAR_TEXT[name]}' if name in _CLEAR_TEXT else ''}.")
     return AREA.report_ok(name, f"{folder} can be written to." if folder.exists() else f"{folder} will be made at the first start.")
+
+
+def _try_to_write(place: Path) -> OSError | None:
+    """Write into a file without a name in the folder, which vanishes at once; return the error, None if it went well or cannot be tried."""
+    if not _UNNAMED_FILE:
+        return None
+    try:
+        descriptor = os.open(place, _UNNAMED_FILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, b"sdelka")
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        return None if error.errno in _NO_TRIAL else error
+    return None
+
+
+def _report_forbidden(name: str, place: Path) -> Finding:
+    return AREA.report_wrong(
+        name, f"This user may not write into {place}.", f"chown it to the user of the bot (now uid {os.getuid()}), or run as that user."
+    )
+
+
+def _report_unwritable(name: str, folder: Path, place: Path, error: OSError) -> Finding:
+    """Return the finding for the error with which a trial to write into the folder failed, with the way to mend just that."""
+    match error.errno:
+        case errno.EACCES | errno.EPERM:
+            return _report_forbidden(name, place)
+        case errno.EROFS:
+            return AREA.report_wrong(
+                name, f"The disk of {folder} is mounted read-only.", "Look at dmesg for errors of the disk, then mount it for writing."
+            )
+        case errno.ENOSPC | errno.EDQUOT:
+            what = "The disk is full" if error.errno == errno.ENOSPC else "The quota of this user is used up"
+            return AREA.report_wrong(name, f"{what}: not one byte can be written into {place}.", "docs/runbook.md, «The disk is full».")
+        case _:
+            says = f"{place} cannot be written to: {error.strerror}."
+            return AREA.report_wrong(name, says, f"Mend the disk, or choose another {name}.")
+
+
+def _check_foreign_files(folder: Path) -> Iterable[Finding]:
+    """Yield a finding if this user may not write into files of the folder, as after a command was run as another user."""
+    try:
+        shut = sorted(path.name for path in folder.iterdir() if path.is_file() and not os.access(path, os.R_OK | os.W_OK))
+    except OSError:
+        return
+    if shut:
+        says = f"This user may not write into {len(shut)} files of {folder}, such as {shut[0]}: nothing more is logged in them."
+        yield AREA.report_wrong("LOG_DIR files", says, f"chown -R the folder to the user of the bot (now uid {os.getuid()}).")
 
 
 def _check_space(name: str, place: Path) -> Finding:

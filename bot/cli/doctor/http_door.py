@@ -9,6 +9,7 @@ import httpx
 
 from bitrix.auth.auth import LOOPBACK
 from bot.cli.doctor.findings import Area, Finding
+from bot.http_api.server.authentication import parse_networks
 from bot.http_api.server.tokens import read_tokens
 from bot.settings import Settings, parse_webhook
 from orchestrator.domain.errors import SettingsError
@@ -39,6 +40,28 @@ async def check_http(settings: Settings) -> AsyncIterator[Finding]:
         return
     yield await _check_port(settings.http_host, settings.http_port)
     yield _check_exposure(settings.http_host)
+    if settings.http_api_tokens is not None:
+        yield _check_callers(settings)
+
+
+def _check_callers(settings: Settings) -> Finding:
+    """Return a finding that says whether callers behind a proxy are told apart, so that none is locked out for the mistakes of another."""
+    try:
+        proxies = parse_networks(settings.http_trusted_proxies)
+        clients = read_tokens(settings.http_api_tokens, settings.agent_mode)
+    except SettingsError as error:
+        name, _, what = error.reason.partition(": ")
+        return AREA.report_wrong("HTTP_TRUSTED_PROXIES", f"{what}.", f"Correct {name}, see docs/http-api.md.")
+    if proxies:
+        return AREA.report_ok("HTTP_TRUSTED_PROXIES", f"{len(proxies)} named: callers behind them are told apart.")
+    guessable = [client.name for client in clients if client.is_guessable]
+    says = "No proxy is named, so all callers behind one count as one address: five wrong tokens of anybody lock it out for 15 minutes"
+    kept = (
+        f", also for the right token of {', '.join(guessable)}" if guessable else "; your tokens are long enough to be heard all the same"
+    )
+    mending = "Name the proxy's address. Without a proxy leave it."
+    better = " Tokens made with `openssl rand -hex 24` cannot be locked out." if guessable else ""
+    return AREA.report_warning("HTTP_TRUSTED_PROXIES", f"{says}{kept}.", f"{mending}{better}")
 
 
 async def _check_port(host: str, port: int) -> Finding:

@@ -216,7 +216,7 @@ def _write_erasure(done: "ErasureResult", found: "PersonSurvey", *, as_json: boo
         proof = {
             "remains": len(done.remains),
             "held_by_others": len(done.held_by_others),
-            "proven": not (done.remains or done.unproven_reasons),
+            "proven": bool(done.probe_count) and not (done.remains or done.unproven_reasons),
         }
         write_json_lines([{"kind": "erased", "person": done.person, **facts, **proof, "unproven": done.unproven_reasons}])
         write_json_lines(
@@ -236,7 +236,10 @@ def _write_erasure(done: "ErasureResult", found: "PersonSurvey", *, as_json: boo
         why = [f"some stand in {len(done.remains)} places that should be empty", *done.unproven_reasons]
         _write_line(f"Not proven: searched for {texts}; {'; '.join(why)}.")
     elif done.unproven_reasons:
-        _write_line(f"Not proven: searched for {texts} and found none, but {'; '.join(done.unproven_reasons)}.")
+        looked = f"searched for {texts} and found none, but " if done.probe_count else ""
+        _write_line(f"Not proven: {looked}{'; '.join(done.unproven_reasons)}.")
+    elif not done.probe_count:
+        _write_line(f"Nothing of {done.person} is left to search for; nothing was searched for, and nothing speaks against it.")
     else:
         _write_line(f"Proven: searched for {texts} in every row and file, and found none of them in anything of {done.person}.")
     if done.held_by_others:

@@ -46,14 +46,20 @@ class Authenticator:
         self._tokens, self._proxies = tokens, tuple(proxies)
         self._rate, self._lockout = RequestRate(per_minute, clock), Lockout(clock)
         self._lines = RequestRate(_LINES_PER_MINUTE, clock)
+        self._proxy_told = bool(proxies)
         self.refused_count = 0
         """Number of requests refused for a wrong or missing token or for their rate since the start, for the metrics."""
 
     def check(self, request: Request, presented: str | None) -> Client:
-        """Return the client to which the token `presented` belongs; raises ApiError 401 without a valid one, 429 above a limit."""
+        """Return the client to which the token `presented` belongs; raises ApiError 401 without a valid one, 429 above a limit.
+
+        What others send from the same address, such as wrong tokens through the same proxy, does not keep out a right token that nobody
+        can find by trying. A token that might be found is refused from an address that is locked out, like a wrong one.
+        """
         address = self.find_address(request)
-        self._wait(max(self._lockout.wait(address), self._rate.wait(f"address {address}")))
         client = self._tokens.find_client(presented) if presented else None
+        if client is None or client.is_guessable:
+            self._wait(max(self._lockout.wait(address), self._rate.wait(f"address {address}")))
         if client is None:
             self.refused_count += 1
             if presented and self._lockout.record_failure(address) and not self._lines.wait("lock-out"):
@@ -74,6 +80,10 @@ class Authenticator:
         X-Forwarded-For is used only as far as trusted proxies wrote it.
         """
         hops = [request.client.host if request.client else ""]
+        if not self._proxy_told and "x-forwarded-for" in request.headers:
+            self._proxy_told = True
+            said = "a proxy stands in front, and HTTP_TRUSTED_PROXIES does not name it: all its callers count as one address"
+            log.warning(said, extra={"action": "api_unknown_proxy", "address": hops[0]})
         if self._proxies:
             forwarded = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
             hops += [hop.strip() for hop in reversed(forwarded) if hop.strip()]

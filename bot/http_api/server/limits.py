@@ -80,7 +80,7 @@ class RequestRate:
 
 
 class Lockout:
-    """Refuses an address for 15 minutes, whatever it sends, after five wrong tokens within 15 minutes."""
+    """Tells which addresses sent five wrong tokens within 15 minutes: they are locked out for 15 minutes."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Create a lock-out with no failures recorded."""

@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import pairwise
+from math import log2
 from typing import Final, Literal, get_args
 
 from pydantic import SecretStr
@@ -18,6 +20,12 @@ SHORTEST: Final = 16
 LONGEST: Final = 512
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _TOKEN = re.compile(r"[!-~]+")
+_HARD_TO_GUESS: Final = 80.0
+"""Bits of a token that nobody finds by trying, whatever the number of requests."""
+_RANDOM_CHANGES: Final = 0.25
+"""Least share of neighbouring characters of different kinds (a-z, A-Z, digits), signs left out; in random texts it is about one half."""
+_KINDS: Final = (("[a-f]", 6), ("[g-z]", 20), ("[A-Z]", 26), ("[0-9]", 10), ("[^a-zA-Z0-9]", 4))
+"""The sets of characters of which a token may be made, with their sizes; of signs only the four of usual encodings are counted."""
 
 
 Grants = Callable[[str], TokenGrant | None]
@@ -36,6 +44,8 @@ class Client:
     digest: bytes
     customers: bool = False
     """Whether its messages are written by customers, according to its entry in the access file; they are then never instructions."""
+    is_guessable: bool = True
+    """Whether the token may be found by trying, so that it needs the lock-out after wrong tokens."""
 
 
 class Tokens:
@@ -65,15 +75,20 @@ class Tokens:
                 found = client
         return self._apply_grant(found) if found is not None else None
 
+    def find_by_name(self, name: str) -> Client | None:
+        """Return the client of the token with this name, with its present rights; None if there is no such token."""
+        client = self._clients.get(name)
+        return self._apply_grant(client) if client is not None else None
+
     def refresh_actor(self, actor: Actor) -> Actor | None:
         """Return the actor of an API token ("http:<name>") with the token's present rights; None if the token was removed.
 
         If the safety mode of the given actor allows less than that of the token, the actor keeps its own.
         """
-        client = self._clients.get(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
+        client = self.find_by_name(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
         if client is None:
             return None
-        now = self._apply_grant(client).actor
+        now = client.actor
         return now.model_copy(update={"max_mode": pick_lower_mode(now.max_mode, actor.max_mode)})
 
     def _apply_grant(self, client: Client) -> Client:
@@ -142,7 +157,23 @@ def _parse_client(entry: str, number: int, mode: Mode) -> Client:
     actor = Actor.model_validate(
         {"key": PREFIX + name, "name": name, "role": role, "max_mode": highest, "sees": "all", "may_approve": bool(rights)}
     )
-    return Client(name=name, actor=actor, digest=digest)
+    return Client(name=name, actor=actor, digest=digest, is_guessable=not _is_hard_to_guess(token))
+
+
+def _is_hard_to_guess(token: str) -> bool:
+    """Return whether the token looks random and is long enough that nobody finds it by trying.
+
+    Runs ("0123", "aaaa") and repeated pairs of characters do not count. A token that is wrongly taken for a guessable one only keeps the
+    lock-out.
+    """
+    pairs = {pair for pair in pairwise(token) if abs(ord(pair[0]) - ord(pair[1])) > 1}
+    alphabet = sum(size for kind, size in _KINDS if re.search(kind, token))
+    changes = sum(_find_kind(one) != _find_kind(other) for one, other in pairwise(re.sub("[^a-zA-Z0-9]", "", token)))
+    return len(pairs) * log2(alphabet) >= _HARD_TO_GUESS and changes >= len(token) * _RANDOM_CHANGES
+
+
+def _find_kind(character: str) -> int:
+    return 0 if character.islower() else 1 if character.isupper() else 2
 
 
 def _match_word(word: str, known: Sequence[str]) -> str | None:

@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from orchestrator.domain.address import list_possible_keys
+from orchestrator.domain.address import Address, list_possible_keys
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.language.text import replace_yo
+from orchestrator.reports.erasure.earlier_erasures import OPS, find_unproven_erasure
 from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
 from orchestrator.reports.erasure.trace_search import Probes, Trace, collect_log_names, search_file, search_logs, search_texts
 from orchestrator.reports.log_rebuild.rebuild import collect_names
@@ -38,8 +39,6 @@ OPEN: Mapping[str, str] = {
     "started": "a call is under way",
     "unknown": "nobody knows yet whether a call happened",
 }
-OPS = "ops"
-"""The session whose journal records who was erased, when and by whom."""
 _LEASE = timedelta(seconds=60)
 NOTHING_KNOWN = "the audit log was deleted, but this journal held nothing of the person to search for (check STATE_DIR and LOG_DIR)"
 _UNREADABLE = (DamagedCiphertext, StoreUnwritable)
@@ -71,6 +70,8 @@ class PersonSurvey:
     answers: frozenset[str] = field(repr=False)
     """SHA-256 digests of the large values that only this person got; `shared` holds those that others got, too, and definitions of runs."""
     shared: frozenset[str] = field(repr=False)
+    earlier: str
+    """Why an earlier erasure of the person is no proof, if nothing of them is left to search for; "" otherwise."""
     gaps: tuple[str, ...]
     """One sentence for each damage that hides data of the person, so that the search after the erasure cannot prove that it is gone."""
 
@@ -159,7 +160,8 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
     erasure = store.open_erasure()
     probes, digests = Probes(), set[str]()
     for known in (name, *erasure.list_actors().get(person, ()), *collect_log_names(place.logs, person)):
-        probes.add_name(known)
+        if known != Address.parse(person).chat:  # a token is called as its key says, and keys stay
+            probes.add_name(known)
     mine, in_clear = erasure.list_records(person), 0
     unread = 0
     for stream, seq in mine:
@@ -188,6 +190,7 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
         secrets=tuple(erasure.list_secrets(person)),
         answers=frozenset(digests - shared),
         shared=frozenset(shared | (_list_definitions(store) - digests)),
+        earlier="" if probes.all else find_unproven_erasure(store, person),
         gaps=tuple(_find_gaps(store, person, unread)),
     )
 
@@ -234,7 +237,7 @@ def erase_person(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, n
         probe_count=len(found.probes.all),
         remains=tuple(remains),
         held_by_others=tuple(held),
-        unproven_reasons=(*found.gaps, *((NOTHING_KNOWN,) if found.unknown else ())),
+        unproven_reasons=tuple(filter(None, (*found.gaps, NOTHING_KNOWN if found.unknown else "", found.earlier))),
     )
     _record_erasure(store, done, now=now, by=by)
     return done
@@ -263,11 +266,15 @@ def _search_leftovers(store: SqlStore, found: PersonSurvey, place: ErasureFiles)
 def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
     """Add the personal texts of the event to `probes` (the texts to search for), and return whether any of them is stored unencrypted."""
     told = False
-    for name, blank in type_names[event.type].blanks.items():
+    blanks = type_names[event.type].blanks
+    for name, value in (("ts", event.ts), *event.data.items()):
+        if name not in blanks:
+            probes.add_kept(name, value)
+    for name, blank in blanks.items():
         value = event.data.get(name)
         told |= value != blank
         if name.endswith("by_name"):
-            if event.data.get(name.removesuffix("_name")) == person:
+            if event.data.get(name.removesuffix("_name")) == person and value != Address.parse(person).chat:
                 probes.add_name(str(value or ""))
         else:
             probes.add_texts(value)
@@ -368,7 +375,8 @@ def _build_closing_event(effect_id: str, status: str, order: StoredOrder) -> tup
 def _record_erasure(store: SqlStore, done: ErasureResult, *, now: datetime, by: str) -> None:
     removed = [f"{name}: {count}" for name, count in sorted(done.removed.items())]
     keys = done.removed.get("person_keys", 0)
-    event = PersonErased(person=done.person, by=by, keys=keys, removed=removed, remains=len(done.remains))
+    search = {"remains": len(done.remains), "probes": done.probe_count, "unproven": len(done.unproven_reasons)}
+    event = PersonErased(person=done.person, by=by, keys=keys, removed=removed, **search)
     _commit(store, f"session:{OPS}", event, now=now, actor=by)
 
 

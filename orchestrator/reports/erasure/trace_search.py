@@ -20,6 +20,7 @@ _JSON_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]+')
 # Names of methods and fields, of which model answers are full, and ids of calls, which stand in button texts, stay unencrypted.
 _IDENTIFIER = re.compile(r"[a-z]+(?:[._][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}", re.ASCII)
 _KEY = re.compile(r"[a-z]+:-?[0-9]+|run:[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}(?:/.*)?", re.ASCII)
+_KEPT_FIELDS = frozenset({"ts", "fingerprint", "essence", "nonce", "slot", "cause"})
 _STRUCTURE = frozenset(
     {
         *("method", "slot", "code", "field", "kind", "entity", "verb", "url", "status", "key", "role", "locale", "time_zone", "mode"),
@@ -39,6 +40,8 @@ class Probes:
 
     names: set[str] = field(default_factory=set)
     pieces: dict[str, None] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    """Texts that stay in the records by design, such as the id of a card; they are not searched for."""
 
     def add_name(self, name: str) -> None:
         """Add a name, which is searched for as a whole. Very short names are ignored.
@@ -65,11 +68,19 @@ class Probes:
                 for item in value:
                     self.add_texts(item)
 
+    def add_kept(self, name: str, value: Any) -> None:
+        """Note the value of the field `name` that an erasure leaves in the records, if it is an id, a hash or a time of the program's.
+
+        An answer for the HTTP API repeats ids, hashes and times of cards; without this they would count as texts of the person.
+        """
+        if isinstance(value, str) and (name in _KEPT_FIELDS or name.endswith(("_id", "_at"))):
+            self.kept.add(value[:LONGEST])
+
     @property
     def all(self) -> list[str]:
         """The list of texts to search for: all names, then pieces of texts, at most `AT_MOST` in all (pieces are picked evenly)."""
         room = max(0, AT_MOST - len(self.names))
-        pieces = list(self.pieces)
+        pieces = [piece for piece in self.pieces if piece not in self.kept]
         step = max(1, -(-len(pieces) // room)) if room else 1
         return [*sorted(self.names), *(pieces[::step] if room else [])]
 

@@ -16,6 +16,7 @@ from orchestrator.reports.log_rebuild.node_records import RunTrail, build_node_r
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_decision_record, build_iteration_records, build_trouble_record
 from orchestrator.reports.reading.journal_reader import parse_event, read_stream, to_session_name
 from orchestrator.runtime.audit import SCHEMA, trim_state
+from state.audit_log.file_rights import FOLDER_MODE, open_private
 from state.audit_log.interaction_log import LIMIT, InteractionLogger, build_log_path
 from state.clock import SystemClock, parse_iso
 from state.events import fold
@@ -133,7 +134,7 @@ def rebuild_logs(
     are kept, while the running bot keeps only ten.
     """
     made = [place for place in (folder, *folder.parents) if not place.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
     spools = _spool_records(store, folder, user, {**(names or {}), **collect_names(store)})
@@ -154,7 +155,7 @@ def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, st
             if user and person != user:
                 continue
             path = spools.setdefault(person, build_log_path(folder, person).with_suffix(".spool"))
-            with path.open("ab") as file:
+            with open(path, "ab", opener=open_private) as file:
                 file.write(orjson.dumps(mask_value(record), default=str, option=orjson.OPT_APPEND_NEWLINE))
     return spools
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitrix.masking import install_log_filter, is_free_of_secrets, mask, mask_value
+from bitrix.masking import hide_installed, install_log_filter, install_secrets, is_free_of_secrets, mask, mask_value
 
 SECRET = "a1b2c3d4e5f6g7h8"
 BOT = "1234567890:AAH" + "x" * 32
@@ -239,3 +239,28 @@ def test_an_ordinary_record_is_passed() -> None:
     assert is_free_of_secrets(orjson.dumps(record).decode())
     assert not is_free_of_secrets(orjson.dumps(record | {"auth": {"id": 1}}).decode())
     assert not is_free_of_secrets(orjson.dumps(record | {"text": f"123456:{'A' * 30}"}).decode())
+
+
+INSTALLED = "kq7w2mz0vx4b8tya"
+
+
+@pytest.mark.req("S004-A12")
+@pytest.mark.parametrize("text", [INSTALLED, INSTALLED.upper(), f"a{INSTALLED}b", "\u200b".join(INSTALLED), "**".join(INSTALLED)])
+def test_installed_secrets_are_hidden_by_every_function(text: str) -> None:
+    """A value without a form of its own: in text, in data and in keys; the quick look at a document sees it too."""
+    document = f'{{"x":"{text}"}}'
+    assert (mask(text), is_free_of_secrets(document)) == (text, True)
+    install_secrets([INSTALLED, "short"])
+    assert text not in mask(text)
+    assert not is_free_of_secrets(document)
+    assert text not in str(mask_value({text: [{"y": text}]}))
+    assert text not in str(hide_installed({"n": 7, "t": ("short", text)}))
+    assert hide_installed({"n": 7, "t": ("short",)}) == {"n": 7, "t": ["short"]}
+
+
+def test_only_installed_secrets_are_taken_out_of_what_people_write() -> None:
+    """A token of somebody else may be what a person wants to note: only ours are hidden before the journal."""
+    install_secrets([INSTALLED])
+    foreign = "пароль клиента: token=abcdefgh12345678"
+    assert hide_installed({"text": f"{foreign} {INSTALLED}"}) == {"text": f"{foreign} ***"}
+    assert hide_installed(None) is None

@@ -11,10 +11,13 @@ import typer
 from typer.testing import CliRunner
 
 from bot.cli.policy import app
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
+from state.events.people import PersonJoined
+from state.journal.store import Commit
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
-from tests.unit.spine_kit import BORIS, a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_kit import BORIS, NOW, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import CODE, WEBHOOK
 
 ACCESS = """
@@ -97,6 +100,48 @@ async def test_lines_for_machines(settings: Path) -> None:
     assert (code, shown.strip()) == (0, "No plan was recorded in that time.")
     code, shown = sdelka("--since", "2026-11-21", "--json")
     assert json.loads(shown.splitlines()[-1])["plans"] == 2
+
+
+SITE = Actor(key="http:site", name="site", role="manager", sees="own", bitrix_user_id=7)
+
+
+async def recorded_by_token(folder: Path) -> None:
+    """A program asks for two changes: of a deal of its employee, and for a task."""
+    store = open_store(build_sqlite_url(folder / "sdelka.db"))
+    async with a_world(folder, mode="shadow", store=store) as world:
+        world.model.will(reply(raise_sum(), step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})))
+        await world.work(message("задача и сумма сделки 481", actor=SITE, key="http:site:42"))
+
+
+@pytest.mark.req("S004-62")
+async def test_what_tokens_proposed_is_judged_with_the_rights_of_the_token(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its employee and language of the access file and the mode of its entry; a token that was taken away is not judged."""
+    await recorded_by_token(settings)
+    (settings / "access.yaml").write_text(ACCESS + "http_tokens: [{name: site, bitrix_user_id: 7}]\n", encoding="utf-8")
+    monkeypatch.setenv("HTTP_API_TOKENS", "site=s3cr3t-0123456789abcdef:manager:full")
+    code, shown = sdelka("--json")
+    assert [step["now"] for step in json.loads(shown.splitlines()[0])["steps"]] == ["asked", "allowed"], shown
+    monkeypatch.setenv("HTTP_API_TOKENS", "site=s3cr3t-0123456789abcdef:manager:canary")
+    assert [one["now"] for one in json.loads(sdelka("--json")[1].splitlines()[0])["steps"]] == ["refused", "allowed"]
+    monkeypatch.setenv("HTTP_API_TOKENS", "other=s3cr3t-0123456789abcdef")
+    code, shown = sdelka()
+    assert (code, "2 not judged, because the person has no access today" in shown) == (0, True)
+
+
+async def test_what_people_who_joined_proposed_is_judged(settings: Path) -> None:
+    """They stand in the database, not in the access file."""
+    store = open_store(build_sqlite_url(settings / "sdelka.db"))
+    lease = store.acquire("access", "test", NOW, NOW + timedelta(seconds=5))
+    assert lease is not None
+    joined = PersonJoined(person=BORIS.key, name="Борис", role="lead", bitrix_user_id=8, by="tg:1")
+    store.commit(Commit(stream="session:access", epoch=lease.epoch, actor="tg:1", now=NOW, events=[joined]))
+    store.release(lease)
+    async with a_world(settings, mode="shadow", store=store) as world:
+        world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})))
+        await world.work(message("задача", actor=BORIS, key=BORIS.key))
+    _, shown = sdelka("--json")
+    assert [json.loads(line).get("name") for line in shown.splitlines()[:1]] == ["Борис"]
+    assert json.loads(shown.splitlines()[-1])["now"]["not judged"] == 0
 
 
 async def test_a_denial_is_known_again_by_the_portal_of_the_settings(settings: Path) -> None:

@@ -36,3 +36,18 @@ def test_what_people_write_is_looked_for() -> None:
     probes = Probes()
     probes.add_texts([{"text": "79161234567"}, {"text": "deadbeef-cafe"}, {"args": {"words": "позвонить Ромашке"}}])
     assert probes.all == ["79161234567", "deadbeef-cafe", "позвонить Ромашке"]
+
+
+def test_what_the_program_noted_for_itself_is_not_looked_for() -> None:
+    """Ids, hashes and times that stay in the records, repeated in an answer; a text beside them and a phone are looked for."""
+    probes = Probes()
+    kept = {
+        "confirmation_id": "582b1b23af",
+        "fingerprint": "ab" * 32,
+        "expires_at": "2026-11-22T12:00:00.000000Z",
+        "title": "Поставка шкафов",
+    }
+    for name, value in kept.items():
+        probes.add_kept(name, value)
+    probes.add_texts({"body": [*kept.values(), "79161234567"]})
+    assert probes.all == ["Поставка шкафов", "79161234567"]

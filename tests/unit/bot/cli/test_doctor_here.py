@@ -1,6 +1,7 @@
 """The parts of `sdelka doctor` that ask nobody: settings, files, disk, machine, and how checks are run."""
 
 import asyncio
+import errno
 import os
 import re
 import shutil
@@ -125,6 +126,57 @@ def test_a_folder_for_everybody_and_one_that_is_a_file(tmp_path: Path) -> None:
     assert verdicts(list(check_folder("LOG_DIR", tmp_path / "logs")))["LOG_DIR"] == "ok"
     (tmp_path / "file").touch()
     assert verdicts(list(check_folder("STATE_DIR", tmp_path / "file" / "state")))["STATE_DIR"] == "wrong"
+
+
+@pytest.mark.parametrize("setting", ["STATE_DIR", "LOG_DIR"])
+def test_a_folder_for_everybody_is_told_with_what_can_be_read_in_it(tmp_path: Path, setting: str) -> None:
+    """Audit logs are not encrypted, and the doctor does not say so; of the state it says where the keys lie."""
+    (tmp_path / "data").mkdir(mode=0o755)
+    found = next(line for line in check_folder(setting, tmp_path / "data") if line.check == setting)
+    assert ("sealed" in found.mending, "clear text" in found.mending, "keys" in found.mending) == (False, True, setting == "STATE_DIR")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc on this system")
+def test_a_folder_where_nothing_can_be_kept_is_not_called_full() -> None:
+    """A view into the system has no blocks at all: the reason is told, and no megabytes."""
+    (line,) = check_folder("STATE_DIR", Path("/proc/sdelka"))
+    assert (line.verdict, "MB" in line.says, "Choose another STATE_DIR" in line.mending) == ("wrong", False, True)
+
+
+@pytest.mark.parametrize(
+    ("code", "word"), [(errno.EACCES, "may not write"), (errno.EROFS, "read-only"), (errno.ENOSPC, "full"), (errno.EDQUOT, "quota")]
+)
+def test_a_folder_that_cannot_be_written_to_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, word: str) -> None:
+    """Rights may look right while the disk refuses: the trial's own error is the reason, and no megabytes are told."""
+
+    def refuse(*_: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("bot.cli.doctor.disk.os.open", refuse)
+    (line,) = check_folder("STATE_DIR", tmp_path)
+    assert (line.verdict, word in line.says, "MB" in line.says, bool(line.mending)) == ("wrong", True, False, True)
+
+
+def test_the_trial_leaves_no_file(tmp_path: Path) -> None:
+    list(check_folder("STATE_DIR", tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_without_unnamed_files_is_judged_by_its_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems have none: that says nothing about whether they can be written to."""
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr("bot.cli.doctor.disk._UNNAMED_FILE", 0)
+    assert verdicts(list(check_folder("STATE_DIR", tmp_path)))["STATE_DIR"] == "ok"
+
+
+def test_logs_of_another_user_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a command was run as root the bot may not write into the log that it made: nothing more would be logged."""
+    (tmp_path / "tg%3a7.jsonl").touch()
+    plain = os.access
+    monkeypatch.setattr("bot.cli.doctor.disk.os.access", lambda path, mode: Path(path).suffix != ".jsonl" and plain(path, mode))
+    settings = Settings(state_dir=tmp_path, log_dir=tmp_path, _env_file=None)
+    (line,) = [line for line in check_disks(settings) if line.check == "LOG_DIR files"]
+    assert (line.verdict, "tg%3a7.jsonl" in line.says, "chown" in line.mending) == ("wrong", True, True)
 
 
 def test_each_mistake_of_the_owners_files_has_its_line(tmp_path: Path) -> None:

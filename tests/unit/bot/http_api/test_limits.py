@@ -1,5 +1,6 @@
 """Limits of the API: wrong tokens lock an address out, requests are counted, proxies are believed only when they are ours (X10)."""
 
+import random
 from typing import Any
 
 import pytest
@@ -54,6 +55,57 @@ def test_five_wrong_tokens_lock_the_address_out_for_fifteen_minutes() -> None:
     assert status(who, SITE, request()) == (429, "1")
     watch.at += 1
     assert status(who, SITE, request()) == (200, "")
+
+
+STRONG = "9f2c41d07ab3e85561c0ffee7d3492be18a6f05c3b7d9e24"
+
+
+@pytest.mark.req("S004-X10", "S004-63")
+def test_a_token_that_nobody_can_guess_is_never_locked_out_by_others() -> None:
+    """Behind a proxy all callers have one address: their wrong tokens and their crowd do not keep out the right one, which has a rate."""
+    watch = Watch()
+    who = Authenticator(Tokens(read_tokens(SecretStr(f"site={STRONG},weak={SITE}"), "full")), clock=watch, per_minute=6)
+    assert [status(who, f"wrong-{number}", request())[0] for number in range(8)] == [401] * 5 + [429] * 3
+    assert [status(who, STRONG, request())[0] for _ in range(7)] == [200] * 6 + [429]
+    assert [status(who, token, request())[0] for token in (SITE, STRONG[:-1], STRONG.upper(), "")] == [429] * 4
+    watch.at += 10
+    assert status(who, STRONG, request()) == (200, "")
+
+
+@pytest.mark.req("S004-X10")
+@pytest.mark.parametrize(
+    ("token", "guessable"),
+    [
+        (STRONG, False),
+        ("bXl-8tq2Zk_vR3xW0sLd5A", False),
+        ("1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed", False),
+        ("0123456789abcdef0123456789abcdef0123456789abcdef", True),
+        ("a1b2a1b2a1b2a1b2a1b2a1b2a1b2a1b2a1b2a1b2", True),
+        ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", True),
+        ("company-bitrix-sdelka-token-of-the-site", True),
+        ("k7Q2m9ZsW4xB8vTa", False),
+        ("sitetoken1234567", True),
+    ],
+)
+def test_which_tokens_need_the_lock_out(token: str, *, guessable: bool) -> None:
+    """Long and random ones do not; words, runs and repetitions do, however long."""
+    assert read_tokens(SecretStr(f"site={token}"), "full")[0].is_guessable == guessable
+
+
+def test_random_tokens_are_taken_for_such() -> None:
+    """Of those that the documents tell to make hardly any keeps the lock-out."""
+    generator = random.Random(16)  # noqa: S311 - the same tokens in each run
+    made = [f"site={generator.randbytes(24).hex()}" for _ in range(500)]
+    assert sum(read_tokens(SecretStr(entry), "full")[0].is_guessable for entry in made) <= 2
+
+
+def test_a_proxy_that_nobody_named_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The header shows that it is there; where proxies are named, nothing is said."""
+    who, behind = identity(Watch()), identity(Watch(), proxies=parse_networks("10.0.0.0/8"))
+    for _ in range(3):
+        status(who, SITE, request(forwarded="9.9.9.9"))
+        status(behind, SITE, request(forwarded="9.9.9.9"))
+    assert [record.action for record in caplog.records] == ["api_unknown_proxy"]
 
 
 @pytest.mark.req("S004-X10")

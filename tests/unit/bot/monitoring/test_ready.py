@@ -1,6 +1,7 @@
 """`/healthz`, `/readyz`, `/metrics`: what each tells to whom, and that a silent party holds up nobody."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -205,6 +206,8 @@ async def test_the_disk_and_the_loop_are_looked_at(tmp_path: Path, monkeypatch: 
     assert await check() == ""
     monkeypatch.setattr(health_checks, "FREE_BYTES", 1 << 62)
     assert (await check()).endswith("free: STATE_DIR")
+    monkeypatch.setattr(health_checks.os, "access", lambda place, mode: mode == os.F_OK)
+    assert await check() == "no files can be made: STATE_DIR"
 
     late: asyncio.Queue[float] = asyncio.Queue()
     task = asyncio.ensure_future(watch_loop_lag(late.put_nowait, every=0.001))
