@@ -24,7 +24,8 @@ from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.http_credentials import list_http_secrets, load_http_credentials
 from bot.http_transport import build_transport
-from bot.model_providers import ProviderSpec, build_model_settings, build_models, list_model_secrets
+from bot.model_plan import ProviderSpec, list_model_secrets
+from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings, list_secrets
 from orchestrator.directory.naming import Naming

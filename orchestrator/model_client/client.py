@@ -28,6 +28,7 @@ from orchestrator.model_client.failures import (
     build_status_failure,
     build_wire_failure,
     check_encoding,
+    find_reported_error,
 )
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.sse import SseDecoder
@@ -45,7 +46,7 @@ _OK = 200
 _UNAUTHORIZED = 401
 _FORBIDDEN = 403
 _PROBE = 10.0
-_SHUT = frozenset({301, 302, 303, 307, 308, 401, 403, 429})
+_SHUT = frozenset({301, 302, 303, 307, 308, 401, 402, 403, 429})
 _BROKEN = 500
 _DRAIN = 0.25
 """Seconds to wait for the end of a finished stream, so that its connection can be reused for the next call."""
@@ -236,7 +237,7 @@ class ModelClient:
             if not watch.expired():
                 raise
             raise ProviderUnavailable(f"The model service did not answer within {within:g} seconds.") from None
-        if error := body.get("error"):
+        if error := find_reported_error(body):
             raise build_reported_error(error, self._scrub)
         return body
 

@@ -2,6 +2,7 @@
 
 import ipaddress
 from dataclasses import dataclass, field
+from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
@@ -42,19 +43,24 @@ class ModelSettings:
             raise SettingsError("OPENAI_API_BASE must be an http or https address such as https://api.openai.com/v1.")
 
     @property
+    def may_lack_key(self) -> bool:
+        """Whether the service may be asked without a key: it is on this machine or certainly within the own network."""
+        return is_internal(self.base_url)
+
+    @property
     def is_loopback(self) -> bool:
-        """Whether the model runs on this machine, where no key is needed and no proxy is used."""
+        """Whether the model runs on this machine, so that no proxy is used."""
         return is_loopback(self.base_url)
 
     def build_auth_header(self) -> dict[str, str]:
-        """Return the HTTP header with the API key; an empty dict if the service runs on this machine and needs no key.
+        """Return the HTTP header with the API key; an empty dict if there is none and `may_lack_key`.
 
         Raises ModelClientError if another service has no key, or if the key contains characters that no key has.
         """
         secret = self.api_key.get_secret_value().strip() if self.api_key else ""
-        if not secret and not self.is_loopback:
+        if not secret and not self.may_lack_key:
             raise ModelClientError(f"There is no key for the model service: set {self.key_name}.")
-        if not secret.isascii() or not secret.isprintable() or " " in secret:
+        if find_key_fault(secret):
             raise ModelClientError(f"The key for the model service has characters that no key has: check {self.key_name}.")
         return {"Authorization": f"Bearer {secret}"} if secret else {}
 
@@ -75,3 +81,30 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+_INTERNAL: Final = (".local", ".internal", ".lan", ".home.arpa", ".localdomain", ".localhost")
+
+
+def is_internal(url: str) -> bool:
+    """Return whether the address is certainly within the own network: private, a name without a dot, or one of an internal domain."""
+    host = urlsplit(url).hostname or ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return "." not in host or host.endswith(_INTERNAL)
+    return address.is_loopback or address.is_private or address.is_link_local
+
+
+def find_key_fault(secret: str) -> str:
+    """Return what no key has and this one does, "" if it may be a key; blanks around it do not count. It never quotes the key."""
+    told = secret.strip()
+    if told[:1] in {'"', "'"} or told[-1:] in {'"', "'"}:
+        return "has quotation marks around it: leave them out"
+    if not told.isascii() or not told.isprintable():
+        return "has a line break or letters that no key has: copy it again"
+    if " " in told:
+        word = told.split(" ", 1)[0]
+        known = word in {"Bearer", "Basic", "Api-Key"}
+        return f"begins with the word {word}: leave it out" if known else "has a blank within: copy it again"
+    return ""

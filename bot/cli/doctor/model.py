@@ -14,7 +14,8 @@ from typing import Final
 import httpx
 
 from bot.cli.doctor.findings import Area, Finding
-from bot.model_providers import OPENAI, ProviderSpec, build_client, build_model_settings, load_plan
+from bot.model_plan import OPENAI, ProviderSpec, load_plan
+from bot.model_providers import build_client, build_model_settings
 from bot.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.model_client.client import MAX_BODY, ModelClient

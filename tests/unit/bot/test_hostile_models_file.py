@@ -8,7 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from bot.cli.doctor.model import check_model
-from bot.model_providers import BuiltModels, build_models, load_plan
+from bot.model_plan import load_plan
+from bot.model_providers import BuiltModels, build_models
 from bot.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.models import ModelRequest

@@ -9,7 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from bot.cli.doctor.model import check_model
-from bot.model_providers import build_models, list_model_secrets, load_plan
+from bot.model_plan import list_model_secrets, load_plan
+from bot.model_providers import build_models
 from bot.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.models import EmbedRequest, ModelRequest
