@@ -32,6 +32,10 @@ def describe_chains(plan: ModelsPlan, settings: Settings) -> Iterator[tuple[str,
 
 
 def _describe_chain(plan: ModelsPlan, chain: list[str], settings: Settings, *, vectors: bool) -> str:
+    if vectors:
+        chain = [name for name in chain if find_model_names(plan.providers[name], settings)[1]]
+    if not chain:
+        return "nobody, for there is no embedding model"
     return ", then ".join(describe_provider(name, plan.providers[name], settings, vectors=vectors) for name in chain)
 
 
@@ -64,10 +68,15 @@ def find_mute_reason(settings: Settings) -> str:
     lacking = []
     for name in plan.list_chain("agent"):
         spec = plan.providers[name]
-        if find_key(spec, settings) is not None or (spec.kind == "openai" and is_internal(find_base(spec, settings))):
+        if not lacks_key(spec, settings):
             return ""
-        lacking.append(name_key(spec))
+        lacking.append(name_key(spec) or f"`key` of {name}")
     return f"there is no key for a model that answers people: set {' or '.join(dict.fromkeys(lacking))}"
+
+
+def lacks_key(spec: ProviderSpec, settings: Settings) -> bool:
+    """Return whether a provider cannot be asked because it has no key. GigaChat always needs one."""
+    return find_key(spec, settings) is None and (spec.kind == "gigachat" or not is_internal(find_base(spec, settings)))
 
 
 def find_doubts(plan: ModelsPlan, settings: Settings) -> Iterator[tuple[str, str]]:
@@ -84,5 +93,3 @@ def find_doubts(plan: ModelsPlan, settings: Settings) -> Iterator[tuple[str, str
         key = find_key(spec, settings)
         if spec.kind == "gigachat" and key is not None and ":" in key.get_secret_value():
             yield name, f"{name_key(spec)} has a colon; the authorization key of GigaChat, which has none, is wanted, not id and secret."
-        if key is None and name_key(spec) and not (spec.kind == "openai" and is_internal(base)):
-            yield name, f"It has no key and cannot be asked: {name_key(spec)} is not set."

@@ -19,7 +19,7 @@ from orchestrator.model_client.breaker import COOL_DOWN, FAILURES
 from orchestrator.model_client.dialects import Dialect, LengthField, Option, Tuning, find_dialect
 from orchestrator.model_client.extra_body import find_extra_fault, parse_extra_body
 from orchestrator.model_client.router import PARALLEL
-from orchestrator.model_client.settings import find_key_fault, is_internal
+from orchestrator.model_client.settings import find_key_fault, is_address, is_internal
 from orchestrator.model_client.wide_schemas import Fit
 
 GIGACHAT_MODEL: Final = "GigaChat-2-Max"
@@ -140,7 +140,8 @@ def _find_chain_fault(place: str, chain: list[str], known: dict[str, ProviderSpe
 def _build_default_plan(settings: Settings) -> ModelsPlan:
     """Return the plan of the settings alone: OPENAI_* serves everything, or talks to people beside GigaChat, which serves engines."""
     specs: dict[str, dict[str, Any]] = {}
-    if settings.openai_api_key is not None or is_internal(settings.openai_api_base) or settings.gigachat_credentials is None:
+    near = is_address(settings.openai_api_base) and is_internal(settings.openai_api_base)
+    if settings.openai_api_key is not None or near or settings.gigachat_credentials is None:
         embedding = "" if settings.gigachat_credentials is not None else settings.default_embedding_model or ""
         specs[OPENAI] = {"kind": "openai", "embedding_model": embedding}
     if settings.gigachat_credentials is not None:
@@ -163,21 +164,20 @@ def _find_fault(spec: ProviderSpec, settings: Settings, secrets: list[str]) -> s
         return "scope and auth_url are of GigaChat only" if foreign[0] != "wide_schemas" else "wide_schemas is of GigaChat only"
     if spec.kind == "gigachat" and spec.length_field == "max_completion_tokens":
         return "length_field: GigaChat takes max_tokens only"
+    if fault := _find_base_fault(spec, settings):
+        return fault
     if spec.kind == "openai" and spec.base and not spec.key and not is_internal(spec.base):
         return "a base of its own needs a `key`: that of OPENAI_API_BASE is not sent elsewhere unasked"
     key = find_key(spec, settings)
     if key is not None and (fault := find_key_fault(key.get_secret_value())):
         return f"the key in {name_key(spec)} {fault}"
-    return (
-        _find_base_fault(spec, settings)
-        or _find_name_fault(spec, settings)
-        or _find_option_fault(spec, settings)
-        or find_extra_fault(spec.extra_body, secrets)
-    )
+    return _find_name_fault(spec, settings) or _find_option_fault(spec, settings) or find_extra_fault(spec.extra_body, secrets)
 
 
 def _find_base_fault(spec: ProviderSpec, settings: Settings) -> str:
     base, label = find_base(spec, settings), name_base(spec)
+    if not is_address(base.strip()):
+        return f"{label} must be an http or https address such as https://api.openai.com/v1"  # not quoted: it may have a password
     if base != base.strip() or not base.isprintable() or " " in base:
         return f"{label} has a blank or a line break"
     path = "/" + base.partition("://")[2].partition("/")[2].strip("/")

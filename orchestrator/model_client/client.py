@@ -22,6 +22,7 @@ from orchestrator.model_client.failures import (
     RejectedRequest,
     Sleep,
     TryAgainError,
+    Unreachable,
     build_reported_error,
     build_retry_policy,
     build_scrubber,
@@ -47,6 +48,7 @@ _UNAUTHORIZED = 401
 _FORBIDDEN = 403
 _PROBE = 10.0
 _SHUT = frozenset({301, 302, 303, 307, 308, 401, 402, 403, 429})
+_NO_LIST = frozenset({404, 405})
 _BROKEN = 500
 _DRAIN = 0.25
 """Seconds to wait for the end of a finished stream, so that its connection can be reused for the next call."""
@@ -154,6 +156,26 @@ class ModelClient:
             failure = error
         self._heard(failure)
         return failure
+
+    async def list_models(self) -> frozenset[str]:
+        """Return the names of the models that the service says it has, empty if it lists none; this costs nothing.
+
+        Raises Unreachable, KeyRefused, and ModelClientError if it answers with something else.
+        """
+        refused: dict[str, str] | None = None
+        while True:
+            headers = await self._build_headers()
+            try:
+                async with self._http.stream("GET", self.settings.base_url.rstrip("/") + "/models", headers=headers) as response:
+                    again = response.status_code == _UNAUTHORIZED and refused is None and await self._auth.renew(headers)
+                    if response.status_code in _NO_LIST:
+                        return frozenset()
+                    if not again:
+                        await self._check_answer(response)
+                        return _read_model_names(load_object(b"".join([chunk async for chunk in _read_limited(response, MAX_BODY)])))
+            except _WIRE_ERRORS as error:
+                raise Unreachable(build_wire_failure(error).reason) from None
+            refused = headers
 
     async def _probe_once(self) -> int:
         """Return the status with which the service answers; of a refused token that could be renewed it is 401, of a refused key 403."""
@@ -381,6 +403,11 @@ def _dump(request: JsonObject) -> bytes:
         return json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
         raise RejectedRequest("The request to the model cannot be written as JSON.") from None
+
+
+def _read_model_names(body: JsonObject) -> frozenset[str]:
+    rows = body.get("data")
+    return frozenset(str(row["id"]) for row in rows if isinstance(row, Mapping) and "id" in row) if isinstance(rows, list) else frozenset()
 
 
 def _is_shut(status: int) -> bool:

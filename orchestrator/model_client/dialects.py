@@ -38,6 +38,8 @@ class Dialect:
     refused: frozenset[Option] = frozenset()
     names: re.Pattern[str] | None = None
     model_form: str = ""
+    lists_openly: bool = False
+    """Whether it lists its models to everybody, so that the list says nothing about the key."""
     above_zero: bool = False
     """Whether the temperature 0 is refused; the least one above it is then sent."""
 
@@ -56,7 +58,12 @@ OPENAI: Final = Dialect(
     refused=frozenset({"temperature", "top_p", "stop"}),
 )
 OPENROUTER: Final = Dialect(
-    name="OpenRouter", paths=("/api/v1",), effort="reasoning", names=re.compile(r"[^/\s]+/[^/\s]+"), model_form="<author>/<model>"
+    name="OpenRouter",
+    paths=("/api/v1",),
+    effort="reasoning",
+    lists_openly=True,
+    names=re.compile(r"[^/\s]+/[^/\s]+"),
+    model_form="<author>/<model>",
 )
 DEEPSEEK: Final = Dialect(name="DeepSeek", paths=("", "/v1", "/beta"))
 YANDEX: Final = Dialect(

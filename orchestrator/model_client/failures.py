@@ -48,6 +48,14 @@ class RejectedRequest(ModelClientError):
     """The request cannot be sent, or the service does not accept it: nothing is wrong with the service."""
 
 
+class KeyRefused(ProviderUnavailable):
+    """The service does not accept the key."""
+
+
+class Unreachable(ProviderUnavailable):
+    """No connection to the service came about, or it broke."""
+
+
 class TryAgainError(ProviderUnavailable):
     """A temporary failure of the model service: the same request may succeed later."""
 
@@ -103,7 +111,7 @@ def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub, ke
     `key_name` is the setting that holds the service's key.
     """
     if response.status_code in _KEY_REFUSED:  # the body is not used: some services quote the key, even in part
-        return ProviderUnavailable(f"The model service answers {response.status_code}: check {key_name}.")
+        return KeyRefused(f"The model service answers {response.status_code}: check {key_name}.")
     if response.is_redirect:  # it is not followed: it may lead to an address inside the company's network
         return ProviderUnavailable(f"The model service answers {response.status_code}: it redirects, which is not followed.")
     error = _parse_error(body)

@@ -39,7 +39,7 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         """Raise `SettingsError` for an invalid address, without quoting it, since it may contain a password."""
-        if not _is_address(self.base_url):
+        if not is_address(self.base_url):
             raise SettingsError("OPENAI_API_BASE must be an http or https address such as https://api.openai.com/v1.")
 
     @property
@@ -65,7 +65,8 @@ class ModelSettings:
         return {"Authorization": f"Bearer {secret}"} if secret else {}
 
 
-def _is_address(url: str) -> bool:
+def is_address(url: str) -> bool:
+    """Return whether this is an http or https address with a host, and without a query or a fragment."""
     try:
         parts: SplitResult = urlsplit(url)
         port = parts.port
