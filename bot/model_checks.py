@@ -1,5 +1,6 @@
 """Says in words which models are configured, who can answer people, and what is doubtful: for the start and for `sdelka doctor`."""
 
+import logging
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
@@ -19,6 +20,8 @@ from bot.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Role
 from orchestrator.model_client.settings import is_internal
+
+log = logging.getLogger(__name__)
 
 _SERVED: Final[tuple[tuple[Role, str], ...]] = (("agent", "People"), ("tool", "Engines"), ("embedding", "Vectors"))
 
@@ -79,6 +82,15 @@ def lacks_key(spec: ProviderSpec, settings: Settings) -> bool:
     return find_key(spec, settings) is None and (spec.kind == "gigachat" or not is_internal(find_base(spec, settings)))
 
 
+def list_talking_models(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the models that may answer people, the first one first."""
+    try:
+        plan = load_plan(settings)
+    except SettingsError:
+        return (settings.openai_model,)
+    return tuple(dict.fromkeys(find_model_names(plan.providers[name], settings)[0] for name in plan.list_chain("agent")))
+
+
 def find_doubts(plan: ModelsPlan, settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield (provider, sentence) for what can be meant but is probably a mistake."""
     used = {name for chain in (*plan.roles.values(), *plan.services.values()) for name in chain} or set(plan.providers)
@@ -93,3 +105,16 @@ def find_doubts(plan: ModelsPlan, settings: Settings) -> Iterator[tuple[str, str
         key = find_key(spec, settings)
         if spec.kind == "gigachat" and key is not None and ":" in key.get_secret_value():
             yield name, f"{name_key(spec)} has a colon; the authorization key of GigaChat, which has none, is wanted, not id and secret."
+
+
+def log_models(settings: Settings) -> None:
+    """Log who answers people, and what is doubtful about it. Raises SettingsError if the models cannot be used as they are described."""
+    plan = load_plan(settings)
+    log.info("models: %s", " ".join(says for _, says in describe_chains(plan, settings)), extra={"action": "models"})
+    for name, doubt in find_doubts(plan, settings):
+        log.warning("model provider %s: %s", name, doubt, extra={"action": "model_doubt"})
+    if reason := find_mute_reason(settings):
+        log.warning("%s; until then people are told that the model is not available", reason, extra={"action": "no_model_key"})
+        return
+    for name in [name for name, spec in plan.providers.items() if lacks_key(spec, settings)]:
+        log.warning("model provider %s has no key and cannot be asked", name, extra={"action": "no_model_key"})

@@ -24,8 +24,7 @@ from bot.http_api.server.metrics import RequestCounter, build_metrics_router
 from bot.http_api.server.portal_events import build_portal_events_router
 from bot.http_api.server.serving import bind_socket, serve
 from bot.http_api.server.tokens import PREFIX
-from bot.model_checks import describe_chains, find_doubts, find_mute_reason, lacks_key
-from bot.model_plan import load_plan
+from bot.model_checks import log_models
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
@@ -60,7 +59,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     """
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     access = load_access(settings.access_file)
-    _report_models(settings)
+    log_models(settings)
     clock = SystemClock()
     async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor:
         await access.load_registry(store)
@@ -98,19 +97,6 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
         finally:
             for part in closing:
                 await part.aclose()
-
-
-def _report_models(settings: Settings) -> None:
-    """Log who answers people, and what is doubtful about it. Raises SettingsError if the models cannot be used as they are described."""
-    plan = load_plan(settings)
-    log.info("models: %s", " ".join(says for _, says in describe_chains(plan, settings)), extra={"action": "models"})
-    for name, doubt in find_doubts(plan, settings):
-        log.warning("model provider %s: %s", name, doubt, extra={"action": "model_doubt"})
-    if reason := find_mute_reason(settings):
-        log.warning("%s; until then people are told that the model is not available", reason, extra={"action": "no_model_key"})
-        return
-    for name in [name for name, spec in plan.providers.items() if lacks_key(spec, settings)]:
-        log.warning("model provider %s has no key and cannot be asked", name, extra={"action": "no_model_key"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,9 @@ _KEY_LIKE: Final = re.compile(r"\bsk-[\w-]{8,}|\b(?:Bearer|Basic|Api-Key)\s+\S{4
 
 def parse_extra_body(text: str) -> JsonObject:
     """Return the object in a text of JSON. Raises ValueError that says what is wrong, and never quotes the text."""
+    text = text.strip()
+    if text[:1] == text[-1:] == "'":  # some readers of .env leave the quotation marks of the shell
+        text = text[1:-1]
     if len(text) > LONGEST:
         raise ValueError(f"it is longer than {LONGEST} characters")
     document = read_document(text, "json").document
