@@ -9,7 +9,6 @@ import logging
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Protocol
 
 import httpx
 from tenacity import AsyncRetrying
@@ -31,7 +30,7 @@ from orchestrator.model_client.failures import (
     check_encoding,
     find_reported_error,
 )
-from orchestrator.model_client.settings import ModelSettings
+from orchestrator.model_client.settings import Auth, KeyAuth, ModelSettings
 from orchestrator.model_client.sse import SseDecoder
 from state.stored import JsonObject
 from state.trace import build_trace_headers
@@ -56,45 +55,6 @@ _DONE = "[DONE]"
 _WIRE_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
 _log = logging.getLogger(__name__)
-
-
-class Auth(Protocol):
-    """Makes the headers by which a service knows who asks. Raises ModelClientError."""
-
-    async def build_headers(self) -> dict[str, str]:
-        """Return the headers for one request."""
-
-    async def renew(self, refused: Mapping[str, str]) -> bool:
-        """Return whether it is worth to repeat a request whose headers, `refused`, the service did not accept (401)."""
-
-    def list_tokens(self) -> Sequence[str]:
-        """Return the secrets in the headers that are not the key itself, so that they can be masked."""
-
-    async def aclose(self) -> None:
-        """Close the connections; never fails."""
-
-
-class KeyAuth:
-    """The `Auth` of a service that takes the key itself."""
-
-    def __init__(self, settings: ModelSettings) -> None:
-        """Keep the settings."""
-        self._settings = settings
-
-    async def build_headers(self) -> dict[str, str]:
-        """Return the header with the key."""
-        return self._settings.build_auth_header()
-
-    async def renew(self, _refused: Mapping[str, str]) -> bool:
-        """Return False: a key that was refused stays refused."""
-        return False
-
-    def list_tokens(self) -> Sequence[str]:
-        """Return nothing: there are no other secrets."""
-        return ()
-
-    async def aclose(self) -> None:
-        """Do nothing."""
 
 
 class ModelClient:

@@ -1,8 +1,12 @@
-"""The settings of the model client. They are passed in by the caller; only `bot/settings.py` reads environment variables."""
+"""The settings of the model client, and how a service knows by them who asks.
+
+The caller passes the settings in; only `bot/settings.py` reads environment variables.
+"""
 
 import ipaddress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
@@ -63,6 +67,45 @@ class ModelSettings:
         if find_key_fault(secret):
             raise ModelClientError(f"The key for the model service has characters that no key has: check {self.key_name}.")
         return {"Authorization": f"Bearer {secret}"} if secret else {}
+
+
+class Auth(Protocol):
+    """Makes the headers by which a service knows who asks. Raises ModelClientError."""
+
+    async def build_headers(self) -> dict[str, str]:
+        """Return the headers for one request."""
+
+    async def renew(self, refused: Mapping[str, str]) -> bool:
+        """Return whether it is worth to repeat a request whose headers, `refused`, the service did not accept (401)."""
+
+    def list_tokens(self) -> Sequence[str]:
+        """Return the secrets in the headers that are not the key itself, so that they can be masked."""
+
+    async def aclose(self) -> None:
+        """Close the connections; never fails."""
+
+
+class KeyAuth:
+    """The `Auth` of a service that takes the key itself."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        """Keep the settings."""
+        self._settings = settings
+
+    async def build_headers(self) -> dict[str, str]:
+        """Return the header with the key."""
+        return self._settings.build_auth_header()
+
+    async def renew(self, _refused: Mapping[str, str]) -> bool:
+        """Return False: a key that was refused stays refused."""
+        return False
+
+    def list_tokens(self) -> Sequence[str]:
+        """Return nothing: there are no other secrets."""
+        return ()
+
+    async def aclose(self) -> None:
+        """Do nothing."""
 
 
 def is_address(url: str) -> bool:

@@ -1,7 +1,9 @@
 """What is said at the start about settings of models that cannot work, and about those that are probably not meant."""
 
+import asyncio
 import json
 import logging
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from orchestrator.domain.models import ModelRequest
 from orchestrator.model_client.dialects import Tuning, merge_extra
 from orchestrator.model_client.extra_body import find_extra_fault
 from tests.unit.model_client.loopback_kit import FINE, Seen, reply, serving
+from tests.unit.model_client.test_model_client import delta, sse
 
 ASK = ({"role": "user", "content": "?"},)
 KEY = "sk-0123456789abcdef"
@@ -207,6 +210,32 @@ def test_times_come_from_the_settings_or_the_file(tmp_path: Path) -> None:
     assert (told.total_deadline, told.connect_timeout, told.silence, told.request_timeout) == (9, 1, 3, 4)
     told = build_models(write(tmp_path, "kind: openai, timeout: 4", **times)).clients["one"].settings
     assert (told.total_deadline, told.silence, told.request_timeout) == (240, 4, 4)
+
+
+async def test_a_model_that_falls_silent_or_is_late_is_replaced_after_its_own_time(tmp_path: Path) -> None:
+    """The limits of one provider do not wait for those of the settings."""
+
+    async def stop_in_the_middle() -> AsyncIterator[bytes]:
+        yield b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + sse(delta("Начало"))
+        await asyncio.Event().wait()
+
+    async def begin_never() -> AsyncIterator[bytes]:
+        yield b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: OPENROUTER PROCESSING\n\n"
+        await asyncio.Event().wait()
+
+    made = {"/silent": stop_in_the_middle, "/late": begin_never}
+    async with serving(lambda seen: made[seen.path[: seen.path.rindex("/chat")]]() if "good" not in seen.path else FINE) as service:
+        path = tmp_path / "models.yaml"
+        path.write_text(
+            f"providers:\n  silent: {{kind: openai, base: '{service.base}/silent', silence: 0.05}}\n"
+            f"  late: {{kind: openai, base: '{service.base}/late', deadline: 0.05}}\n  good: {{kind: openai, base: '{service.base}/good'}}\n",
+            encoding="utf-8",
+        )
+        built = build_models(build(models_file=path))
+        answer = await built.router.chat(ModelRequest(messages=ASK))
+        assert (answer.text, answer.provider, answer.failed_before) == ("Привет", "good", ("silent", "late"))
+        for client in built.clients.values():
+            await client.aclose()
 
 
 def test_a_model_takes_what_it_refuses_only_if_the_file_says_so(tmp_path: Path) -> None:
