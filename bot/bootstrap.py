@@ -25,7 +25,8 @@ from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.http_credentials import load_http_credentials
 from bot.http_transport import build_transport
-from bot.model_providers import ProviderSpec, build_model_settings, build_models
+from bot.model_plan import ProviderSpec
+from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.secret_values import hide_secrets
 from bot.settings import Settings

@@ -24,6 +24,7 @@ from bot.http_api.server.metrics import RequestCounter, build_metrics_router
 from bot.http_api.server.portal_events import build_portal_events_router
 from bot.http_api.server.serving import bind_socket, serve
 from bot.http_api.server.tokens import PREFIX
+from bot.model_checks import log_models
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
@@ -58,8 +59,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     """
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     access = load_access(settings.access_file)
-    if settings.openai_api_key is None:
-        log.warning("OPENAI_API_KEY is not set: requests will be answered with a stub", extra={"action": "no_model_key"})
+    log_models(settings)
     clock = SystemClock()
     async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor:
         await access.load_registry(store)

@@ -21,7 +21,7 @@ def hide_secrets(settings: Settings) -> tuple[str, ...]:
 def _collect_secrets(settings: Settings) -> Iterator[str]:
     yield from list_secrets(settings)
     if settings.models_file is not None:
-        from bot.model_providers import list_model_secrets  # noqa: PLC0415 - most commands have no such file and need no clients
+        from bot.model_plan import list_model_secrets  # noqa: PLC0415 - most commands have no such file and need no clients
 
         with suppress(SettingsError):
             yield from list_model_secrets(settings)

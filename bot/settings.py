@@ -14,11 +14,13 @@ from urllib.parse import unquote, urlsplit
 
 from dotenv import dotenv_values
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bitrix.limits.plan import parse_plan
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.models import Effort
+from orchestrator.model_client.extra_body import parse_extra_body
 
 _DURATION = re.compile(r"(\d+)\s*(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -39,6 +41,11 @@ def _parse_duration(value: object) -> object:
         return timedelta(**{_UNITS[match.group(2)]: int(match.group(1))})
     except OverflowError:
         raise ValueError(_NO_DURATION) from None
+
+
+def _parse_extra_body(value: object) -> object:
+    """Convert a text of JSON into its object, and return any other value unchanged. Raises ValueError for a text that is no object."""
+    return parse_extra_body(value) if isinstance(value, str) else value
 
 
 def _validate_plan(text: str) -> str:
@@ -75,11 +82,41 @@ class Settings(BaseSettings):
     models_file: Path | None = Field(
         None, description="Providers of models, their roles and fallbacks (YAML), in place of the settings above; see docs/models.md."
     )
+    model_chain: str | None = Field(
+        None, description="Who answers people, and who does if the first fails: openai,gigachat; by default the first that has a key."
+    )
     model_timeout: Annotated[timedelta, BeforeValidator(_parse_duration)] = Field(
         timedelta(seconds=30),
         gt=timedelta(0),
         le=timedelta(hours=1),
         description="How long one request to a model may take, or a streamed answer be silent once it has begun, such as 30s.",
+    )
+    model_deadline: Annotated[timedelta, BeforeValidator(_parse_duration)] = Field(
+        timedelta(seconds=120),
+        gt=timedelta(0),
+        le=timedelta(hours=1),
+        description="How long a whole answer of a model may take, with all attempts, such as 120s.",
+    )
+    model_connect_timeout: Annotated[timedelta, BeforeValidator(_parse_duration)] = Field(
+        timedelta(seconds=5), gt=timedelta(0), le=timedelta(minutes=5), description="How long connecting to a model may take, such as 5s."
+    )
+    model_silence: Annotated[timedelta | None, BeforeValidator(_parse_duration)] = Field(
+        None,
+        gt=timedelta(0),
+        le=timedelta(hours=1),
+        description="How long a streamed answer may be silent once it has begun, such as 45s; by default MODEL_TIMEOUT.",
+    )
+    model_temperature: float | None = Field(
+        None, ge=0, le=2, description="Temperature of the model that answers people, 0 to 2; by default what its service takes."
+    )
+    model_reasoning_effort: Effort | None = Field(
+        None, description="How long that model thinks: none, minimal, low, medium, high, xhigh or max, as far as it knows the word."
+    )
+    model_max_tokens: int | None = Field(
+        None, ge=1, le=10_000_000, description="Tokens that one answer of that model may have, thinking included; by default no limit."
+    )
+    model_extra_body: Annotated[dict[str, Any] | None, NoDecode, BeforeValidator(_parse_extra_body)] = Field(
+        None, description='More fields of the requests to that model as JSON, such as {"top_k": 20}; see docs/models.md.'
     )
     model_message_limit: int = Field(
         400_000, ge=1, description="Characters that one message to a model may have; a longer one is refused, never cut."

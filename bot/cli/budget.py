@@ -59,7 +59,8 @@ def budget(
     Exit codes: 0 = everybody is within their budget, 1 = somebody has used theirs up, 2 = wrong use, a faulty policy, or the database
     cannot be read.
     """
-    from bot.settings import load_settings  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.model_checks import list_talking_models  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.settings import load_settings  # noqa: PLC0415 - as above
     from orchestrator.features.budgets.model_budget import sum_since  # noqa: PLC0415 - as above
     from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - as above
     from state.clock import SystemClock  # noqa: PLC0415 - as above
@@ -78,7 +79,7 @@ def budget(
         write_json_lines([row.to_json() for row in rows])
     else:
         _show(rows, rules)
-    if (hint := rules.describe_unpriced(settings.openai_model)) and not as_json:
+    for hint in filter(None, () if as_json else map(rules.describe_unpriced, list_talking_models(settings))):
         typer.echo(f"Note: {hint}.", err=True)
     if any(row.percent is not None and row.percent >= 100 for row in rows):  # noqa: PLR2004 - percent
         raise typer.Exit(OVER)

@@ -90,13 +90,14 @@ def check(
     *, policy: Annotated[Path | None, typer.Option(help="The file to look at; without it the one in force (POLICY_FILE).")] = None
 ) -> None:
     """Check whether a policy file can be used. Exit codes: 0 = it can, 2 = it cannot: every mistake is listed with its line."""
+    from bot.model_checks import list_talking_models  # noqa: PLC0415 - see replay
     from orchestrator.gate.call.policy import SHIPPED  # noqa: PLC0415 - see replay
 
     settings = load_settings()
     path = policy or settings.policy_file
     loaded = _load_rules(settings, path, "full").policy
     typer.echo(f"{(path or SHIPPED).name}: no mistakes; {len(loaded.rules)} rules, version {loaded.digest}.")
-    if hint := loaded.budget.describe_unpriced(settings.openai_model):
+    for hint in filter(None, map(loaded.budget.describe_unpriced, list_talking_models(settings))):
         typer.echo(f"Note: {hint}.", err=True)
 
 

@@ -6,12 +6,14 @@ A role says what an answer is for. Settings say which providers serve a role, so
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, get_args
 
 from orchestrator.domain.errors import ModelClientError
 
 Role = Literal["agent", "tool", "embedding"]
 """What an answer is for: a conversation with a person, a step of an engine, or vectors of texts."""
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How long a reasoning model thinks before it answers. Each service takes some of these words."""
 OnDelta = Callable[[str], Awaitable[None]]
 OnRestart = Callable[[], Awaitable[None]]
 CHARACTERS_PER_TOKEN: Final = 3
@@ -27,13 +29,17 @@ def estimate_text(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How the model is to answer; None leaves it to the provider. Raises ValueError for a value that no provider takes."""
+    """How the model is to answer; None leaves it to the settings of the provider, and if they do not say it, to the service.
+
+    Raises ValueError for a value that no provider takes.
+    """
 
     model: str | None = None
     """Another model of the same provider than the one in the settings."""
     temperature: float | None = None
     max_tokens: int | None = None
     top_p: float | None = None
+    reasoning_effort: Effort | None = None
     stop: Sequence[str] = ()
     seed: int | None = None
     json: bool = False
@@ -47,6 +53,9 @@ class ModelOptions:
                 raise ValueError(f"the option {name} of a model is {value}; it must be from {lowest} to {highest}")
         if self.max_tokens is not None and self.max_tokens < 1:
             raise ValueError(f"the option max_tokens of a model is {self.max_tokens}; it must be 1 or more")
+        if self.reasoning_effort is not None and self.reasoning_effort not in get_args(Effort):
+            known = ", ".join(get_args(Effort))
+            raise ValueError(f"the option reasoning_effort of a model is {self.reasoning_effort!r}; it must be one of {known}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.frozen import View
-from orchestrator.domain.models import ModelAnswer, UnusableAnswer
-from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error
+from orchestrator.domain.models import ModelAnswer, ProviderUnavailable, UnusableAnswer
+from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error, find_reported_error
 from orchestrator.model_client.tool_calls import CallCollector
 from state.canonical import to_storable_text
 
@@ -20,6 +20,7 @@ FINISHED = frozenset({"stop", "eos", "end_turn"})
 FINISHED_WITH_CALL = frozenset({"tool_calls", "function_call"})
 """Finish reasons by which servers say that the model wants a tool to be called."""
 
+_ONLY_THOUGHT = "The model used its whole answer for thinking: raise max_tokens, or lower reasoning_effort."
 _CUT = {
     "length": "The model's answer was cut off at its length limit.",
     "content_filter": "The model's answer was stopped by the content filter.",
@@ -41,10 +42,13 @@ class Usage(View):
     completion_tokens: _Count = 0
 
 
+_BROKE = frozenset({"error", "insufficient_system_resource"})
+"""Finish reasons by which GigaChat, OpenRouter and DeepSeek say that they failed in the middle of an answer."""
+
+
 class _Event(View):
     """The JSON data of one event of a streamed answer; a whole answer that is not streamed has the same form."""
 
-    error: object = None
     model: _Text = None
     usage: Annotated[Usage | None, BeforeValidator(lambda value: value if isinstance(value, dict) else None)] = None
     choices: object = None
@@ -60,6 +64,8 @@ class _Choice(View):
 class _Message(View):
     refusal: object = None
     content: object = None
+    reasoning_content: object = None
+    reasoning: object = None
     tool_calls: object = None
     function_call: object = None
 
@@ -79,6 +85,8 @@ class AnswerReader:
         self._model = ""
         self._usage = Usage()
         self._finish_reason = ""
+        self._thought = False
+        """Whether the model has sent thinking in a field of its own, which is not read."""
         self._calls = CallCollector()
 
     @property
@@ -93,9 +101,10 @@ class AnswerReader:
 
     def take(self, data: str) -> str:
         """Take the JSON data of one event and return the text that it adds to the answer, "" if none."""
-        event = _Event.model_validate(load_object(data))
-        if event.error:
-            raise build_reported_error(event.error, self._scrub)
+        loaded = load_object(data)
+        if error := find_reported_error(loaded):
+            raise build_reported_error(error, self._scrub)
+        event = _Event.model_validate(loaded)
         self._model = self._model or event.model or ""
         self._usage = event.usage or self._usage
         return self._take_choice(_find_first_choice(event.choices or []))
@@ -104,11 +113,15 @@ class AnswerReader:
         """Return the whole answer, which took `seconds`; raise `ModelClientError` if it is empty or the model did not finish it."""
         if self._half or not self._finish_reason:
             raise ModelClientError("The model's answer broke off before its end.")
+        if self._finish_reason in _BROKE:
+            raise ProviderUnavailable("The model service failed in the middle of its answer.")
+        if self._finish_reason == "length" and self._thought and not self._size:
+            raise UnusableAnswer(_ONLY_THOUGHT)
         if not self.is_finished:
             other = f"The model ended its answer for another reason than being done: {self._finish_reason[:40]!r}."
             raise UnusableAnswer(_CUT.get(self._finish_reason, other))
         if not "".join(self._pieces).strip() and not self._calls:
-            raise UnusableAnswer("The model's answer is empty.")
+            raise UnusableAnswer(_ONLY_THOUGHT if self._thought else "The model's answer is empty.")
         return self.build_answer(seconds)
 
     def build_answer(self, seconds: float) -> ModelAnswer:
@@ -130,6 +143,7 @@ class AnswerReader:
         message = _Message.model_validate(part)
         if message.refusal:
             raise UnusableAnswer("The model refused to answer.")
+        self._thought = self._thought or bool(message.reasoning_content or message.reasoning)
         self._calls.take(message.tool_calls, message.function_call)
         if choice.finish_reason is not None:
             self._finish_reason = choice.finish_reason

@@ -9,7 +9,6 @@ import logging
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Protocol
 
 import httpx
 from tenacity import AsyncRetrying
@@ -22,14 +21,16 @@ from orchestrator.model_client.failures import (
     RejectedRequest,
     Sleep,
     TryAgainError,
+    Unreachable,
     build_reported_error,
     build_retry_policy,
     build_scrubber,
     build_status_failure,
     build_wire_failure,
     check_encoding,
+    find_reported_error,
 )
-from orchestrator.model_client.settings import ModelSettings
+from orchestrator.model_client.settings import Auth, KeyAuth, ModelSettings
 from orchestrator.model_client.sse import SseDecoder
 from state.stored import JsonObject
 from state.trace import build_trace_headers
@@ -45,7 +46,8 @@ _OK = 200
 _UNAUTHORIZED = 401
 _FORBIDDEN = 403
 _PROBE = 10.0
-_SHUT = frozenset({301, 302, 303, 307, 308, 401, 403, 429})
+_SHUT = frozenset({301, 302, 303, 307, 308, 401, 402, 403, 429})
+_NO_LIST = frozenset({404, 405})
 _BROKEN = 500
 _DRAIN = 0.25
 """Seconds to wait for the end of a finished stream, so that its connection can be reused for the next call."""
@@ -53,45 +55,6 @@ _DONE = "[DONE]"
 _WIRE_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
 _log = logging.getLogger(__name__)
-
-
-class Auth(Protocol):
-    """Makes the headers by which a service knows who asks. Raises ModelClientError."""
-
-    async def build_headers(self) -> dict[str, str]:
-        """Return the headers for one request."""
-
-    async def renew(self, refused: Mapping[str, str]) -> bool:
-        """Return whether it is worth to repeat a request whose headers, `refused`, the service did not accept (401)."""
-
-    def list_tokens(self) -> Sequence[str]:
-        """Return the secrets in the headers that are not the key itself, so that they can be masked."""
-
-    async def aclose(self) -> None:
-        """Close the connections; never fails."""
-
-
-class KeyAuth:
-    """The `Auth` of a service that takes the key itself."""
-
-    def __init__(self, settings: ModelSettings) -> None:
-        """Keep the settings."""
-        self._settings = settings
-
-    async def build_headers(self) -> dict[str, str]:
-        """Return the header with the key."""
-        return self._settings.build_auth_header()
-
-    async def renew(self, _refused: Mapping[str, str]) -> bool:
-        """Return False: a key that was refused stays refused."""
-        return False
-
-    def list_tokens(self) -> Sequence[str]:
-        """Return nothing: there are no other secrets."""
-        return ()
-
-    async def aclose(self) -> None:
-        """Do nothing."""
 
 
 class ModelClient:
@@ -153,6 +116,26 @@ class ModelClient:
             failure = error
         self._heard(failure)
         return failure
+
+    async def list_models(self) -> frozenset[str]:
+        """Return the names of the models that the service says it has, empty if it lists none; this costs nothing.
+
+        Raises Unreachable, KeyRefused, and ModelClientError if it answers with something else.
+        """
+        refused: dict[str, str] | None = None
+        while True:
+            headers = await self._build_headers()
+            try:
+                async with self._http.stream("GET", self.settings.base_url.rstrip("/") + "/models", headers=headers) as response:
+                    again = response.status_code == _UNAUTHORIZED and refused is None and await self._auth.renew(headers)
+                    if response.status_code in _NO_LIST:
+                        return frozenset()
+                    if not again:
+                        await self._check_answer(response)
+                        return _read_model_names(load_object(b"".join([chunk async for chunk in _read_limited(response, MAX_BODY)])))
+            except _WIRE_ERRORS as error:
+                raise Unreachable(build_wire_failure(error).reason) from None
+            refused = headers
 
     async def _probe_once(self) -> int:
         """Return the status with which the service answers; of a refused token that could be renewed it is 401, of a refused key 403."""
@@ -236,7 +219,7 @@ class ModelClient:
             if not watch.expired():
                 raise
             raise ProviderUnavailable(f"The model service did not answer within {within:g} seconds.") from None
-        if error := body.get("error"):
+        if error := find_reported_error(body):
             raise build_reported_error(error, self._scrub)
         return body
 
@@ -380,6 +363,11 @@ def _dump(request: JsonObject) -> bytes:
         return json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
         raise RejectedRequest("The request to the model cannot be written as JSON.") from None
+
+
+def _read_model_names(body: JsonObject) -> frozenset[str]:
+    rows = body.get("data")
+    return frozenset(str(row["id"]) for row in rows if isinstance(row, Mapping) and "id" in row) if isinstance(rows, list) else frozenset()
 
 
 def _is_shut(status: int) -> bool:

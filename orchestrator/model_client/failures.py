@@ -7,7 +7,7 @@ deadline.
 import json
 import re
 import ssl
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
 
 import httpx
@@ -27,6 +27,9 @@ _ADDRESS = re.compile(r"\bhttps?://[^\s\"']+", re.IGNORECASE)
 _LONGEST = 300
 _READ_OF_TEXT = 4_000
 _TOO_MANY = 429
+_TIMED_OUT = 408
+_UNPAID = 402
+_NOT_FOUND = frozenset({404, 405})
 _KEY_REFUSED = frozenset({401, 403})
 _NEVER_HELPS = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _BUSY = frozenset(
@@ -36,12 +39,21 @@ _BUSY = frozenset(
 """The codes and types by which services say in an answer what a status would say."""
 _FAULTS_OF_CERTIFICATES = {9: "is not valid yet", 10: "has expired", 62: "is for another host", 64: "is for another address"}
 """What is wrong with a certificate, by OpenSSL's numbers; the others come from an authority that is not trusted."""
+_NO_SUCH_ADDRESS = "check the base address, which for most services ends in /v1."
 PLAIN = {"Accept-Encoding": "identity"}
 """The header that asks for an answer without compression: a small compressed one can fill the memory before its size is known."""
 
 
 class RejectedRequest(ModelClientError):
     """The request cannot be sent, or the service does not accept it: nothing is wrong with the service."""
+
+
+class KeyRefused(ProviderUnavailable):
+    """The service does not accept the key."""
+
+
+class Unreachable(ProviderUnavailable):
+    """No connection to the service came about, or it broke."""
 
 
 class TryAgainError(ProviderUnavailable):
@@ -70,6 +82,17 @@ def build_scrubber(key: SecretStr | None, list_tokens: Callable[[], Iterable[str
     return scrub
 
 
+def find_reported_error(body: Mapping[str, object]) -> object:
+    """Return the error that a service reports in an answer with status 200, None if the answer is none.
+
+    Some services (older vLLM, GigaChat) write its fields at the top, in place of an object `error`.
+    """
+    if body.get("error"):
+        return body["error"]
+    is_bare = isinstance(body.get("message"), str) and not body.keys() & {"choices", "data", "usage"}
+    return {name: body.get(name) for name in ("code", "status", "type", "message")} if is_bare else None
+
+
 def build_reported_error(error: object, scrub: Scrub) -> ModelClientError:
     """Return the exception for an `error` object that the service sent in a stream or in an answer with status 200.
 
@@ -88,16 +111,18 @@ def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub, ke
     `key_name` is the setting that holds the service's key.
     """
     if response.status_code in _KEY_REFUSED:  # the body is not used: some services quote the key, even in part
-        return ProviderUnavailable(f"The model service answers {response.status_code}: check {key_name}.")
+        return KeyRefused(f"The model service answers {response.status_code}: check {key_name}.")
     if response.is_redirect:  # it is not followed: it may lead to an address inside the company's network
         return ProviderUnavailable(f"The model service answers {response.status_code}: it redirects, which is not followed.")
     error = _parse_error(body)
     reason = f"The model service answers {response.status_code}: {_format_error(error, scrub)}."
     code = error.get("code") if isinstance(error, dict) else None
-    busy = response.status_code == _TOO_MANY and code not in _NEVER_HELPS
+    busy = response.status_code in {_TOO_MANY, _TIMED_OUT} and code not in _NEVER_HELPS
     if busy or response.is_server_error:
         return TryAgainError(reason, after=_parse_retry_after(response.headers))
-    return ProviderUnavailable(reason) if response.status_code == _TOO_MANY else RejectedRequest(reason)
+    if response.status_code in _NOT_FOUND and not isinstance(error, dict):  # a service that knows the address explains itself in JSON
+        return RejectedRequest(f"{reason.rstrip('.')}; {_NO_SUCH_ADDRESS}")
+    return ProviderUnavailable(reason) if response.status_code in {_TOO_MANY, _UNPAID} else RejectedRequest(reason)
 
 
 def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:

@@ -22,12 +22,16 @@ from orchestrator.domain.models import (
     estimate_text,
 )
 from orchestrator.model_client.answer import read_usage
+from orchestrator.model_client.dialects import GIGACHAT, Option, Tuning
 from orchestrator.model_client.failures import RejectedRequest
+from orchestrator.model_client.thinking import ThinkingFilter, drop_thinking
 from orchestrator.model_client.wide_schemas import Fit, fit_tool, join_arguments, split_arguments
 from state.stored import JsonObject
 
 BATCH: Final = 64
 """How many texts one request for vectors has: services limit the number, and the client the length of an answer."""
+_UNKNOWN: Final[frozenset[Option]] = frozenset({"stop", "seed"})
+"""The options that GigaChat does not know."""
 _ONLY_JSON: Final = "Answer with one JSON object and nothing else."
 
 
@@ -47,13 +51,21 @@ class WireClient(Protocol):
 class OpenAiProvider:
     """An OpenAI-compatible service behind the port."""
 
-    def __init__(self, client: WireClient, *, model: str = "", embedding_model: str = "") -> None:
-        """Use this client; `model` and `embedding_model` are the names for requests that name none."""
-        self.client, self.model, self.embedding_model = client, model, embedding_model
+    def __init__(self, client: WireClient, *, model: str = "", embedding_model: str = "", tuning: Tuning | None = None) -> None:
+        """Use this client; `model` and `embedding_model` are the names for requests that name none, `tuning` says how requests are made."""
+        self.client, self.model, self.embedding_model, self.tuning = client, model, embedding_model, tuning or Tuning()
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the answer. A call of a tool that was not offered has a `problem`; UnusableAnswer if none was offered at all."""
-        answer = await self.client.stream_chat(self._build_payload(request), on_delta)
+        """Return the answer. A call of a tool that was not offered has a `problem`; UnusableAnswer if none was offered at all.
+
+        Thinking that a model writes in front of its answer is cut off, except for people: their engine reads the whole answer and decides
+        by all of it what is thinking.
+        """
+        if request.role == "agent":
+            answer = await self.client.stream_chat(self._build_payload(request), on_delta)
+        else:
+            taker = ThinkingFilter(on_delta).take if on_delta is not None else None
+            answer = drop_thinking(await self.client.stream_chat(self._build_payload(request), taker))
         if answer.calls and not request.tools:
             raise UnusableAnswer("The model calls a tool, although none was offered.", answer=answer)
         return replace(answer, calls=tuple(_check_name(one, request.tools) for one in answer.calls)) if answer.calls else answer
@@ -79,24 +91,34 @@ class OpenAiProvider:
         return self.embedding_model
 
     def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
-        payload: dict[str, Any] = {"messages": list(request.messages), **_build_options(request)}
-        if request.options.stop:
-            payload["stop"] = list(request.options.stop)
-        if request.options.seed is not None:
-            payload["seed"] = request.options.seed
+        payload: dict[str, Any] = {**self._build_options(request), "messages": list(request.messages)}
         if request.options.json:
             payload["response_format"] = {"type": "json_object"}
         if request.tools:
             payload["tools"] = [{"type": "function", "function": _describe_tool(one)} for one in request.tools]
         return payload
 
+    def _build_options(self, request: ModelRequest) -> dict[str, Any]:
+        """Return the fields of a request that say how to answer, with the model if the request names one; the client knows the other."""
+        own = request.options.model
+        return {**self.tuning.build_fields(request.options, own or self.model), **({"model": own} if own else {})}
+
 
 class GigaChatProvider(OpenAiProvider):
     """GigaChat behind the port: `functions` in place of `tools`, and arguments that are objects. It knows no `stop` and no `seed`."""
 
-    def __init__(self, client: WireClient, *, model: str = "", embedding_model: str = "", wide_schemas: Fit = "split") -> None:
+    def __init__(
+        self,
+        client: WireClient,
+        *,
+        model: str = "",
+        embedding_model: str = "",
+        tuning: Tuning | None = None,
+        wide_schemas: Fit = "split",
+    ) -> None:
         """Use this client; `wide_schemas` says what is done with tools of more than eight parameters."""
-        super().__init__(client, model=model, embedding_model=embedding_model)
+        told = replace(tuning or Tuning(dialect=GIGACHAT), omit=(tuning.omit if tuning and tuning.omit else frozenset()) | _UNKNOWN)
+        super().__init__(client, model=model, embedding_model=embedding_model, tuning=told)
         self._fit = wide_schemas
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
@@ -110,18 +132,11 @@ class GigaChatProvider(OpenAiProvider):
         messages = _to_gigachat_messages(request.messages, request.tools, self._fit)
         if request.options.json:
             messages = _add_instruction(messages, _ONLY_JSON)
-        payload: dict[str, Any] = {"messages": messages, **_build_options(request)}
+        payload: dict[str, Any] = {**self._build_options(request), "messages": messages}
         if request.tools:
             payload["functions"] = [_describe_tool(fit_tool(one, self._fit)) for one in request.tools]
             payload["function_call"] = "auto"
         return payload
-
-
-def _build_options(request: ModelRequest) -> JsonObject:
-    """Return the options that all providers take."""
-    options = request.options
-    told = {"model": options.model, "temperature": options.temperature, "max_tokens": options.max_tokens, "top_p": options.top_p}
-    return {name: value for name, value in told.items() if value is not None}
 
 
 def _check_name(call: ToolCall, tools: Sequence[ModelTool]) -> ToolCall:

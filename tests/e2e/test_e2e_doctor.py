@@ -133,11 +133,13 @@ async def test_with_spend_the_model_answers_one_word_and_hears_silence(world: Wo
     assert told.line("model", "OPENAI_TRANSCRIBE_MODEL")["verdict"] == "warning"
     assert told.line("model", "one recording")["verdict"] == "wrong"  # the sandbox hears its own recordings only
     assert len(await world.prompts()) == 1
-    service = {"/v1/models": {"data": [{"id": "m"}, {"id": "ears"}]}, "/v1/chat/completions": {"usage": {"total_tokens": 9}}}
+    said = {"index": 0, "message": {"content": "OK"}, "finish_reason": "stop"}
+    completion = {"choices": [said], "usage": {"prompt_tokens": 8, "completion_tokens": 1}}
+    service = {"/v1/models": {"data": [{"id": "m"}, {"id": "ears"}]}, "/v1/chat/completions": completion}
     async with answering({**service, "/v1/audio/transcriptions": {"text": ""}}) as address:
         over = {"openai_api_base": f"http://{address}/v1", "openai_model": "m", "openai_transcribe_model": "ears"}
         told = await asked_here(world, spend=True, **over)
-    assert [line["verdict"] for line in told.lines if line["area"] == "model"] == ["ok"] * 4, told.text
+    assert [line["verdict"] for line in told.lines if line["area"] == "model"] == ["ok"] * 7, told.text
     assert "9 tokens" in told.line("model", "one answer")["says"]
 
 

@@ -1,155 +1,130 @@
-"""Checks the language model: whether it can be reached, its key and the names of the models. These checks cost nothing.
+"""Checks the language models: who serves what, whether each can be reached, its key and its models. These checks cost nothing.
 
-With `--spend` it also asks for one answer and one transcription, for which it builds half a second of silence as an Ogg Opus file (RFC
+With `--spend` it also asks each for one answer and one transcription, for which it builds half a second of silence as an Ogg Opus file (RFC
 3533, RFC 7845).
 """
 
 import asyncio
-import json
 import struct
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from typing import Final
 
-import httpx
-
 from bot.cli.doctor.findings import Area, Finding
-from bot.model_providers import OPENAI, ProviderSpec, build_client, build_model_settings, load_plan
+from bot.model_checks import describe_chains, find_doubts, lacks_key
+from bot.model_plan import OPENAI, ProviderSpec, find_model_names, find_spec_dialect, load_plan, name_base, name_key
+from bot.model_providers import build_client, build_model_settings, build_provider
 from bot.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
-from orchestrator.model_client.client import MAX_BODY, ModelClient
-from orchestrator.model_client.failures import PLAIN, build_wire_failure, check_encoding
+from orchestrator.domain.models import ModelRequest
+from orchestrator.model_client.client import ModelClient
+from orchestrator.model_client.failures import KeyRefused, Unreachable
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 
 AREA = Area("model")
-_KEY_ADVICE: Final = (
-    "Make a new key in the account of the provider and set OPENAI_API_KEY; check that OPENAI_API_BASE is the same provider's."
-)
-_REACH_ADVICE: Final = "Check OPENAI_API_BASE, the name service, the firewall and proxy settings of this machine."
+_ANSWER_WITHIN: Final = 60.0
 _ALIKE: Final = 3
 
 
 async def check_model(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
-    """Yield findings about the key and the model names; with `spend` also ask for one word and transcribe half a second of silence.
+    """Yield findings about the chains of models and each of their providers; with `spend` also ask each for one word.
 
     `within` is how many seconds one answer that costs nothing may take.
     """
     try:
         plan = load_plan(settings)
     except SettingsError as error:
-        yield AREA.report_wrong("MODELS_FILE", f"{error.reason}.", "Correct the file, see docs/models.md.")
+        where = "MODELS_FILE" if settings.models_file is not None else "settings"
+        yield AREA.report_wrong(where, f"{error.reason}.", "Correct it, see docs/models.md.")
         return
-    for name, spec in plan.providers.items():
-        if settings.models_file is not None or spec.kind == "gigachat":
-            yield await _probe_provider(name, spec, settings)
-    if settings.models_file is None and OPENAI in plan.providers:
-        async for finding in _check_openai(settings, spend=spend, within=within):
+    for role, says in describe_chains(plan, settings):
+        yield AREA.report_ok(role, says)
+    for name, doubt in find_doubts(plan, settings):
+        yield AREA.report_warning(name, doubt, "Look it up in docs/models.md.")
+    asked = [_check_provider(name, spec, settings, spend=spend, within=within) for name, spec in plan.providers.items()]
+    for findings in await asyncio.gather(*asked):
+        for finding in findings:
             yield finding
+    if spend and settings.openai_transcribe_model and OPENAI in plan.providers and settings.models_file is None:
+        yield await _try_transcription(build_model_settings(plan.providers[OPENAI], settings), settings.openai_transcribe_model)
 
 
-async def _probe_provider(name: str, spec: ProviderSpec, settings: Settings) -> Finding:
-    """Ask a provider for its models, which costs nothing, and report whether it answers and accepts the key."""
-    heard: list[Exception | None] = []
+async def _check_provider(name: str, spec: ProviderSpec, settings: Settings, *, spend: bool, within: float) -> list[Finding]:
+    """Ask a provider for the names of its models and, with `spend`, for one word."""
     try:
-        client = build_client(name, spec, settings, heard=heard.append)
+        client = build_client(name, spec, settings)
     except SettingsError as error:
-        return AREA.report_wrong(name, f"{error.reason}.", "Correct the setting, see docs/models.md.")
+        return [AREA.report_wrong(name, f"{error.reason}.", "Correct the setting, see docs/models.md.")]
     try:
-        await client.probe()
+        if lacks_key(spec, settings):
+            return [AREA.report_warning(name, "It was not asked: it has no key.", f"Set {name_key(spec)} in the environment or in .env.")]
+        listed = await _list_models(name, spec, client, settings, within)
+        if isinstance(listed, Finding):
+            return [listed]
+        found = [_check_model_name(one, listed, spend=spend) for one in _list_wanted(name, spec, client, settings)]
+        if spend:
+            found.append(await _try_completion(name, spec, client, settings))
+        return found
     finally:
         await client.aclose()
-    failed = heard[-1] if heard else None
-    if isinstance(failed, ModelClientError):
-        return AREA.report_wrong(name, failed.reason, "Check its address, its key and, for GigaChat, GIGACHAT_CA_FILE (docs/models.md).")
-    return AREA.report_ok(name, "The provider answers and accepts the key.")
 
 
-async def _check_openai(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
+async def _list_models(name: str, spec: ProviderSpec, client: ModelClient, settings: Settings, within: float) -> frozenset[str] | Finding:
+    """Return the names of the provider's models, empty if it lists none, or a Finding if it cannot be used."""
     try:
-        provider = replace(build_model_settings(ProviderSpec(kind="openai"), settings), max_attempts=1, total_deadline=60.0)
-    except SettingsError as error:
-        yield AREA.report_wrong("OPENAI_API_BASE", f"{error.reason}.", "Correct the setting, see docs/models.md.")
-        return
-    if settings.openai_api_key is None and not provider.is_loopback:
-        yield AREA.report_warning("key", "It was not asked: there is no OPENAI_API_KEY.", "Set it in the environment or in .env.")
-        return
-    listed = await _fetch_model_names(provider, within)
-    if isinstance(listed, Finding):
-        yield listed
-        return
-    wanted = {"OPENAI_MODEL": settings.openai_model} | (
-        {"OPENAI_TRANSCRIBE_MODEL": name} if (name := settings.openai_transcribe_model) else {}
-    )
-    for setting, name in wanted.items():
-        yield _check_model_name(setting, name, listed, spend=spend)
-    if spend:
-        yield await _try_completion(provider)
-        if settings.openai_transcribe_model:
-            yield await _try_transcription(provider, settings.openai_transcribe_model)
-
-
-async def _fetch_model_names(provider: ModelSettings, within: float) -> frozenset[str] | Finding:
-    """Return the names of the provider's models, empty if it lists none.
-
-    If the provider cannot be reached or refuses the key, return a Finding that says so.
-    """
-    key = provider.api_key.get_secret_value().strip() if provider.api_key else ""
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        return AREA.report_wrong(
-            "key", "OPENAI_API_KEY has characters that no key has.", "Copy it again, without blanks and quotation marks."
-        )
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        async with httpx.AsyncClient(timeout=within, trust_env=not provider.is_loopback, headers=headers | PLAIN) as http:
-            answer, body = await _read_models(http, f"{provider.base_url.rstrip('/')}/models", within)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return AREA.report_wrong("reachable", f"{build_wire_failure(error).reason}", _REACH_ADVICE)
+        async with asyncio.timeout(within):
+            return await client.list_models()
     except TimeoutError:
-        return AREA.report_wrong("reachable", "The model service did not answer in time.", _REACH_ADVICE)
+        check, reason = "reachable", "The model service did not answer in time."
     except ModelClientError as error:
-        return AREA.report_wrong("answer", error.reason, "Check that OPENAI_API_BASE is the address of a provider.")
-    if answer.status_code in {401, 403}:
-        return AREA.report_wrong("key", f"The provider does not accept OPENAI_API_KEY (HTTP {answer.status_code}).", _KEY_ADVICE)
-    if answer.status_code in {404, 405}:
-        return frozenset()
-    if answer.status_code != httpx.codes.OK:
-        return AREA.report_wrong(
-            "answer", f"The provider answers {answer.status_code} when asked for its models.", "Try again later; look at its status page."
-        )
-    return _parse_model_names(body)
+        check = "key" if isinstance(error, KeyRefused) else "reachable" if isinstance(error, Unreachable) else "answer"
+        reason = error.reason
+    key = f", the key in {name_key(spec)}" if name_key(spec) else ""
+    authority = " and, for GigaChat, GIGACHAT_CA_FILE" if spec.kind == "gigachat" else ""
+    return AREA.report_wrong(
+        check if settings.models_file is None and name == OPENAI else name,
+        reason,
+        f"Check the address in {name_base(spec)}{key}{authority}, and the firewall and proxy of this machine (docs/models.md).",
+    )
 
 
-async def _read_models(http: httpx.AsyncClient, url: str, within: float) -> tuple[httpx.Response, bytes]:
-    """Return the answer and its body. Raises httpx's errors, ModelClientError for one that is too long, TimeoutError."""
-    content = b""
-    async with asyncio.timeout(within), http.stream("GET", url) as answer:
-        check_encoding(answer)
-        async for chunk in answer.aiter_bytes():
-            content += chunk
-            if len(content) > MAX_BODY:
-                raise ModelClientError("The list of models is longer than such a list can be.")
-    return answer, content
+@dataclass(frozen=True, kw_only=True)
+class _Wanted:
+    """A model that the settings name, and what a list without it says of the provider."""
+
+    check: str
+    model: str
+    accepted: str
+    """What it means that the provider answered at all."""
 
 
-def _parse_model_names(content: bytes) -> frozenset[str]:
-    try:
-        body: object = json.loads(content)
-    except (ValueError, RecursionError):
-        return frozenset()
-    rows = body.get("data") if isinstance(body, Mapping) else None
-    return frozenset(str(row["id"]) for row in rows if isinstance(row, Mapping) and "id" in row) if isinstance(rows, list) else frozenset()
+def _list_wanted(name: str, spec: ProviderSpec, client: ModelClient, settings: Settings) -> Iterator[_Wanted]:
+    model, embedding = find_model_names(spec, settings)
+    keyless = client.settings.api_key is None
+    openly = find_spec_dialect(spec, settings).lists_openly
+    accepted = "answers without a key" if keyless else "answers" if openly else "accepts the key"
+    in_file = settings.models_file is not None
+    own = f"{name}.model" if in_file else "OPENAI_MODEL" if spec.kind == "openai" else "DEFAULT_MODEL"
+    yield _Wanted(check=own, model=model, accepted=accepted)
+    if embedding:
+        own = f"{name}.embedding_model" if in_file else "DEFAULT_EMBEDDING_MODEL"
+        yield _Wanted(check=own, model=embedding, accepted=accepted)
+    if spec.kind == "openai" and not in_file and settings.openai_transcribe_model:
+        yield _Wanted(check="OPENAI_TRANSCRIBE_MODEL", model=settings.openai_transcribe_model, accepted=accepted)
 
 
-def _check_model_name(setting: str, name: str, listed: frozenset[str], *, spend: bool) -> Finding:
+def _check_model_name(wanted: _Wanted, listed: frozenset[str], *, spend: bool) -> Finding:
+    name = wanted.model
     tried = "it is tried below" if spend else "`sdelka doctor --spend` tries it with one word"
     if not listed:
-        return AREA.report_ok(setting, f"The provider answers, and lists no models; whether it has {name} is not known: {tried}.")
-    if name in listed:
-        return AREA.report_ok(setting, f"The provider accepts the key and has {name}.")
+        says = f"The provider lists no models at this address; whether it has {name} is not known: {tried}."
+        return AREA.report_warning(wanted.check, says, "If nothing works, look whether the address needs /v1 at its end (docs/models.md).")
+    if name in listed or f"{name}:latest" in listed:
+        return AREA.report_ok(wanted.check, f"The provider {wanted.accepted} and has {name}.")
     near = sorted(listed, key=lambda known: -len(_find_common_prefix(known, name)))[:_ALIKE]
-    says = f"The provider accepts the key, and {name} is not among its {len(listed)} models: {tried}."
-    return AREA.report_warning(setting, says, f"Set one that it has, for example {', '.join(near)}.")
+    says = f"The provider {wanted.accepted}, and {name} is not among its {len(listed)} models: {tried}."
+    return AREA.report_warning(wanted.check, says, f"Set one that it has, for example {', '.join(near)}.")
 
 
 def _find_common_prefix(one: str, other: str) -> str:
@@ -158,19 +133,23 @@ def _find_common_prefix(one: str, other: str) -> str:
     return one[:length]
 
 
-async def _try_completion(provider: ModelSettings) -> Finding:
-    client = ModelClient(provider)
+async def _try_completion(name: str, spec: ProviderSpec, client: ModelClient, settings: Settings) -> Finding:
+    """Ask for one word as people's questions are asked: streamed, with all that the settings tell the model."""
+    check = "one answer" if settings.models_file is None and name == OPENAI else f"one answer of {name}"
+    question = ModelRequest(messages=({"role": "user", "content": "Answer with the single word OK."},))
     try:
-        body = await client.post_chat_completions({"messages": [{"role": "user", "content": "Answer with the single word OK."}]})
+        async with asyncio.timeout(_ANSWER_WITHIN):
+            answer = await build_provider(spec, client, settings).chat(question)
+    except TimeoutError:
+        return AREA.report_wrong(check, f"It did not answer within {_ANSWER_WITHIN:g} seconds.", "Try again later, or another model.")
     except ModelClientError as error:
         return AREA.report_wrong(
-            "one answer", error.reason, "Read what the provider says: no such model, no money on the account, or too many requests."
+            check,
+            error.reason,
+            "Read what the provider says: no such model, an option that it does not take (docs/models.md), no money, too many requests.",
         )
-    finally:
-        await client.aclose()
-    usage = body.get("usage")
-    tokens = usage.get("total_tokens") if isinstance(usage, Mapping) else None
-    return AREA.report_ok("one answer", f"{provider.default_model} answered" + (f"; it cost {tokens} tokens." if tokens else "."))
+    tokens = answer.prompt_tokens + answer.completion_tokens
+    return AREA.report_ok(check, f"{client.settings.default_model} answered" + (f"; it cost {tokens} tokens." if tokens else "."))
 
 
 async def _try_transcription(provider: ModelSettings, model: str) -> Finding:

@@ -15,6 +15,7 @@ from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
 from bitrix.masking import HIDDEN
 from bot.cli.doctor.findings import Area, Finding
+from bot.model_checks import find_mute_reason
 from bot.settings import Settings, list_portal_settings
 from orchestrator.domain.errors import SettingsError
 
@@ -130,9 +131,9 @@ def _check_missing(look: SettingsProbe) -> Iterable[Finding]:
             yield AREA.report_wrong(
                 name.upper(), "It is missing; the bot does not start without it.", f"Set it {_WHERE}. {_MEANING[name.upper()]}"
             )
-    if settings.openai_api_key is None and "OPENAI_API_KEY" not in look.faults:
-        says = "It is missing: every request is answered that the model is not available; typed commands go on."
-        yield AREA.report_warning("OPENAI_API_KEY", says, f"Set it {_WHERE}.")
+    if "OPENAI_API_KEY" not in look.faults and (reason := find_mute_reason(settings)):
+        says = f"{reason[0].upper()}{reason[1:]}. Every request is answered that the model is not available; typed commands go on."
+        yield AREA.report_warning("model", says, f"Set it {_WHERE}, see docs/models.md.")
     if settings.bitrix_oauth_client_id is not None and settings.bitrix_webhook_url is not None:
         says = "A webhook and an application are set; the application is used."
         yield AREA.report_warning(

@@ -9,7 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from bot.cli.doctor.model import check_model
-from bot.model_providers import build_models, list_model_secrets, load_plan
+from bot.model_plan import list_model_secrets, load_plan
+from bot.model_providers import build_models
 from bot.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.models import EmbedRequest, ModelRequest
@@ -125,6 +126,7 @@ async def test_doctor_names_a_provider_that_cannot_be_used(tmp_path: Path) -> No
     """Each provider has a line; what is wrong with one says which setting to look at."""
     file = "providers: {near: {kind: openai, base: 'http://127.0.0.1:9/v1'}, sber: {kind: gigachat, auth_url: 'http://127.0.0.1:9/oauth'}}"
     found = [one async for one in check_model(write(tmp_path, file), spend=False, within=1.0)]
-    assert [(one.check, one.verdict) for one in found] == [("near", "wrong"), ("sber", "wrong")]
+    assert [(one.check, one.verdict) for one in found[-2:]] == [("near", "wrong"), ("sber", "wrong")]
+    assert "near (gpt-5-thinking at 127.0.0.1:9), then sber (GigaChat-2-Max at gigachat.devices.sberbank.ru)" in found[0].says
     (fault,) = [one async for one in check_model(write(tmp_path, "providers: 1"), spend=False, within=1.0)]
     assert fault.check == "MODELS_FILE"

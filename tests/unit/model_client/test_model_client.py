@@ -192,7 +192,7 @@ async def test_refuses_what_is_no_whole_answer(name: str) -> None:
     [
         {"api_key": None},
         {"api_key": SecretStr("  ")},
-        {"api_key": None, "base_url": "http://10.0.0.5/v1"},
+        {"api_key": None, "base_url": "http://11.0.0.5/v1"},
         {"api_key": None, "base_url": "https://127.0.0.1.example/v1"},
         {"api_key": SecretStr("sk-secret\nX: y")},
         {"api_key": SecretStr("сгкрет-ключ")},
@@ -206,6 +206,14 @@ async def test_no_usable_key_is_one_clear_sentence(settings: dict[str, Any]) -> 
             await call(PAYLOAD)
         assert "secret" not in caught.value.reason
     assert wire.requests == []
+
+
+@pytest.mark.parametrize("base", ["http://127.0.0.1:11434/v1", "http://10.0.0.5:8000/v1", "http://ollama:11434/v1", "http://gpu.local/v1"])
+async def test_a_service_within_the_own_network_needs_no_key(base: str) -> None:
+    """Ollama and vLLM have none; then no header is sent."""
+    wire = Wire(httpx.Response(200, content=sse(*GOOD)))
+    assert (await wire.client(api_key=None, base_url=base).stream_chat(PAYLOAD)).text == "Привет"
+    assert "authorization" not in wire.requests[0].headers
 
 
 @pytest.mark.req("S004-18")
