@@ -1,6 +1,6 @@
 """Events of confirmation cards and of the decisions about them, and the folds, which apply these events to a session's state."""
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -88,6 +88,9 @@ class ConfirmationDenied(Event):
     turn_id: str = ""
     method: str = ""
     params: Personal[dict[str, Any]] = Field(default_factory=dict)
+    later: ClassVar[frozenset[str]] = frozenset({"slot"})
+    slot: str = ""
+    """The slot of the step that the model withdrew, for which there was no card."""
 
 
 class ConfirmationExpired(Event):
@@ -163,6 +166,8 @@ def _build_decision_fold(status: CardStatus) -> Fold:
             _remember_reason(state, data, ts)
         if status != "approved":
             forget_planned(state, entry)
+        if data.get("slot"):  # the model withdrew the step of this slot
+            forget_planned(state, entry.with_values(slot=data["slot"]))
         _trim_decided(entries)
 
     return apply

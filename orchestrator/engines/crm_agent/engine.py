@@ -25,6 +25,7 @@ from orchestrator.engines.crm_agent.plan import (
     plan_steps,
     resume_question,
 )
+from orchestrator.engines.crm_agent.setbacks import find_repeated
 from orchestrator.engines.crm_agent.turn_work import start_work
 
 
@@ -149,11 +150,15 @@ class _Turn:
         if isinstance(plan, NameQuestion):
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
         self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
+        self._work.written = [step.params for step in blocks.steps]
         observed = await self._run_steps(plan)
         if any(line.status == "unknown" for line in observed):
             return self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
             return self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
+        if find_repeated(self._work.results) is not None:
+            self._work.notices.append(Notice(code="refused-twice"))
+            return self._finish("limit", "")
         self._dialogue.append({"role": "assistant", "content": text})
         pairs = enumerate(zip(plan, observed, strict=True), start=1)
         lines = [turn_work.format_line(number, one.step.method, line, one.dates) for number, (one, line) in pairs]
@@ -173,9 +178,9 @@ class _Turn:
             observed.append(line)
             if halted:
                 self._work.rest.append(build_state_entry(planned, self._work))
-            elif line.status != "ok":
-                self._work.left.append(build_state_entry(planned, self._work))
-                halted = self._ctx.halt_on_block and line.status != "planned"
+                continue
+            self._work.add_result(number, build_state_entry(planned, self._work), line)
+            halted = self._ctx.halt_on_block and line.status not in {"ok", "planned"}
         return observed
 
     async def _run_step(self, number: int, planned: PlannedStep) -> turn_work.ObservationLine:
