@@ -22,14 +22,21 @@ __all__ = [
     "CommandOutcome",
     "build_cmd",
     "find_references",
+    "number_keys",
     "parse_commands",
     "read_answer",
+    "restore_keys",
+    "restore_written_keys",
 ]
 
 MAX_COMMANDS = 50
-_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
+_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}|n[0-9]{2}--[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _REFERENCE = re.compile(r"\$result\s*(?:\[[^\[\]]*\])+|\$result\s*\[[^\]]*", re.IGNORECASE)
-_NUMBERED = re.compile(r"(\$result\s*\[)([0-9]+)(?=\])", re.IGNORECASE)
+_REFERRED_KEY = re.compile(r"(\$result\s*\[)([A-Za-z0-9_-]+)(?=\])", re.ASCII | re.IGNORECASE)
+_NUMBERED_KEY = re.compile(r"n[0-9]{2}--.", re.ASCII)
+"""A key that `number_keys` gave; `_PLACE` is the length of what stands before the written key."""
+_NUMBERED_REFERENCE = re.compile(r"((?:\$|%24)result(?:\[|%5B))n[0-9]{2}--", re.ASCII | re.IGNORECASE)
+_PLACE = 5
 _DECODINGS = 3
 
 Status = Literal["success", "error", "not_run", "unknown"]
@@ -61,22 +68,54 @@ class CommandOutcome:
 def parse_commands(cmd: Any) -> tuple[Command, ...]:
     """Return the commands of a batch in order. `cmd` is a map or a list of texts like "method?query". Raises `BatchError` (S004-24, -27).
 
-    For numeric keys PHP would answer with a list. Such a key gets a letter in front (`c00`), and references to it (`$result[0]`) are
-    changed, too.
+    The keys are as they were written, the places in a list as "0", "1" and so on.
     """
     entries = _list_entries(cmd)
     if not entries:
         raise BatchError("", "no commands")
     if len(entries) > MAX_COMMANDS:
         raise BatchError("", f"more than {MAX_COMMANDS} commands")
-    renamed = {str(int(key)): f"c{int(key):02}" for key, _ in entries if key.isdigit()}
     commands: dict[str, Command] = {}
-    for written, text in entries:
-        key = renamed[str(int(written))] if written.isdigit() else written
-        if key in commands:
+    for key, text in entries:
+        same = str(int(key)) if key.isdigit() else key  # PHP takes "01" for another key than 1, and nobody means that
+        if same in commands:
             raise BatchError(key, "the key is used twice")
-        commands[key] = _parse_command(key, text, renamed)
+        commands[same] = _parse_command(key, text)
     return tuple(commands.values())
+
+
+def number_keys(commands: Sequence[Command]) -> tuple[Command, ...]:
+    """Return the commands with keys that keep their order wherever keys are sorted, and to which PHP answers with a map.
+
+    Keys in alphabetical order, without numbers among them, stay as they are. Otherwise each gets its place in front ("n00--find"), also in
+    references to results; `restore_keys` gives the keys back.
+    """
+    keys = [command.key for command in commands]
+    if keys == sorted(keys) and not any(key.isdigit() or _NUMBERED_KEY.match(key) for key in keys):
+        return tuple(commands)
+    return _rename_commands(commands, {key: f"n{place:02}--{key}" for place, key in enumerate(keys)})
+
+
+def restore_keys(commands: Sequence[Command]) -> tuple[Command, ...]:
+    """Return the commands with the keys that they had before `number_keys`; unchanged if it left them as they were."""
+    ordered = sorted(commands, key=lambda command: command.key)
+    if not all(command.key.startswith(f"n{place:02}--") and len(command.key) > _PLACE for place, command in enumerate(ordered)):
+        return tuple(commands)
+    return _rename_commands(ordered, {command.key: command.key[_PLACE:] for command in ordered})
+
+
+def restore_written_keys(cmd: Any) -> Any:
+    """Return the `cmd` map of a batch with the keys that its commands had before `number_keys`, for people and the model to read."""
+    if not isinstance(cmd, Mapping) or not all(isinstance(key, str) and _NUMBERED_KEY.match(key) for key in cmd):
+        return cmd
+    return {key[_PLACE:]: _NUMBERED_REFERENCE.sub(r"\1", text) if isinstance(text, str) else text for key, text in sorted(cmd.items())}
+
+
+def _rename_commands(commands: Sequence[Command], keys: Mapping[str, str]) -> tuple[Command, ...]:
+    return tuple(
+        Command(keys[one.key], one.method, {name: _rename_references(value, keys) for name, value in one.params.items()})
+        for one in commands
+    )
 
 
 def build_cmd(commands: Sequence[Command]) -> dict[str, str]:
@@ -145,7 +184,7 @@ def _list_entries(cmd: Any) -> list[tuple[str, str]]:
     return pairs
 
 
-def _parse_command(key: str, text: str, renamed: Mapping[str, str]) -> Command:
+def _parse_command(key: str, text: str) -> Command:
     method, _, query = text.strip().partition("?")
     if not is_method_name(method):
         raise BatchError(key, "the command does not begin with a plain method name")
@@ -155,16 +194,18 @@ def _parse_command(key: str, text: str, renamed: Mapping[str, str]) -> Command:
         params = php_query.parse(query)
     except QueryError as error:
         raise BatchError(key, error.why) from None
-    return Command(key, method, _rename_references(params, renamed))
+    return Command(key, method, params)
 
 
-def _rename_references(value: Any, renamed: Mapping[str, str]) -> Any:
-    """Return `value` with the references to renamed commands corrected; `renamed` gives the new key of each such command by its old key."""
+def _rename_references(value: Any, keys: Mapping[str, str]) -> Any:
+    """Return `value` with the references to renamed commands corrected; `keys` gives the new key of each such command by its old key."""
     if isinstance(value, str):
-        return _NUMBERED.sub(lambda found: found[1] + renamed.get(str(int(found[2])), found[2]), value)
+        return _REFERRED_KEY.sub(lambda found: found[1] + keys.get(found[2], found[2]), value)
     if isinstance(value, dict):
-        return {key: _rename_references(item, renamed) for key, item in value.items()}
-    return [_rename_references(item, renamed) for item in value]
+        return {name: _rename_references(item, keys) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rename_references(item, keys) for item in value]
+    return value
 
 
 def _list_decodings(text: str) -> list[str]:

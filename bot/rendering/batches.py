@@ -7,7 +7,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
 from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks, to_plain_text
-from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart, to_given_key
+from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.language.text import quote
 
@@ -49,7 +49,7 @@ def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -
     rows = []
     for number, item in enumerate(sorted(items, key=lambda item: not item.is_critical), start=1):
         changes = "; ".join(format_change(line, named=True) for line in item.lines)
-        used_as = tr.translate("card-read-key", key=to_given_key(item.key)) if item.is_read else ""
+        used_as = tr.translate("card-read-key", key=item.key) if item.is_read else ""
         head = build_spans(render_heading(item, item.method, tr), used_as)
         rows.append(build_spans(f"{number}. {_find_mark(item, reports)}", head, f" — {changes}" if changes else ""))
     return rows

@@ -31,6 +31,7 @@ _PLAIN = frozenset(
         "nearest-category",
         "which-sum",
         "waiting-on-card",
+        "withdrawn",
         "duplicates-found",
         "duplicate-elsewhere",
         "duplicate-taken",

@@ -1,6 +1,5 @@
 """A confirmation card as people see it: the preview of the call, which the gate builds, and the card as it is shown in one chat."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -18,7 +17,6 @@ FORM: Final = 1
 CARD_COMMANDS: Final = 15
 """Maximum number of commands of a batch that a card lists one by one."""
 _READ_VERBS: Final = frozenset({"get", "list", "fields"})
-_NUMBERED: Final = re.compile(r"^c[0-9]{2,}_", re.ASCII)
 _PER_LINE: Final = 8
 """Units that the signs between the parts of one line take."""
 
@@ -26,14 +24,6 @@ _PER_LINE: Final = 8
 def count_units(text: str) -> int:
     """Return the length of a text in UTF-16 units, in which Telegram measures messages."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
-
-
-def to_given_key(key: str) -> str:
-    """Return the name that the model gave to a command of a batch: "find" for the key "c00_find".
-
-    The number in the key keeps the commands in order. A key without such a number is returned unchanged.
-    """
-    return _NUMBERED.sub("", key, count=1) or key
 
 
 class PreviewLine(View):

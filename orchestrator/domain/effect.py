@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from bitrix.client.batch import restore_written_keys
 from orchestrator.domain.frozen import Frozen
 from state.stored import JsonObject
 
@@ -66,3 +67,10 @@ class Effect(Frozen):
 
     The id of the effect is derived from it, so a turn that is repeated after a crash gives the same effect the same id.
     """
+
+
+def to_written_params(method: str, params: JsonObject) -> dict[str, object]:
+    """Return the parameters of a call for the model and for logs: the commands of a batch have the keys that the model gave them."""
+    if method.lower() != "batch" or "cmd" not in params:
+        return dict(params)
+    return {**params, "cmd": restore_written_keys(params["cmd"])}

@@ -90,6 +90,8 @@ class PlanStep(Stored):
     params: JsonObject = field(default_factory=dict)
     comment: str = ""
     prose: bool = False
+    confirmation_id: str = ""
+    """The card that the step waits on; "" if it waits on none."""
     problem: JsonObject | None = None
     """Why its reference could not be resolved, as it is stored: {code, args, detail}."""
 

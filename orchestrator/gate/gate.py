@@ -330,7 +330,7 @@ class Gate:
         The model may deny its own step in this way, but it can never approve one.
         """
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
-        decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model")
+        decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model", slot=case.effect.slot)
         if entry is not None:
             try:
                 await confirmations.deny(entry, decision, case.ledger, ())
@@ -344,7 +344,7 @@ class Gate:
                 method=call.method,
                 params=dict(call.params),
             )
-            event = confirmations.build_denial(bare, case.actor, case.ledger, via="model", reason=case.effect.comment)
+            event = confirmations.build_denial(bare, replace(decision, reason=case.effect.comment), case.ledger)
             await case.ledger.buffer(event, actor=case.actor.key)
         return Outcome(
             status="refused",

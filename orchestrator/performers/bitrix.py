@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bitrix.bulk.offset_pages import read_first_rows
-from bitrix.client.batch import Command, CommandOutcome, build_cmd, read_answer
+from bitrix.client.batch import Command, CommandOutcome, build_cmd, number_keys, read_answer
 from bitrix.client.client import BitrixClient
 from bitrix.errors import NotSent, OutcomeUnknown, Refused
 from orchestrator.domain.outcome import CommandReport
@@ -94,13 +94,14 @@ class BitrixPerformer:
         return replace(done, sums=added.sums, total=pages.total if added.rows is None else added.rows, note=added.trouble)
 
     async def _execute_batch(self, call: Call) -> CallResult:
-        commands = tuple(Command(key=command.key, method=command.method, params=dict(command.params)) for command in call.commands)
+        commands = number_keys([Command(command.key, command.method, dict(command.params)) for command in call.commands])
         params = {"halt": 1 if call.halt else 0, "cmd": build_cmd(commands)}
         answer = await self._client.call("batch", params, repeatable=call.reads_only, send_within=_find_send_limit(call))
         outcomes = read_answer(commands, answer, halt=call.halt)
-        told = {item.key: describe_command_error(item.error, item.description) for item in outcomes}
-        reports = tuple(_build_report(command, item, told[item.key].text) for command, item in zip(call.commands, outcomes, strict=True))
-        foreign = any(words.foreign for words in told.values())
+        told = [describe_command_error(item.error, item.description) for item in outcomes]
+        matched = zip(call.commands, outcomes, told, strict=True)
+        reports = tuple(_build_report(command, item, words.text) for command, item, words in matched)
+        foreign = any(words.foreign for words in told)
         results = {
             report.key: to_storable(item.result) for report, item in zip(reports, outcomes, strict=True) if report.status == "success"
         }
@@ -120,8 +121,8 @@ def _is_declined(call: Call, result: object) -> bool:
 
 def _build_report(command: Call, item: CommandOutcome, error: str) -> CommandReport:
     if item.status == "success" and _is_declined(command, item.result):
-        return CommandReport(key=item.key, method=item.method, status="error", error=DECLINED)
-    return CommandReport(key=item.key, method=item.method, status=item.status, error=error)
+        return CommandReport(key=command.key, method=item.method, status="error", error=DECLINED)
+    return CommandReport(key=command.key, method=item.method, status=item.status, error=error)
 
 
 def _build_success(call: Call, result: object, total: int | None) -> Succeeded:

@@ -20,6 +20,8 @@ from state.stored import JsonObject
 NOT_BEGUN = Notice(code="not-begun")
 PLANNED = Notice(code="shadow-now")
 UNKNOWN_REASON = Notice(code="no-reason-known")
+WITHDRAWN = frozenset({"denied-by-model", "gate-withdrawn"})
+"""The codes of the refusals of steps that the model withdrew: a line of its own names them, since nothing failed."""
 ALREADY_DONE = frozenset({"done-before", "done-already"})
 """The codes of the sentences that nothing of what was changed needs to be repeated."""
 MAX_NAMED = 10
@@ -53,14 +55,14 @@ class _Changes:
         The sentence names the changes that have no line of their own in the reply.
         """
         if self.made:
-            return [Notice(code="done-before", args={"calls": _format_names(self.made)})]
+            return [Notice(code="done-before", args={"calls": format_names(self.made)})]
         return [Notice(code="done-already")] if self.has_lines else []
 
     @property
     def not_made_notices(self) -> list[tuple[Notice, Notice]]:
         """One pair (reason, notice) for each reason why changes were not made; the notice names the changes with that reason."""
         whys = _unique([why for _, why in self.not_made])
-        named = [(why, _format_names([name for name, its in self.not_made if its == why])) for why in whys]
+        named = [(why, format_names([name for name, its in self.not_made if its == why])) for why in whys]
         return [(why, Notice(code="not-made", args={"calls": calls, "why": why.model_dump(mode="json")})) for why, calls in named]
 
 
@@ -164,10 +166,10 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
         case Outcome(status="unknown", reason=reason):
             return "unknown", reason
         case Outcome(reason=reason):
-            return "not_made", reason
+            return ("not_made", reason) if reason is None or reason.code not in WITHDRAWN else REPORTED
     if refused is not None:
         step = StepRefused.from_data(refused)
-        if step.code == REPEATED:
+        if step.code == REPEATED or step.code in WITHDRAWN:
             return REPORTED
         return "not_made", Notice(code=step.code, args=step.args)
     if problem is not None:
@@ -189,7 +191,7 @@ async def _describe_change(slot: str, row: EffectRow | None, context: Context, *
     return described.named
 
 
-def _format_names(names: Sequence[Name]) -> list[dict[str, object]]:
+def format_names(names: Sequence[Name]) -> list[dict[str, object]]:
     """Return notices that name the changes, in their stored form and without duplicates.
 
     After `MAX_NAMED` names, a last notice says how many more there are.

@@ -14,6 +14,7 @@ import orjson
 
 from bitrix.masking import is_free_of_secrets, mask_value
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import to_written_params
 from orchestrator.domain.outcome import Outcome
 from orchestrator.runtime.turn_context import Iteration
 from state.audit_log.interaction_log import InteractionLogger
@@ -128,8 +129,8 @@ class Audit:
                 "via": via,
                 "user_message": notice or (outcome.status if outcome else ""),
                 "executed_actions": [{"method": entry.method, "status": outcome.status if outcome else entry.status}],
-                "confirmation": entry.select(CONFIRMATION_KEYS),
-                "outcome": (outcome.model_dump(mode="json", exclude={"preview", "repeat_of"}) if outcome else {}) | {"notice": notice},
+                "confirmation": _show_written_keys(entry.select(CONFIRMATION_KEYS)),
+                "outcome": (_describe_outcome(outcome) if outcome else {}) | {"notice": notice},
             },
         )
 
@@ -211,5 +212,18 @@ def trim_state(agent: AgentState) -> JsonObject:
     nonce (the one-time code of their buttons).
     """
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
-    confirmations = [entry.without(*left_out).to_stored() for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]]
+    confirmations = [
+        _show_written_keys(entry.without(*left_out).to_stored()) for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]
+    ]
     return {**agent.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}
+
+
+def _describe_outcome(outcome: Outcome) -> dict[str, object]:
+    told = outcome.model_dump(mode="json", exclude={"preview", "repeat_of"})
+    return {**told, "call": to_written_params(outcome.method, outcome.call)}
+
+
+def _show_written_keys(entry: dict[str, object]) -> dict[str, object]:
+    """Return a card's entry with the keys that the model gave to the commands of a batch."""
+    params = entry.get("params")
+    return {**entry, "params": to_written_params(str(entry.get("method", "")), params)} if isinstance(params, Mapping) else entry

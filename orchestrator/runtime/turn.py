@@ -35,6 +35,7 @@ from orchestrator.replies.code_notes import add_attachment_notice, add_forward_b
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import drop_repetition
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
+from orchestrator.replies.withdrawals import add_withdrawal_line
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
@@ -128,7 +129,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     deps = tools.gate.deps
     end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps))
     end = replace(end, reply=drop_repetition(add_repeat_notice(end.reply, context), context, session=session.key))
-    end = replace(end, reply=add_attachment_notice(end.reply, turn))
+    end = replace(end, reply=await add_withdrawal_line(add_attachment_notice(end.reply, turn), context))
     undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
     end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
     await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))

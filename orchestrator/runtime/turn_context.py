@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import Effect, to_written_params
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import ModelAnswer, Models
 from orchestrator.domain.outcome import Outcome, Pending
@@ -382,7 +382,7 @@ def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
         return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": [one.code for one in result.reasons]}
     if result.repeat_of:  # as the journal has it: refused, since nothing was sent
         return base | {"status": "refused", "params": dict(effect.params), "class": "", "reason": REPEATED, "detail": result.detail}
-    base |= {"status": result.status, "params": dict(result.call), "class": result.call_class}
+    base |= {"status": result.status, "params": to_written_params(result.method, result.call), "class": result.call_class}
     if result.commands:
         base |= {"commands": [report.model_dump() for report in result.commands]}
     if result.status == "succeeded":

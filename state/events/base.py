@@ -87,6 +87,11 @@ def pick_values(data: JsonObject, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def forget_planned(state: SessionState, card: Card) -> None:
-    """Remove the step (proposed call) of a decided `card` from the steps in `state` that the model still plans."""
-    planned = state.agent.next_planned_actions
-    state.agent.next_planned_actions = [item for item in planned if not card.slot or item.get("slot") != card.slot]
+    """Remove from the steps in `state` that the model still plans those that wait on `card`, which is decided."""
+    state.agent.next_planned_actions = [item for item in state.agent.next_planned_actions if not is_step_of(item, card)]
+
+
+def is_step_of(step: JsonObject, card: Card) -> bool:
+    """Return whether a planned step waits on `card`: the card was made for it, or it asks for what the card already asks for."""
+    own = bool(card.slot) and step.get("slot") == card.slot
+    return own or step.get("confirmation_id") == card.confirmation_id

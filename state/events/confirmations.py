@@ -91,6 +91,9 @@ class ConfirmationDenied(Event):
     turn_id: str = ""
     method: str = ""
     params: Personal[dict[str, Any]] = Field(default_factory=dict)
+    later: ClassVar[frozenset[str]] = frozenset({"slot"})
+    slot: str = ""
+    """The slot of the step that the model withdrew, for which there was no card."""
 
 
 class ConfirmationExpired(Event):
@@ -166,6 +169,8 @@ def _build_decision_fold(status: CardStatus) -> Fold:
             _remember_reason(state, data, ts)
         if status != "approved":
             forget_planned(state, entry)
+        if data.get("slot"):  # the model withdrew the step of this slot
+            forget_planned(state, entry.with_values(slot=data["slot"]))
         _trim_decided(entries)
 
     return apply

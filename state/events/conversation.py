@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from state.events.base import Event, Fold, keep_last
+from state.card import OPEN_STATUSES
+from state.events.base import Event, Fold, is_step_of, keep_last
 from state.events.personal import Personal
 from state.session_state import AgentState, HistoryLine, OpenTurn, PausedTurn, Question, SessionState
 
@@ -222,7 +223,12 @@ def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
         state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts, turn_id=data["turn_id"]))
         del state.history[:-KEEP_HISTORY]
     if data.get("next_planned_actions"):
-        state.agent.next_planned_actions = list(data["next_planned_actions"])
+        decided = [card for card in state.agent.confirmations.values() if card.status not in OPEN_STATUSES]  # while the turn went on
+        wanted = [item for item in data["next_planned_actions"] if not any(is_step_of(item, card) for card in decided)]
+        state.agent.next_planned_actions = wanted
+    elif data["reason"] == "stopped":
+        planned = state.agent.next_planned_actions
+        state.agent.next_planned_actions = [item for item in planned if not item.get("slot", "").startswith(f"{data['turn_id']}/")]
     known = [item for item in state.trusted if item not in data.get("targets", ())]
     if state.question and state.question.chosen_in == data["turn_id"]:
         state.question = None

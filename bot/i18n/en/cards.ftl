@@ -181,6 +181,10 @@ changed-more = { $count ->
 drawn-anew = An earlier version of the program did not show everything on the card: please look at what will be sent
 stricter-meanwhile = More is needed for this than when the card was made: please check again
 denied-by-model = Withdrawn, nothing was sent
+withdrawn = { $named ->
+    [yes] Taken back: { $calls }
+   *[no] Taken back, nothing was sent
+}
 portal-said-no = Bitrix24 answered no and changed nothing
 portal-wait = Bitrix24 asks to wait until { $at }: nothing was sent. Ask again after that
 portal-no-access = Bitrix24 does not accept the bot's key ({ $code }): nothing was done. Tell the administrator

@@ -75,6 +75,7 @@ came-back-unclear = The bot was restored from a backup, and Bitrix24 does not sh
 store-trouble = I cannot write the journal, so I send no new calls to Bitrix24. Your request is kept: I will go on with it once writing works.
 choice-outdated = That choice is no longer valid. Please write your request again.
 iteration-limit = I stopped: { $limit } steps were not enough. Please be more specific.
+refused-twice = The same was refused a second time, so I do not try again. Tell me what to do instead.
 stranger = You are not on the list. Your ID is { $id }: give it to your administrator.
 too-long = The message is too long ({ $length } characters). Please send no more than { $limit }.
 only-text = { $kind ->

@@ -16,7 +16,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnContext
 from orchestrator.engines.crm_agent.plan import PlannedStep, replace_references
 
-StepResult = Outcome | Pending | Literal["waits", "problem"]
+Submitted = Outcome | Pending | Literal["waits", "problem"]
 """What came of a step of the plan so far: its outcome, its card, that it waits for another step's record, or that it was not submitted."""
 _NONE: Final = Notice(code="created-none")
 
@@ -33,7 +33,7 @@ def find_created(value: object) -> list[int]:
     return list(dict.fromkeys(number for _, number in _list_references(value)))
 
 
-async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[int, StepResult]) -> PlannedStep | Waits:
+async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[int, Submitted]) -> PlannedStep | Waits:
     """Return the step with the numbers of new records in place of its references, or with a problem; or the step that it waits for.
 
     `results` holds what came of the earlier steps of the plan by their number.
@@ -75,7 +75,7 @@ async def _place(ctx: TurnContext, planned: PlannedStep, reference: str, target:
     return found
 
 
-def _build_problem(reference: str, number: int, result: StepResult | None) -> Unresolved:
+def _build_problem(reference: str, number: int, result: Submitted | None) -> Unresolved:
     if result is None:
         detail = f"{reference}: a step can only use the record of an earlier step of the same plan, and there is no step {number} before it"
     else:

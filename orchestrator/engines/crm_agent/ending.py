@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
 from orchestrator.engines.base import EndReason, TurnEnd
+from orchestrator.engines.crm_agent.setbacks import find_recovered, list_open_steps
 from orchestrator.engines.crm_agent.turn_work import TurnWork
 
 WITHHELD = "[answer contained text from the CRM; it is not repeated here]"
@@ -32,14 +33,15 @@ def finish_turn(work: TurnWork, reason: EndReason, *, assistant: str, turn_id: s
         reason=reason,
         reply=reply,
         history=_build_history(work, assistant),
-        next_planned_actions=(*work.left, *work.rest),
+        next_planned_actions=(*list_open_steps(work.results, work.titles), *work.rest),
         targets=frozenset(work.targets),
         goes_on=goes_on,
     )
 
 
 def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Notice]:
-    notices = list(work.notices)
+    recovered = [one.notice for one in find_recovered(work.results, work.titles)]
+    notices = [notice for notice in work.notices if not any(notice is other for other in recovered)]
     if work.planned:
         items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
         notices.insert(0, Notice(code="shadow-plan", args={"items": items}))

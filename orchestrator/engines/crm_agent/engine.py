@@ -15,7 +15,7 @@ from orchestrator.engines.base import EndReason, TurnContext, TurnEnd, TurnModel
 from orchestrator.engines.crm_agent import prompt, turn_work
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
-from orchestrator.engines.crm_agent.created_records import StepResult, Waits, fill_created, list_following
+from orchestrator.engines.crm_agent.created_records import Submitted, Waits, fill_created, list_following
 from orchestrator.engines.crm_agent.ending import finish_turn
 from orchestrator.engines.crm_agent.grammar import Fence
 from orchestrator.engines.crm_agent.plan import (
@@ -26,6 +26,7 @@ from orchestrator.engines.crm_agent.plan import (
     plan_steps,
     resume_question,
 )
+from orchestrator.engines.crm_agent.setbacks import find_repeated
 from orchestrator.engines.crm_agent.turn_work import start_work
 
 
@@ -65,7 +66,7 @@ class _Turn:
         self._ctx = ctx
         self._fence = Fence()
         self._asked = 0
-        self._results: dict[int, StepResult] = {}
+        self._results: dict[int, Submitted] = {}
         """What came of the steps of the present plan, by number."""
         self._dialogue: list[dict[str, str]] = []
         choice = ctx.turn.choice
@@ -151,6 +152,7 @@ class _Turn:
         if isinstance(plan, NameQuestion):
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
         self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
+        self._work.written = [step.params for step in blocks.steps]
         observed = await self._run_steps(plan)
         if any(line.status == "unknown" for line in observed):
             return self._finish("answered", "")  # never continue after a call that may or may not have happened
@@ -158,6 +160,9 @@ class _Turn:
             goes_on = bool(self._work.pending) and iteration < self._agent.max_iterations
             words = blocks.assistant if iteration > self._ctx.told_iterations else ""  # the person has read them before the first cards
             return self._finish("waiting" if self._work.pending else "planned", words, goes_on=goes_on)
+        if find_repeated(self._work.results) is not None:
+            self._work.notices.append(Notice(code="refused-twice"))
+            return self._finish("limit", "")
         self._add_observation(iteration, text, plan, observed)
         return None
 
@@ -187,11 +192,12 @@ class _Turn:
             if told is not None:
                 self._work.go_back(told)
                 halted = self._ctx.halt_on_block and line.status not in {"ok", "waiting"}
-            elif halted:
+                continue
+            if halted:
                 self._work.rest.append(build_state_entry(planned, self._work))
-            elif line.status != "ok":
-                self._work.left.append(build_state_entry(planned, self._work))
-                halted = self._ctx.halt_on_block and line.status != "planned"
+                continue
+            self._work.add_result(number, build_state_entry(planned, self._work), line)
+            halted = self._ctx.halt_on_block and line.status not in {"ok", "planned"}
         return observed
 
     async def _run_step(self, number: int, plan: Sequence[PlannedStep]) -> turn_work.ObservationLine:

@@ -19,6 +19,7 @@ from orchestrator.engines.crm_agent.turn_work import TurnWork
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
+from state.stored import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,11 +192,21 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
     return [
         PlannedStep(
             slot=_build_slot(ctx, iteration, number=number),
-            step=replace(step, params=entry.params),
+            step=replace(step, params=_keep_order(entry.params, step.params)),
             problem=entry.name_problem,
         )
         for number, (step, entry) in pairs
     ]
+
+
+def _keep_order(recorded: JsonObject, written: JsonObject) -> JsonObject:
+    """Return the recorded parameters with the commands of a batch in the order in which the model wrote them; they are stored sorted."""
+    return {
+        name: {key: value[key] for key in written[name]}
+        if isinstance(value, Mapping) and isinstance(written.get(name), Mapping) and set(written[name]) == set(value)
+        else value
+        for name, value in recorded.items()
+    }
 
 
 def _build_slot(ctx: TurnContext, iteration: int, *, number: int) -> str:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import to_written_params
 from orchestrator.engines.base import PlanStep, TurnInput
 from orchestrator.engines.crm_agent.grammar import Fence
 from state.session_state import AgentState, HistoryLine, SessionState
@@ -79,7 +80,7 @@ def _build_proposal(method: str, params: JsonObject, *, prose: bool) -> dict[str
     If the model wrote the step after it had read free text of others (`prose`), only the method is included, since the parameters may quote
     it.
     """
-    return {"method": method} if prose else {"method": method, "params": params}
+    return {"method": method} if prose else {"method": method, "params": to_written_params(method, params)}
 
 
 def build_history_messages(history: Sequence[HistoryLine]) -> list[dict[str, str]]:

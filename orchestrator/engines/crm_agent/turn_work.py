@@ -13,13 +13,12 @@ from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Table
 from orchestrator.engines.base import PlanStep, TurnContext
+from orchestrator.engines.crm_agent.setbacks import StepResult
 from state.session_state import SessionState
 from state.stored import JsonObject
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
-_REPAIRABLE = frozenset({"date-in-filter"})
-"""Codes of notices about words in a filter that the code could not read: the model may write them in another form."""
 _OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current_company_id": "company", "current_task_id": "task"}
 
 
@@ -41,8 +40,13 @@ class TurnWork:
     notices: list[Notice] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     planned: list[Outcome] = field(default_factory=list)
-    left: list[PlanStep] = field(default_factory=list)
-    """Steps that did not run: they stay in next_planned_actions (S004-X7)."""
+    iteration: int = 0
+    written: Sequence[JsonObject] = ()
+    """The parameters of the answer's steps as the model wrote them, with names in place of numbers."""
+    results: list[StepResult] = field(default_factory=list)
+    """Every step and what became of it: those that are still to be done stay in next_planned_actions (S004-X7)."""
+    titles: dict[str, str] = field(default_factory=dict)
+    """The titles of the records that the turn has read: "deal:481" → «Ромашка»."""
     rest: list[PlanStep] = field(default_factory=list)
     """Steps that a halted plan did not reach: they stay in next_planned_actions too, and the person is told."""
     tables: dict[int, Table] = field(default_factory=dict)
@@ -51,11 +55,11 @@ class TurnWork:
     def begin_iteration(self, steps: Sequence[tuple[str, JsonObject]]) -> None:
         """Start a new iteration with `steps`, each given as (method, params).
 
-        The tables that the reads of the last iteration gave are dropped, and so are notices of the model's own mistakes, which it is
-        about to repair. Steps that the model proposes again are removed from `rest`, the steps that a stopped plan did not reach.
+        The tables that the reads of the last iteration gave are dropped. Steps that the model proposes again are removed from `rest`, the
+        steps that a stopped plan did not reach.
         """
+        self.iteration += 1
         self.tables.clear()
-        self.notices = [notice for notice in self.notices if notice.code not in _REPAIRABLE]
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
     def mark(self) -> tuple[int, int]:
@@ -67,6 +71,21 @@ class TurnWork:
         notices, pending = mark
         del self.notices[notices:]
         del self.pending[pending:]
+
+    def add_result(self, number: int, entry: PlanStep, line: "ObservationLine") -> None:
+        """Keep what became of the step `number` of the answer."""
+        written = self.written[number - 1] if number <= len(self.written) else {}
+        entry = entry.with_values(confirmation_id=line.confirmation_id) if line.confirmation_id else entry
+        self.results.append(
+            StepResult(
+                iteration=self.iteration,
+                entry=entry,
+                status=line.status,
+                notice=line.notice,
+                done_keys=line.done_keys,
+                written=written,
+            )
+        )
 
     def build_provenance(self) -> Provenance:
         """Return where the words of the next step may come from (person, portal, text of others); the gate judges the step by it."""
@@ -102,6 +121,11 @@ class ObservationLine:
 
     status: str
     told: JsonObject = field(default_factory=dict)
+    notice: Notice | None = None
+    """The sentence that tells the person of a refusal."""
+    confirmation_id: str = ""
+    done_keys: frozenset[str] | None = None
+    """The commands of a batch that ran; None for all."""
 
 
 def format_line(number: int, method: str, line: ObservationLine, dates: Sequence[str]) -> JsonObject:
@@ -113,7 +137,7 @@ def format_line(number: int, method: str, line: ObservationLine, dates: Sequence
 def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLine:
     """Build the line for a step with an unresolved reference, and add the notice for the person to `work`."""
     work.notices.append(problem.notice)
-    return ObservationLine(status="refused", told={"text": problem.detail})
+    return ObservationLine(status="refused", told={"text": problem.detail}, notice=problem.notice)
 
 
 def build_following_line(number: int) -> ObservationLine:
@@ -132,7 +156,7 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
         work.pending.append(result)
         if result.notice is not None:
             work.notices.append(result.notice)
-        return ObservationLine(status="waiting", told={"text": "a person was asked"})
+        return ObservationLine(status="waiting", told={"text": "a person was asked"}, confirmation_id=result.confirmation_id)
     if result.foreign_text:
         work.prose = True
     match result.status:
@@ -142,12 +166,14 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
         case "refused" | "unknown":
             if result.reason is not None:
                 work.notices.append(result.reason)
-            return ObservationLine(status=result.status, told={"text": result.detail})
+            return ObservationLine(status=result.status, told={"text": result.detail}, notice=result.reason)
         case "succeeded":
             if result.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
                 work.notices.append(result.reason)
             told = await _learn(ctx, work, number=number, outcome=result)
-            return ObservationLine(status="ok", told={**told, "decided": result.decided} if result.decided else told)
+            told = {**told, "decided": result.decided} if result.decided else told
+            done = frozenset(item.key for item in result.commands if item.status == "success") if result.commands else None
+            return ObservationLine(status="ok", told=told, done_keys=done)
         case _:
             assert_never(result.status)
 
@@ -165,6 +191,7 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     work.prose = work.prose or seen.prose
     if seen.table is not None:
         work.tables[number] = seen.table
+    work.titles |= seen.titles
     work.targets |= await ctx.query("named", titles=seen.titles, text=work.text, actor=ctx.actor)
     told = {"rows": list(seen.rows), "total": seen.total, "sum": seen.sum_text, "text": seen.text, "created": outcome.created}
     return {key: value for key, value in told.items() if value not in (None, "", [])}

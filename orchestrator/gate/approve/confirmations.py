@@ -57,6 +57,8 @@ class Decision:
     reason: str = ""
     saw_all: bool = False
     """Whether the person was shown every value however long the card is, as over the API and in the terminal."""
+    slot: str = ""
+    """The slot of the step with which the model withdraws the call; "" for a person's decision."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +224,7 @@ async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence
 
     `outbox` holds the messages to people that are buffered with it. The caller commits the denial. A denied call never runs.
     """
-    event = build_denial(entry, decision.actor, ledger, via=decision.via, reason=decision.reason)
+    event = build_denial(entry, decision, ledger)
     close = build_closing(entry, event, "denied")
     await ledger.buffer(
         event,
@@ -233,11 +235,9 @@ async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence
     )
 
 
-def build_denial(entry: Card, actor: Actor, ledger: Ledger, *, via: str, reason: str) -> ConfirmationDenied:
-    """Build the event that records that `actor` denied the card `entry`.
-
-    `via` is the way in which the person decided (button, text or HTTP), `reason` what the person gave as the reason.
-    """
+def build_denial(entry: Card, decision: Decision, ledger: Ledger) -> ConfirmationDenied:
+    """Build the event that records that the card `entry` was denied by `decision`."""
+    actor = decision.actor
     return ConfirmationDenied(
         confirmation_id=entry.confirmation_id,
         effect_id=entry.effect_id,
@@ -245,8 +245,9 @@ def build_denial(entry: Card, actor: Actor, ledger: Ledger, *, via: str, reason:
         denied_by=actor.key,
         denied_by_name=actor.name,
         denied_at=format_iso(ledger.now),
-        via=via,
-        reason=reason,
+        via=decision.via,
+        reason=decision.reason,
+        slot=decision.slot,
         turn_id=ledger.state.turn_id,
         method=entry.method,
         # Encrypted under the key of the person who denies: another person's params stay with that person's own card.

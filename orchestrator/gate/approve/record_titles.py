@@ -9,7 +9,6 @@ from typing import Final
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.directory.rows import name_organisation
-from orchestrator.domain.card_view import to_given_key
 from orchestrator.gate.approve.call_params import find_subject, find_words, is_about_calendar
 from orchestrator.gate.approve.format_params import find_read_name
 from orchestrator.gate.approve.format_values import MADE_BY, NAMED_BY, Reader
@@ -99,4 +98,4 @@ def _describe_by_command(call: Call, locale: Locale) -> str:
     if not written:
         return ""
     words = (MADE_BY if call.target_created else NAMED_BY)[locale]
-    return escape_text(words.format(key=to_given_key(find_reference_key(written)) or "?"), locale=locale, limit=_TITLE)
+    return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
-from bitrix.client.batch import BatchError, parse_commands
+from bitrix.client.batch import BatchError, parse_commands, restore_keys
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
@@ -250,7 +250,7 @@ def _list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
         yield from _build_leaf("", done.method, done.params, catalogue)
         return
     try:
-        commands = parse_commands(done.params.get("cmd"))
+        commands = restore_keys(parse_commands(done.params.get("cmd")))
     except (BatchError, ValueError):
         return
     for command in commands:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from bitrix.catalogue.catalogue import Method
-from bitrix.client.batch import BatchError, Command, build_cmd, find_references, parse_commands
+from bitrix.client.batch import BatchError, Command, build_cmd, find_references, number_keys, parse_commands, restore_keys
 from orchestrator.gate.call import critical_fields, fields, targets
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
@@ -38,25 +38,13 @@ _ORDER = ("R", "W", "M", "N", "C", "D")
 
 
 def unpack_commands(cmd: object) -> tuple[Command, ...]:
-    """Return the commands of a batch in order of execution, with keys whose alphabetical order is the same.
-
-    When a batch is stored as JSON, its keys are sorted, which must not change the order of execution. So if the keys are in any other
-    order, each gets a number in front, also in references to results. Raises Refusal if the batch cannot be parsed.
-    """
+    """Return the commands of a batch in order of execution, with the keys that were written. Raises Refusal if it cannot be parsed."""
     try:
-        parsed = parse_commands(cmd)
+        return restore_keys(parse_commands(cmd))
     except BatchError as error:
         raise build_refusal("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
     except ValueError:  # int() refuses text of thousands of digits
         raise build_refusal("gate-batch-broken", key="cmd", why="a key is too long") from None
-    keys = [command.key for command in parsed]
-    if keys == sorted(keys):
-        return parsed
-    renamed = {key: f"c{place:02}_{key}"[:64] for place, key in enumerate(keys)}
-    return tuple(
-        Command(renamed[one.key], one.method, {name: _rename_references(value, renamed) for name, value in one.params.items()})
-        for one in parsed
-    )
 
 
 def parse_halt(written: object) -> bool:
@@ -112,11 +100,12 @@ def find_reference_key(written: object) -> str:
 def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
     """Return the batch call to send, built from its commands.
 
-    The batch stops at the first error if `halt` is set or any command uses the result of another.
+    The batch stops at the first error if `halt` is set or any command uses the result of another. Its `cmd` is stored with sorted keys,
+    which must not change the order of execution: there the keys carry their places if need be, while the commands have them as written.
     """
     stop = halt or any(call.references for call in calls)
     try:
-        cmd = build_cmd([Command(call.key, call.method, dict(call.params)) for call in calls])
+        cmd = build_cmd(number_keys([Command(call.key, call.method, dict(call.params)) for call in calls]))
     except BatchError as error:
         raise build_refusal("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
     present = {name for call in calls for name in call.classes}
@@ -134,14 +123,6 @@ def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: st
         entities={name: entity for call in calls for name, entity in call.entities.items()},
         ties=tuple(dict.fromkeys(tie for call in calls for tie in call.ties)),
     )
-
-
-def _rename_references(value: object, keys: Mapping[str, str]) -> object:
-    if isinstance(value, dict):
-        return {name: _rename_references(item, keys) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_rename_references(item, keys) for item in value]
-    return _KEY.sub(lambda found: f"$result[{keys.get(found[1], found[1])}]", str(value))
 
 
 def _find_reference_paths(value: object, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from orchestrator.domain.effect import to_written_params
 from orchestrator.domain.effect_record import EffectOutcome, EffectRecord, StoredCall
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
@@ -233,7 +234,12 @@ def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | 
     row = None if isinstance(said, StepRefused) else store.find_effect(said.effect_id)
     outcome = EffectOutcome.model_validate((row.outcome if row else None) or {})
     commands = (said.commands if isinstance(said, CallSucceeded) else ()) or outcome.commands
-    base: Record = {"method": said.method, "status": _find_status(said), "params": params, "class": call_class}
+    base: Record = {
+        "method": said.method,
+        "status": _find_status(said),
+        "params": to_written_params(said.method, params),
+        "class": call_class,
+    }
     base |= {"commands": commands} if commands else {}
     if isinstance(said, CallSucceeded):
         return base | {"answer": _load_answer(said, store)}

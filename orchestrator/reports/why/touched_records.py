@@ -11,7 +11,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import CRM, to_field_key
-from bitrix.client.batch import BatchError, Command, parse_commands
+from bitrix.client.batch import BatchError, Command, parse_commands, restore_keys
 from orchestrator.gate.call.targets import as_id, find_entity_by_code, find_target, get_at_path
 from state.stored import JsonObject
 
@@ -52,7 +52,7 @@ def find_touched_records(method: str, params: object, catalogue: Catalogue) -> l
     if method.strip().lower() != "batch":
         return [_build_touched(Command("", method, dict(given)), catalogue)]
     try:
-        commands = parse_commands(given.get("cmd"))
+        commands = restore_keys(parse_commands(given.get("cmd")))
     except (BatchError, ValueError):  # a refused batch may have any form
         return []
     return [_build_touched(command, catalogue) for command in commands]

@@ -2,7 +2,19 @@ from typing import Any
 
 import pytest
 
-from bitrix.client.batch import MAX_COMMANDS, BatchError, Command, CommandOutcome, build_cmd, find_references, parse_commands, read_answer
+from bitrix.client.batch import (
+    MAX_COMMANDS,
+    BatchError,
+    Command,
+    CommandOutcome,
+    build_cmd,
+    find_references,
+    number_keys,
+    parse_commands,
+    read_answer,
+    restore_keys,
+    restore_written_keys,
+)
 from bitrix.client.client import Answer
 
 
@@ -22,15 +34,15 @@ from bitrix.client.client import Answer
         (
             ["crm.contact.add?fields[NAME]=A%26B", "crm.deal.add?fields[CONTACT_ID]=$result[0]&fields[X]=$result[9]"],
             [
-                Command("c00", "crm.contact.add", {"fields": {"NAME": "A&B"}}),
-                Command("c01", "crm.deal.add", {"fields": {"CONTACT_ID": "$result[c00]", "X": "$result[9]"}}),
+                Command("0", "crm.contact.add", {"fields": {"NAME": "A&B"}}),
+                Command("1", "crm.deal.add", {"fields": {"CONTACT_ID": "$result[0]", "X": "$result[9]"}}),
             ],
         ),
         (
             {"7": "user.current", 12: "crm.deal.get?id=%24result%5B7%5D%5BID%5D&s[]=$result[7][0]"},
             [
-                Command("c07", "user.current", {}),
-                Command("c12", "crm.deal.get", {"id": "$result[c07][ID]", "s": ["$result[c07][0]"]}),
+                Command("7", "user.current", {}),
+                Command("12", "crm.deal.get", {"id": "$result[7][ID]", "s": ["$result[7][0]"]}),
             ],
         ),
     ],
@@ -59,8 +71,7 @@ def test_parse(cmd: Any, commands: Any) -> None:
         ({"-5": "server.time"}, "-5", "a key may hold"),
         ({"": "server.time"}, "", "a key may hold"),
         ({None: "server.time"}, "None", "a key may hold"),
-        ({"0": "server.time", "c00": "server.time"}, "c00", "used twice"),
-        ({"1": "server.time", "01": "server.time"}, "c01", "used twice"),
+        ({"1": "server.time", "01": "server.time"}, "01", "used twice"),
         ({"a": ""}, "a", "plain method name"),
         ({"a": "?id=1"}, "a", "plain method name"),
         ({"a": "crm.deal.get.json?id=1"}, "a", "plain method name"),
@@ -85,11 +96,34 @@ def test_parse_refuses(cmd: Any, key: str, why: str) -> None:
 
 
 def test_list_keys_sort() -> None:
-    """Fifty commands of a list sort in the order they run."""
-    keys = [command.key for command in parse_commands(["server.time"] * MAX_COMMANDS)]
+    """Fifty commands of a list sort in the order they run, once they are numbered."""
+    keys = [command.key for command in number_keys(parse_commands(["server.time"] * MAX_COMMANDS))]
 
     assert keys == sorted(keys)
     assert len(keys) == MAX_COMMANDS
+
+
+@pytest.mark.parametrize(
+    "cmd",
+    [
+        {"user": "user.current", "deal": "crm.deal.get?id=$result[user][ID]"},
+        {"1": "user.current", "0": "crm.deal.get?id=$result[1][ID]"},
+        {"Deal": "user.current", "deal": "crm.deal.get?id=$result[Deal][ID]", "DEAL": "profile"},
+        {"z-9_": "user.current", "n00--x": "crm.deal.get?id=$result[z-9_][ID]"},
+        {"c00_b": "user.current", "c00_a": "crm.deal.get?id=$result[c00_b][ID]"},
+        {"z" * 64: "user.current", "a" * 64: "profile"},
+        ["user.current", "crm.deal.get?id=$result[0][ID]"],
+    ],
+)
+def test_numbered_keys_give_the_written_ones_back(cmd: Any) -> None:
+    """However they sort, whatever their case, number or length; references follow, and the text for people has none of the numbers."""
+    written = parse_commands(cmd)
+    sent = build_cmd(number_keys(written))
+    assert list(sent) == sorted(sent)
+    assert not any(key.isdigit() for key in sent)
+    assert restore_keys(parse_commands(dict(sorted(sent.items())))) == written
+    assert build_cmd(number_keys(restore_keys(parse_commands(sent)))) == sent, "numbered once"
+    assert restore_written_keys(sent) == build_cmd(written)
 
 
 def test_rebuild() -> None:

@@ -112,12 +112,14 @@ def test_a_record_made_by_the_same_batch_is_known_as_such(command: str, *, creat
 
 
 def test_keys_out_of_order_are_numbered_so_that_sorting_keeps_the_order() -> None:
-    """Stored JSON sorts its keys; the contact still comes before the deal, and the reference follows."""
+    """Stored JSON sorts its keys; the contact still comes before the deal, and the commands have the keys that were written."""
     cmd = {"n": "crm.contact.add?fields[NAME]=A", "d": "crm.deal.add?fields[TITLE]=$result[n]&fields[CONTACT_IDS][]=$result[n]"}
     found = call("batch", {"cmd": cmd})
-    assert [command.key for command in found.commands] == ["c00_n", "c01_d"]
-    assert found.commands[1].params["fields"]["TITLE"] == "$result[c00_n]"
-    assert found.commands[1].params["fields"]["CONTACT_IDS"] == ["$result[c00_n]"]
+    assert [command.key for command in found.commands] == ["n", "d"]
+    assert found.commands[1].params["fields"]["TITLE"] == "$result[n]"
+    assert found.commands[1].params["fields"]["CONTACT_IDS"] == ["$result[n]"]
+    assert list(found.params["cmd"]) == ["n00--n", "n01--d"]
+    assert call("batch", dict(found.params)).fingerprint == found.fingerprint
     assert list(found.params["cmd"]) == sorted(found.params["cmd"])
 
 

@@ -210,7 +210,7 @@ async def test_a_card_the_model_takes_back_loses_its_buttons(world: World) -> No
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
     world.outbox()
     await world.turn(session, message("не надо"))
-    assert world.codes() == ["denied-by-model", "card:denied"]
+    assert world.codes() == ["withdrawn", "card:denied"]
 
 
 async def test_a_question_is_answered_by_its_own_options_only(world: World) -> None:

@@ -139,9 +139,7 @@ def test_the_heading_of_a_batch_says_what_it_does_and_never_another_act(items: l
 
 def test_what_a_person_should_see_first_stands_first_and_a_read_names_its_key() -> None:
     items = [
-        an_item(
-            1, key="c00_find", method="crm.deal.list", verb="list", title="", lines=[a_line(name="Название", before="", after="Ромашка")]
-        ),
+        an_item(1, key="find", method="crm.deal.list", verb="list", title="", lines=[a_line(name="Название", before="", after="Ромашка")]),
         an_item(2, method="crm.timeline.comment.add", verb="add", entity="comment", lines=[a_line(name="Текст", before="", after="x")]),
         an_item(3, is_critical=True),
     ]
