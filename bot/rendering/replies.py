@@ -11,9 +11,9 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outputs import MADE_CODES, Notice, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, MOST_ROWS, Notice, Reply, Table, Text
 
-MAX_ROWS = 30
+MAX_ROWS = MOST_ROWS
 _PLAIN = frozenset(
     {
         "chosen",

@@ -95,3 +95,11 @@ class OutcomeView:
     prose: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnedTable:
+    """A table with the columns that were asked for; `unknown` are the names of columns that its records do not have."""
+
+    table: Table
+    unknown: tuple[str, ...] = ()

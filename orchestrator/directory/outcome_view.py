@@ -85,8 +85,10 @@ async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: 
     for row in rows:
         number = RecordRow.model_validate(row).id
         label = mask(await naming.build_label(outcome.entity, row, actor.locale))
-        table.append(Row(label=label, url=naming.build_card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)))
-        titles[f"{outcome.entity}:{number}"] = mask(naming.extract_title(outcome.entity, row))
+        target = f"{outcome.entity}:{number}"
+        url = naming.build_card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)
+        table.append(Row(label=label, url=url, target=target if number else ""))
+        titles[target] = mask(naming.extract_title(outcome.entity, row))
         if len(shown) < MODEL_ROWS:
             fields, texts, has_prose = _select_fields(row, asked)
             named = await _name_choices(outcome.entity, row, naming)
@@ -107,7 +109,7 @@ async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor
         user = User.model_validate(row)
         label = await naming.build_label("user", row, actor.locale)
         shown.append({"id": user.id, "label": label, "active": user.active})
-        table.append(Row(label=label, url=naming.build_card_url("user", user.id)))
+        table.append(Row(label=label, url=naming.build_card_url("user", user.id), target=f"user:{user.id}"))
     labels = tuple(row.label for row in table)
     made = Table(rows=tuple(table), shown=len(table), total=len(rows))
     return OutcomeView(rows=tuple(shown), table=made, total=len(rows), labels=labels)

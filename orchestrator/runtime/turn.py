@@ -24,6 +24,7 @@ from orchestrator.language.foreign_text import announces_foreign_text, split_for
 from orchestrator.replies.code_notes import add_attachment_notice, add_forward_buttons, add_own_only_notices, add_repeat_notice
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import drop_repetition
+from orchestrator.replies.shown_lists import collect_shown_lists
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -122,7 +123,9 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
         end = replace(end, reply=end.reply.model_copy(update={"notices": (*end.reply.notices, warning[0])}))
         warned.append(warning[1])
     reply = tools.guard.clean_reply(end.reply, turn.text, locale=actor.locale)
-    end = replace(end, reply=reply, history=tools.guard.secrets.mask(end.history))
+    mask = tools.guard.secrets.mask
+    end = replace(end, reply=reply, history=mask(end.history))
+    end = replace(end, lists=collect_shown_lists(end, session=session.key, mask=mask))
     await _finish(end, turn, actor, session, row, told=warned)
     await _record_audit(context, actor, session, tools)
 
@@ -333,6 +336,7 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
         history=end.history,
         next_planned_actions=[item.to_stored() for item in end.next_planned_actions],
         targets=sorted(end.targets)[:50],
+        lists=[one.to_stored() for one in end.lists],
     )
     now = session.now
     rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{turn.turn_id}")]

@@ -10,6 +10,7 @@ from pydantic import Field
 from state.events.base import Event, Fold
 from state.events.personal import Personal
 from state.session_state import AgentState, HistoryLine, OpenTurn, Question, SessionState
+from state.shown_lists import ShownList, find_last_shown, find_question
 
 State = SessionState
 
@@ -165,6 +166,9 @@ class TurnFinished(Event):
     next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     targets: Personal[list[str]] = Field(default_factory=list)
     """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
+    later: ClassVar[frozenset[str]] = frozenset({"lists"})
+    lists: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    """The lists that the person saw in the answer, see `state.shown_lists`; markers in `history` name their places."""
 
 
 class ConversationCleared(Event):
@@ -181,6 +185,8 @@ def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
         if goal and (not goals or goals[0] != goal):
             agent.goals = [goal, *goals][:KEEP_GOALS]
         state.question = None
+    if data.get("answers"):  # a button: from now on numbers mean the rows of the list before the question again
+        state.last_asked = None
     if data["text"]:
         state.history.append(HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts))
         del state.history[:-KEEP_HISTORY]
@@ -204,9 +210,13 @@ def _fold_choice(state: State, data: dict[str, Any], ts: str) -> None:
 
 
 def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
+    lists = data.get("lists") or []
     if data.get("history"):
-        state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts))
+        seen = {"lists": lists} if lists else {}
+        state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts, **seen))
         del state.history[:-KEEP_HISTORY]
+    shown = [ShownList.from_stored(one) for one in lists]
+    state.last_shown, state.last_asked = find_last_shown(shown) or state.last_shown, find_question(shown)
     if data.get("next_planned_actions"):
         state.agent.next_planned_actions = list(data["next_planned_actions"])
     known = [item for item in state.trusted if item not in data.get("targets", ())]
@@ -221,6 +231,7 @@ def _fold_clearing(state: State, data: dict[str, Any], ts: str) -> None:
     old = state.agent
     state.agent = AgentState(confirmations=old.confirmations, event_bindings=old.event_bindings, done=old.done, in_progress=old.in_progress)
     state.history, state.question, state.trusted = [], None, []
+    state.last_shown = state.last_asked = None
 
 
 FOLDS: Final[dict[str, Fold]] = {

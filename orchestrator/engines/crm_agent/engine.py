@@ -79,12 +79,12 @@ class _Turn:
             text, blocks = await self._find_next_answer(iteration, base)
             self._record_blocks(blocks)
             if not blocks.steps:
-                return self._finish("answered", blocks.assistant)
+                return await self._finish("answered", blocks.assistant)
             over = await self._carry_out(iteration, text, blocks)
             if over is not None:
                 return over
         self._work.notices.append(Notice(code="iteration-limit", args={"limit": self._agent.max_iterations}))
-        return self._finish("limit", "")
+        return await self._finish("limit", "")
 
     async def _build_base_messages(self) -> list[dict[str, str]]:
         ctx = self._ctx
@@ -148,12 +148,12 @@ class _Turn:
         plan = await plan_steps(self._ctx, self._work, iteration=iteration, steps=blocks.steps)
         if isinstance(plan, NameQuestion):
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
-        self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
+        self._work.begin_iteration(iteration, [(planned.step.method, planned.step.params) for planned in plan])
         observed = await self._run_steps(plan)
         if any(line.status == "unknown" for line in observed):
-            return self._finish("answered", "")  # never continue after a call that may or may not have happened
+            return await self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
-            return self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
+            return await self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
         self._dialogue.append({"role": "assistant", "content": text})
         pairs = enumerate(zip(plan, observed, strict=True), start=1)
         lines = [turn_work.format_line(number, one.step.method, line, one.dates) for number, (one, line) in pairs]
@@ -198,5 +198,5 @@ class _Turn:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]
         self._ctx.record_iteration(self._asked, {"thought": blocks.thought, "action": steps, "assistant": blocks.assistant})
 
-    def _finish(self, reason: EndReason, assistant: str) -> TurnEnd:
-        return finish_turn(self._work, reason, assistant=assistant, turn_id=self._ctx.turn.turn_id)
+    async def _finish(self, reason: EndReason, assistant: str) -> TurnEnd:
+        return await finish_turn(self._ctx, self._work, reason, assistant=assistant)

@@ -15,10 +15,12 @@ from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
+from orchestrator.engines.crm_agent.shown_text import build_marker
 from orchestrator.engines.crm_agent.turn_work import TurnWork
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
+from state.shown_lists import QUESTION, ShownList, ShownRow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +101,10 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
     )
     choices = tuple(Choice(token=f"{question_id}:{index}", label=item.label) for index, item in enumerate(asking.several.options))
     reply = Reply(notices=(*work.notices, asking.several.ask), choices=choices, turn_id=turn_id)
-    return TurnEnd(reason="asked", reply=reply, history="", targets=frozenset(work.targets))
+    rows = tuple(ShownRow(item.target, item.label) for item in asking.several.options)
+    options = ShownList(place=QUESTION, total=len(rows), rows=rows)
+    history = f"[question: {asking.several.ask.code}]\n{build_marker(QUESTION)}"
+    return TurnEnd(reason="asked", reply=reply, history=history, targets=frozenset(work.targets), lists=(options,))
 
 
 async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption) -> str:
@@ -231,7 +236,7 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
     return (reference, several) if several is not None else None
 
 
-_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|sum):\S.*|me|current)", re.DOTALL)
+_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|sum|shown):\S.*|me|current)", re.DOTALL)
 
 
 def find_references(value: object) -> list[str]:

@@ -23,6 +23,14 @@ _REPAIRABLE = frozenset({"date-in-filter"})
 _OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current_company_id": "company", "current_task_id": "task"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadList:
+    """A list that a step read: the outcome of its call, and the table that shows it."""
+
+    outcome: Outcome
+    table: Table
+
+
 @dataclass(kw_only=True)
 class TurnWork:
     """What one turn has learned and done so far, and the steps that ran, wait or did not run.
@@ -45,16 +53,21 @@ class TurnWork:
     """Steps that did not run: they stay in next_planned_actions (S004-X7)."""
     rest: list[PlanStep] = field(default_factory=list)
     """Steps that a halted plan did not reach: they stay in next_planned_actions too, and the person is told."""
-    tables: dict[int, Table] = field(default_factory=dict)
+    iteration: int = 0
+    """The iteration whose steps ran last; 0 before the first."""
+    lists: dict[tuple[int, int], ReadList] = field(default_factory=dict)
+    """What the steps of the turn read that can be shown as a list, by (iteration, step)."""
+    remembered: tuple[str, ...] = ()
+    """The names in lists that earlier answers showed: the prompt repeats them, and others may have written them."""
     resolved: dict[str, object] = field(default_factory=dict)
 
-    def begin_iteration(self, steps: Sequence[tuple[str, JsonObject]]) -> None:
-        """Start a new iteration with `steps`, each given as (method, params).
+    def begin_iteration(self, iteration: int, steps: Sequence[tuple[str, JsonObject]]) -> None:
+        """Start the iteration with the number `iteration` and `steps`, each given as (method, params).
 
-        The tables that the reads of the last iteration gave are dropped, and so are notices of the model's own mistakes, which it is
-        about to repair. Steps that the model proposes again are removed from `rest`, the steps that a stopped plan did not reach.
+        Notices of the model's own mistakes are dropped, since it is about to repair them. Steps that the model proposes again are removed
+        from `rest`, the steps that a stopped plan did not reach.
         """
-        self.tables.clear()
+        self.iteration = iteration
         self.notices = [notice for notice in self.notices if notice.code not in _REPAIRABLE]
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
@@ -64,7 +77,7 @@ class TurnWork:
             prose=self.prose,
             pasted=self.pasted,
             targets=frozenset(self.targets),
-            external=tuple(self.labels[-200:]),
+            external=(*self.remembered, *self.labels[-200:]),
             person_text=self.text,
         )
 
@@ -75,7 +88,8 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     Its `targets` are the records whose numbers stand in the person's text, and the current records of the conversation, if these are
     trusted (named by a person or created by a turn).
     """
-    work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted))
+    remembered = tuple(row.label for line in state.history for shown in line.shown_lists for row in shown.rows)
+    work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted), remembered=tuple(dict.fromkeys(remembered)))
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state.trusted)
@@ -148,7 +162,7 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     work.labels.extend(seen.labels)
     work.prose = work.prose or seen.prose
     if seen.table is not None:
-        work.tables[number] = seen.table
+        work.lists[work.iteration, number] = ReadList(outcome=outcome, table=seen.table)
     work.targets |= await ctx.query("named", titles=seen.titles, text=work.text, actor=ctx.actor)
     told = {"rows": list(seen.rows), "total": seen.total, "sum": seen.sum_text, "text": seen.text, "created": outcome.created}
     return {key: value for key, value in told.items() if value not in (None, "", [])}
