@@ -1,6 +1,6 @@
 """Builds the CRM agent: the texts of its prompt, and the read-only queries through which it knows records, people and the time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -8,15 +8,17 @@ from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Catalogue
 from bot.settings import Settings
-from orchestrator.directory.answers import OutcomeView, Resolution
+from orchestrator.directory.answers import ColumnedTable, OutcomeView, Resolution
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
+from orchestrator.directory.list_columns import ViewContext, add_columns
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Table
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods
@@ -75,6 +77,10 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[
     async def shown(*, outcome: Outcome, actor: Actor) -> OutcomeView:
         return await render_outcome(outcome, naming, actor)
 
+    async def columns(*, outcome: Outcome, table: Table, columns: Sequence[str], actor: Actor) -> ColumnedTable:
+        context = ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now())
+        return await add_columns(outcome, table, columns, context)
+
     async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
         return await lookup.find_named_records(titles, text, actor)
 
@@ -102,6 +108,7 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[
         "resolve": resolve,
         "dates": dates.resolve,
         "present": shown,
+        "columns": columns,
         "named": named,
         "when": when,
         "current": current,
