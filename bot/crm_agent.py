@@ -8,10 +8,11 @@ from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Catalogue
 from bot.settings import Settings
-from orchestrator.directory.answers import ColumnedTable, OutcomeView, Resolution
+from orchestrator.directory.answers import ColumnedTable, GroupedView, OutcomeView, Resolution
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.list_columns import ViewContext, add_columns
+from orchestrator.directory.list_groups import group_list
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
@@ -81,6 +82,9 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[
         context = ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now())
         return await add_columns(outcome, table, columns, context)
 
+    async def grouped(*, outcome: Outcome, by: str, actor: Actor) -> GroupedView:
+        return await group_list(outcome, by, ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now()))
+
     async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
         return await lookup.find_named_records(titles, text, actor)
 
@@ -109,6 +113,7 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[
         "dates": dates.resolve,
         "present": shown,
         "columns": columns,
+        "group": grouped,
         "named": named,
         "when": when,
         "current": current,

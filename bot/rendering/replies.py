@@ -93,7 +93,7 @@ def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: st
     """
     if not table.rows:
         return build_spans(tr.translate("list-empty"))
-    shown = len(table.rows) if len(table.rows) <= MAX_ROWS else first
+    shown = len(table.rows) if len(table.rows) <= MAX_ROWS or table.is_grouped else first
     lines: list[Spans] = []
     for number, row in enumerate(table.rows[:shown], start=1):
         title, dot, rest = row.label.partition(" · ")
@@ -101,7 +101,7 @@ def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: st
         lines.append(build_spans(f"{number}. ", Span(title, url=row.url), dot + rest + cells))
     if table.columns:
         lines.insert(0, build_spans(Span(" · ".join(table.columns), "italic")))
-    code = ("list-total" if table.total > shown else "list-all") + ("-sum" if table.sum_text else "")
+    code = ("list-total" if table.total > shown and not table.is_grouped else "list-all") + ("-sum" if table.sum_text else "")
     foot = tr.translate(code, shown=shown, total=table.total, sum=table.sum_text)
     return build_spans(join_blocks(lines, "\n"), gap, format_bold(foot))
 

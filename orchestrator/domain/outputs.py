@@ -81,7 +81,9 @@ class Table(Frozen):
 
     def count_seen(self, *, has_file: bool) -> int:
         """Return how many rows a person sees in the message; `has_file` tells whether the channel sends a long list as a file, too."""
-        return len(self.rows) if len(self.rows) <= MOST_ROWS else FIRST_ROWS if has_file else MOST_ROWS
+        if self.is_grouped or len(self.rows) <= MOST_ROWS:
+            return len(self.rows)
+        return FIRST_ROWS if has_file else MOST_ROWS
 
 
 class Reply(Frozen):

@@ -109,7 +109,7 @@ def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
     """
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
-    files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS)
+    files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS and not table.is_grouped)
     return _build_trimmed(render_reply(safe, tr, first=FIRST_ROWS), build_reply_keyboard(reply, tr), files, tr)
 
 

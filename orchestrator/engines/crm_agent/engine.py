@@ -17,6 +17,7 @@ from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
 from orchestrator.engines.crm_agent.ending import finish_turn
 from orchestrator.engines.crm_agent.grammar import Fence
+from orchestrator.engines.crm_agent.list_steps import complete_select
 from orchestrator.engines.crm_agent.plan import (
     NameQuestion,
     PlannedStep,
@@ -184,7 +185,7 @@ class _Turn:
         step = planned.step
         effect = Effect(
             method=step.method,
-            params=step.params,
+            params=complete_select(step.method, step.params, is_grouped=bool(planned.group_by)),
             comment=step.comment,
             provenance=self._work.build_provenance(),
             requires_confirmation=step.requires_confirmation,
@@ -192,7 +193,8 @@ class _Turn:
             confirmation_decision=step.confirmation_decision,
             slot=planned.slot,
         )
-        return await turn_work.observe(self._ctx, self._work, number=number, result=await self._ctx.submit(effect))
+        result = await self._ctx.submit(effect)
+        return await turn_work.observe(self._ctx, self._work, number=number, result=result, group_by=planned.group_by)
 
     def _record_blocks(self, blocks: Blocks) -> None:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]

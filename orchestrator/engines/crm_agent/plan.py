@@ -15,6 +15,7 @@ from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
+from orchestrator.engines.crm_agent.list_steps import split_group
 from orchestrator.engines.crm_agent.shown_text import build_marker
 from orchestrator.engines.crm_agent.turn_work import TurnWork
 from state.canonical import dumps, hash_text
@@ -34,6 +35,8 @@ class PlannedStep:
     step: Step
     problem: Unresolved | None = None
     dates: tuple[str, ...] = ()
+    group_by: str = ""
+    """The field by which code counts the list that the step reads; "" for none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +57,15 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
     if recorded is not None:
         return _restore_plan(ctx, work, iteration=iteration, steps=steps, recorded=recorded)
     settled: list[PlannedStep] = []
-    for number, step in enumerate(steps, start=1):
+    for number, written in enumerate(steps, start=1):
+        step, group_by = split_group(written)
         found = await _settle_names(ctx, work, step=step, slot=_build_slot(ctx, iteration, number=number))
         if isinstance(found, NameQuestion):
             return found
         asked = await check_known_person(ctx, work, found.step) if found.problem is None else None
         if isinstance(asked, tuple):
             return NameQuestion(reference=asked[0], several=asked[1])
-        settled.append(replace(found, problem=asked) if asked is not None else found)
+        settled.append(replace(found, problem=asked or found.problem, group_by=group_by))
     await _record_plan(ctx, work, iteration=iteration, settled=settled)
     return settled
 
@@ -198,6 +202,7 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
             slot=_build_slot(ctx, iteration, number=number),
             step=replace(step, params=entry.params),
             problem=entry.name_problem,
+            group_by=split_group(step)[1],
         )
         for number, (step, entry) in pairs
     ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from orchestrator.directory.answers import OutcomeView, Unresolved
+from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Table
@@ -125,8 +125,11 @@ def build_skipped_line() -> ObservationLine:
     return ObservationLine(status="not_begun", told={"text": "the plan stopped before this step"})
 
 
-async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending) -> ObservationLine:
-    """Build the line for the submitted step `number` from its result, and add the result to `work`."""
+async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending, group_by: str = "") -> ObservationLine:
+    """Build the line for the submitted step `number` from its result, and add the result to `work`.
+
+    `group_by` is the field by which a list is counted, "" for none.
+    """
     if isinstance(result, Pending):
         work.pending.append(result)
         if result.notice is not None:
@@ -145,12 +148,12 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
         case "succeeded":
             if result.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
                 work.notices.append(result.reason)
-            return ObservationLine(status="ok", told=await _learn(ctx, work, number=number, outcome=result))
+            return ObservationLine(status="ok", told=await _learn(ctx, work, number=number, outcome=result, group_by=group_by))
         case _:
             assert_never(result.status)
 
 
-async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome) -> JsonObject:
+async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, group_by: str) -> JsonObject:
     """Add to `work` what a successful call returned, and return the details of it that the model is told.
 
     Added are the names and titles in the answer, whether it holds free text of others, the table for the person, and the records that the
@@ -158,11 +161,34 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     """
     if outcome.created:
         work.targets.add(outcome.created)
+    if group_by:
+        return await _learn_groups(ctx, work, number=number, outcome=outcome, by=group_by)
     seen: OutcomeView = await ctx.query("present", outcome=outcome, actor=ctx.actor)
     work.labels.extend(seen.labels)
     work.prose = work.prose or seen.prose
     if seen.table is not None:
         work.lists[work.iteration, number] = ReadList(outcome=outcome, table=seen.table)
     work.targets |= await ctx.query("named", titles=seen.titles, text=work.text, actor=ctx.actor)
-    told = {"rows": list(seen.rows), "total": seen.total, "sum": seen.sum_text, "text": seen.text, "created": outcome.created}
+    is_cut = seen.total is not None and 0 < len(seen.rows) < seen.total
+    shown = f"rows 1-{len(seen.rows)} of {seen.total}; code counts and shows the others, too" if is_cut else ""
+    told = {
+        "rows": list(seen.rows),
+        "shown": shown,
+        "total": seen.total,
+        "sum": seen.sum_text,
+        "text": seen.text,
+        "created": outcome.created,
+    }
     return {key: value for key, value in told.items() if value not in (None, "", [])}
+
+
+async def _learn_groups(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, by: str) -> JsonObject:
+    """Add to `work` the groups of a list that was read, and return what the model is told of them, or why there are none."""
+    seen: GroupedView = await ctx.query("group", outcome=outcome, by=by, actor=ctx.actor)
+    work.labels.extend(seen.labels)
+    work.prose = work.prose or seen.prose
+    if seen.table is None:
+        return {"text": seen.trouble}
+    work.lists[work.iteration, number] = ReadList(outcome=outcome, table=seen.table)
+    told = {"groups": list(seen.rows), "total": seen.table.total, "sum": seen.table.sum_text}
+    return {key: value for key, value in told.items() if value != ""}
