@@ -1,6 +1,6 @@
 """Builds the CRM agent: the texts of its prompt, and the read-only queries through which it knows records, people and the time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -8,16 +8,19 @@ from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Catalogue
 from bot.settings import Settings
-from orchestrator.directory.answers import OutcomeView, Resolution
+from orchestrator.directory.answers import ColumnedTable, GroupedView, OutcomeView, Resolution
 from orchestrator.directory.created_references import place_created
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
+from orchestrator.directory.list_columns import ViewContext, add_columns
+from orchestrator.directory.list_groups import group_list
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Table
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods
@@ -76,6 +79,13 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[
     async def shown(*, outcome: Outcome, actor: Actor) -> OutcomeView:
         return await render_outcome(outcome, naming, actor)
 
+    async def columns(*, outcome: Outcome, table: Table, columns: Sequence[str], actor: Actor) -> ColumnedTable:
+        context = ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now())
+        return await add_columns(outcome, table, columns, context)
+
+    async def grouped(*, outcome: Outcome, by: str, actor: Actor) -> GroupedView:
+        return await group_list(outcome, by, ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now()))
+
     async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
         return await lookup.find_named_records(titles, text, actor)
 
@@ -97,22 +107,29 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[
     async def zone(*, user_id: int | None) -> str:
         return await naming.find_zone(user_id)
 
+    return {
+        "zone": zone,
+        **_build_plan_queries(naming),
+        "link": link,
+        "resolve": resolve,
+        "dates": dates.resolve,
+        "present": shown,
+        "columns": columns,
+        "group": grouped,
+        "named": named,
+        "when": when,
+        "current": current,
+        "same": known.find,
+    }
+
+
+def _build_plan_queries(naming: Naming) -> Mapping[str, Query]:
+    """Return the queries about calls that a plan holds: the kind of record of a call, and the place of a record that is to be created."""
+
     async def created(*, reference: str, target: str, method: str, params: JsonObject) -> Resolution:
         return place_created(reference, target, method, params, naming)
 
     async def kind(*, method: str, params: JsonObject) -> str:
         return naming.find_entity(method, params)
 
-    return {
-        "zone": zone,
-        "created": created,
-        "kind": kind,
-        "link": link,
-        "resolve": resolve,
-        "dates": dates.resolve,
-        "present": shown,
-        "named": named,
-        "when": when,
-        "current": current,
-        "same": known.find,
-    }
+    return {"created": created, "kind": kind}

@@ -11,6 +11,7 @@ from state.card import Card
 from state.registry import Registry
 from state.run_state import RunState
 from state.schedule_state import Schedule
+from state.shown_lists import ShownList
 from state.stored import JsonObject, Stored
 
 FEATURES = ("daily", "written", "stops")
@@ -28,6 +29,13 @@ class HistoryLine(Stored):
     ts: str = ""
     turn_id: str = ""
     """The turn to which the message belongs; "" for lines of earlier versions and those that belong to no turn."""
+    lists: list[JsonObject] = field(default_factory=list)
+    """The lists that the person saw, as stored; a marker such as "[[list 2.1]]" in `text` names the place of each."""
+
+    @property
+    def shown_lists(self) -> list[ShownList]:
+        """The lists that the person saw with this message."""
+        return [ShownList.from_stored(one) for one in self.lists]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +235,10 @@ class SessionState:
     turn: OpenTurn | None = None
     trusted: list[str] = field(default_factory=list)
     """Records that people named or clicked, or that turns created, as "deal:481"."""
+    last_shown: ShownList | None = None
+    """The list that the person saw last; None before the first one."""
+    last_asked: ShownList | None = None
+    """The options of the question with which the last turn ended; None if it ended with none, or if the person chose one."""
     portal: PortalState | None = None
     edits: dict[str, CardEdit] | None = None
     reminders: dict[str, Reminder] | None = None
@@ -259,6 +271,8 @@ class SessionState:
             unknown={key: UnknownCall.from_stored(one) for key, one in data["unknown"].items()},
             turn=OpenTurn.from_stored(turn) if turn else None,
             trusted=data["trusted"],
+            last_shown=ShownList.from_stored(data["last_shown"]) if "last_shown" in data else None,
+            last_asked=ShownList.from_stored(data["last_asked"]) if "last_asked" in data else None,
             portal=PortalState.from_stored(data["portal"]) if "portal" in data else None,
             edits={key: CardEdit.from_stored(one) for key, one in data["edits"].items()} if "edits" in data else None,
             reminders={key: Reminder.from_stored(one) for key, one in data["reminders"].items()} if "reminders" in data else None,
@@ -281,6 +295,8 @@ class SessionState:
             "unknown": {key: one.to_stored() for key, one in self.unknown.items()},
             "turn": self.turn.to_stored() if self.turn else None,
             "trusted": self.trusted,
+            **({"last_shown": self.last_shown.to_stored()} if self.last_shown is not None else {}),
+            **({"last_asked": self.last_asked.to_stored()} if self.last_asked is not None else {}),
             **({"portal": self.portal.to_stored()} if self.portal is not None else {}),
             **({"edits": {key: one.to_stored() for key, one in self.edits.items()}} if self.edits is not None else {}),
             **({"reminders": {key: one.to_stored() for key, one in self.reminders.items()}} if self.reminders is not None else {}),
@@ -292,6 +308,11 @@ class SessionState:
             **({"listening": {key: one.to_stored() for key, one in self.listening.items()}} if self.listening is not None else {}),
             **{name: part for name in FEATURES if (part := getattr(self, name)) is not None},
         }
+
+    @property
+    def numbered_list(self) -> ShownList | None:
+        """The list to whose rows "@shown:3" refers: the options of a question that was just asked, else the list shown last."""
+        return self.last_asked or self.last_shown
 
     @property
     def turn_id(self) -> str:

@@ -16,13 +16,14 @@ from bitrix.bulk.query import IdQuery
 from bitrix.bulk.sender import BulkOptions, Progress, Sender, yield_in_order
 from bitrix.bulk.walk import walk_by_id
 from bitrix.client.client import BitrixClient
+from bitrix.client.read_only import PortalCaller
 from bitrix.errors import is_missing
 
 __all__ = ["BulkOptions", "GetOutcome", "ItemOutcome", "Progress", "Step", "Steps", "call_all", "get_many", "list_all"]
 
 
 async def list_all(
-    client: BitrixClient, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[BulkOptions]
+    client: PortalCaller, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[BulkOptions]
 ) -> AsyncGenerator[Any, None]:
     """Yield every row of a list once, in order of id if possible. Only a few batches are in memory at a time.
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypedDict, TypeVar
 
 from bitrix.answers import Answer
-from bitrix.client.client import BitrixClient
+from bitrix.client.read_only import PortalCaller
 from bitrix.errors import RATE_LIMIT, TIME_LIMIT, NotSent, OutcomeUnknown
 from bitrix.limits.limiter import Priority
 
@@ -58,7 +58,7 @@ class BulkOptions(TypedDict, total=False):
 class Sender:
     """Sends the requests of one bulk job to one portal, with the options of that job. Raises ValueError if `in_flight` is below 1."""
 
-    client: BitrixClient
+    client: PortalCaller
     priority: Priority = Priority.BULK
     in_flight: int = 5
     deadline: float | None = None

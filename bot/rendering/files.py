@@ -33,11 +33,12 @@ class Sheet:
 
 
 def build_sheet(table: Table, *, heading: str) -> Sheet:
-    """Return a list of records as a sheet with one column, whose title is `heading`.
+    """Return a list of records as a sheet, whose first column has the title `heading`.
 
-    Each row has the text that the record has in the bot's message, and links to the record.
+    In it each row has the text that the record has in the bot's message, and links to the record; the columns asked for stand beside it.
     """
-    return Sheet(columns=(heading,), rows=tuple((row.label,) for row in table.rows), links=tuple(row.url for row in table.rows))
+    rows = tuple((row.label, *row.cells) for row in table.rows)
+    return Sheet(columns=(heading, *table.columns), rows=rows, links=tuple(row.url for row in table.rows))
 
 
 def render_xlsx(sheet: Sheet, *, name: str) -> bytes:

@@ -11,9 +11,9 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outputs import MADE_CODES, Notice, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, MOST_ROWS, Notice, Reply, Table, Text
 
-MAX_ROWS = 30
+MAX_ROWS = MOST_ROWS
 _PLAIN = frozenset(
     {
         "chosen",
@@ -94,12 +94,15 @@ def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: st
     """
     if not table.rows:
         return build_spans(tr.translate("list-empty"))
-    shown = len(table.rows) if len(table.rows) <= MAX_ROWS else first
+    shown = len(table.rows) if len(table.rows) <= MAX_ROWS or table.is_grouped else first
     lines: list[Spans] = []
     for number, row in enumerate(table.rows[:shown], start=1):
         title, dot, rest = row.label.partition(" · ")
-        lines.append(build_spans(f"{number}. ", Span(title, url=row.url), dot + rest))
-    code = ("list-total" if table.total > shown else "list-all") + ("-sum" if table.sum_text else "")
+        cells = "".join(f" · {cell}" for cell in row.cells)
+        lines.append(build_spans(f"{number}. ", Span(title, url=row.url), dot + rest + cells))
+    if table.columns:
+        lines.insert(0, build_spans(Span(" · ".join(table.columns), "italic")))
+    code = ("list-total" if table.total > shown and not table.is_grouped else "list-all") + ("-sum" if table.sum_text else "")
     foot = tr.translate(code, shown=shown, total=table.total, sum=table.sum_text)
     return build_spans(join_blocks(lines, "\n"), gap, format_bold(foot))
 

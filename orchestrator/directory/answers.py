@@ -95,3 +95,25 @@ class OutcomeView:
     prose: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnedTable:
+    """A table with the columns that were asked for; `unknown` are the names of columns that its records do not have."""
+
+    table: Table
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedView:
+    """A list counted by one field. The model reads `rows` and the person sees `table`; without a table, `trouble` tells the model why.
+
+    `labels` are the names of the groups. `prose` is True if text of other people stands in them.
+    """
+
+    rows: tuple[JsonObject, ...] = ()
+    table: Table | None = None
+    labels: tuple[str, ...] = ()
+    prose: bool = False
+    trouble: str = ""

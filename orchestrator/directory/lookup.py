@@ -20,6 +20,7 @@ from orchestrator.directory.portal_reads import PortalReader, list_searches
 from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_data import Category, Stage
 from orchestrator.directory.rows import RecordRow, User
+from orchestrator.directory.shown_references import ShownPlace, resolve_shown
 from orchestrator.directory.value_references import (
     find_currency,
     find_field,
@@ -76,6 +77,8 @@ class Lookup:
                 return self._resolve_me(place)
             case "current":
                 return self._resolve_current(place, find_field(reference, place.params))
+            case "shown":
+                return resolve_shown(words, reference, ShownPlace(place.method, place.params, place.state, place.text), self._naming)
             case "user":
                 return await self._resolve_user(words, place)
             case "stage":

@@ -173,17 +173,17 @@ class Naming:
 
         `name` is the field's name in either spelling of the portal, STAGE_ID or stageId.
         """
-        found = await self._find_field(entity, name)
+        found = await self.find_field(entity, name)
         return to_visible_line(found.title, limit=80) if found else ""
 
     async def find_field_type(self, entity: str, name: str) -> str:
         """Return the portal's type of a field ("date", "money", "enumeration"); "" if it is not known."""
-        found = await self._find_field(entity, name)
+        found = await self.find_field(entity, name)
         return found.type if found else ""
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
         """Describe the value of a portal field, one text for each of several; None if it needs no words or is not known."""
-        field = await self._find_field(entity, name)
+        field = await self.find_field(entity, name)
         if field is None:
             return None
         place = field_values.ValueContext(entity=entity, locale=locale, zone=zone, portal_zone=await self.load_portal_zone())
@@ -194,7 +194,7 @@ class Naming:
 
     async def format_choice(self, entity: str, name: str, value: object) -> str:
         """Return the names of the values chosen in a list field, separated by commas; "" for other fields and unknown values."""
-        field = await self._find_field(entity, name)
+        field = await self.find_field(entity, name)
         if field is None or field.type != "enumeration":
             return ""
         chosen = value if isinstance(value, list) else [value]
@@ -266,7 +266,7 @@ class Naming:
                 raise
             return record.stage  # a smart process may have no stages, or no names for them
 
-    async def _find_field(self, entity: str, name: str) -> Field | None:
+    async def find_field(self, entity: str, name: str) -> Field | None:
         """Return the description of a record's field; None if it is not known.
 
         `name` is the field's name in either spelling of the portal, STAGE_ID or stageId.

@@ -2,7 +2,7 @@
 
 Prose (comments, descriptions, any text that is not a label such as a title or a name) is shown to the model only if the call asked for that
 field by name, since text that the model does not read cannot mislead it. After the model has read prose, the gate may ask the person to
-confirm the later changes of the turn.
+confirm the later changes of the turn. Reference data, such as the names of stages, is no prose: only administrators write it.
 """
 
 import re
@@ -20,7 +20,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import CurrencyBook, format_sum_short
-from orchestrator.language.text import trim_text
+from orchestrator.language.text import to_visible_line, trim_text
 from state.stored import JsonObject
 
 MODEL_ROWS = 50
@@ -28,7 +28,15 @@ MAX_LABEL = 120
 MAX_PROSE = 4000
 _CRM = ("deal", "lead", "contact", "company", "task")
 _LABELS = frozenset({"TITLE", "NAME", "LAST_NAME", "SECOND_NAME", "COMPANY_TITLE", "POST", "SUBJECT", "WORK_POSITION"})
-_OWN_RECORDS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|item)|tasks\.task)\.(?:get|list|add|update)")
+OWN_RECORDS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|quote|item)|tasks\.task)\.(?:get|list|add|update)")
+_LISTS = re.compile(r"(?:crm\.\w+|tasks\.task)\.list")
+_REFERENCE = re.compile(
+    r"[\w.]+\.(?:fields|getfields)|crm\.status\.(?:list|get|entity\.(?:items|types))|crm\.(?:deal)?category\.(?:list|get|default\.get|status)"
+    r"|crm\.dealcategory\.stage\.list|crm\.type\.(?:list|get|getbyentitytypeid)|crm\.enum\.\w+|crm\.currency\.(?:list|get|base\.get)"
+    r"|(?:[\w.]+\.)?userfield\.(?:list|get|getlist|types|gettypes)|userfieldconfig\.(?:list|get|gettypes)|department\.get",
+    re.ASCII,
+)
+"""Matches methods that read what only administrators of the portal write: stages, funnels, smart processes, fields, options, currencies."""
 _ADDRESS_FIELDS = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
 _ADDRESS = re.compile(
     rf"\+?[0-9][0-9 ().-]{{2,30}}(?:[0-9]|[0-9] ?(?:{load_lexicon('records').join_patterns('phone_extension')}) ?[0-9]{{1,8}})"
@@ -55,11 +63,13 @@ async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> Outc
     rows = extract_rows(outcome.result)
     # for an element of a smart process, the kind of record is known only from the call
     entity = naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
-    if rows and _OWN_RECORDS.fullmatch(outcome.method) and (entity in _CRM or entity.startswith("item:")):
+    if rows and OWN_RECORDS.fullmatch(outcome.method) and (entity in _CRM or entity.startswith("item:")):
         return await _render_records(outcome.model_copy(update={"entity": entity}), rows, naming, actor)
     if outcome.entity == "user" and rows:
         return await _render_users(rows, naming, actor)
-    return _render_other(outcome)
+    if not rows and _LISTS.fullmatch(outcome.method) and not has_prose(outcome.result):
+        return OutcomeView(table=Table(), total=outcome.total or 0)
+    return _render_reference(outcome) if _REFERENCE.fullmatch(outcome.method.lower()) else _render_other(outcome)
 
 
 def extract_rows(result: object) -> list[JsonObject]:
@@ -85,17 +95,19 @@ async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: 
     for row in rows:
         number = RecordRow.model_validate(row).id
         label = mask(await naming.build_label(outcome.entity, row, actor.locale))
-        table.append(Row(label=label, url=naming.build_card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)))
-        titles[f"{outcome.entity}:{number}"] = mask(naming.extract_title(outcome.entity, row))
+        target = f"{outcome.entity}:{number}"
+        url = naming.build_card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)
+        table.append(Row(label=label, url=url, target=target if number else ""))
+        titles[target] = mask(naming.extract_title(outcome.entity, row))
         if len(shown) < MODEL_ROWS:
-            fields, texts, has_prose = _select_fields(row, asked)
+            fields, texts, with_prose = _select_fields(row, asked)
             named = await _name_choices(outcome.entity, row, naming)
             shown.append({"id": number, "label": label, **fields, **({"names": named} if named else {})})
             texts.extend(named.values())
             labels.extend([label, *texts])
-            prose = prose or has_prose
+            prose = prose or with_prose
     total, sums = _count_records(outcome, rows)
-    sum_text = _format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
+    sum_text = format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
     made = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
     return OutcomeView(rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles)
 
@@ -107,7 +119,7 @@ async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor
         user = User.model_validate(row)
         label = await naming.build_label("user", row, actor.locale)
         shown.append({"id": user.id, "label": label, "active": user.active})
-        table.append(Row(label=label, url=naming.build_card_url("user", user.id)))
+        table.append(Row(label=label, url=naming.build_card_url("user", user.id), target=f"user:{user.id}"))
     labels = tuple(row.label for row in table)
     made = Table(rows=tuple(table), shown=len(table), total=len(rows))
     return OutcomeView(rows=tuple(shown), table=made, total=len(rows), labels=labels)
@@ -182,7 +194,7 @@ def _sum_by_currency(rows: Sequence[JsonObject]) -> Mapping[str, Decimal]:
     return totals
 
 
-def _format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
+def format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
     """Return the totals as text, one part for each currency: "12,4 млн ₽ + 3 000 $"; "" if `sums` is empty."""
     parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
     return " + ".join(parts)
@@ -192,15 +204,35 @@ def _render_other(outcome: Outcome) -> OutcomeView:
     """Render an answer that is no list of records or employees as plain data, with secrets hidden; any text in it counts as prose."""
     if outcome.commands:
         lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
-        return OutcomeView(text="; ".join(lines), prose=_has_prose(outcome.result))
+        return OutcomeView(text="; ".join(lines), prose=has_prose(outcome.result))
     result = mask_value(outcome.result)
     rows = extract_rows(result)
     if rows:
         shown = tuple({key: _shorten(value) for key, value in row.items()} for row in rows)
-        return OutcomeView(rows=shown[:MODEL_ROWS], total=max(outcome.total or 0, len(rows)), prose=_has_prose(rows))
+        return OutcomeView(rows=shown[:MODEL_ROWS], total=max(outcome.total or 0, len(rows)), prose=has_prose(rows))
     return OutcomeView(
-        text=trim_text(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=_has_prose(result)
+        text=trim_text(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=has_prose(result)
     )
+
+
+def _render_reference(outcome: Outcome) -> OutcomeView:
+    """Render reference data of the portal as plain data, each text cut to the length of a label.
+
+    Only administrators of the portal write it, so it is no free text of customers: reading the names of stages does not taint a turn.
+    """
+    result = _cut_texts(mask_value(outcome.result))
+    rows = extract_rows(result)
+    if rows:
+        return OutcomeView(rows=tuple(rows[:MODEL_ROWS]), total=max(outcome.total or 0, len(rows)))
+    return OutcomeView(text=trim_text(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok")
+
+
+def _cut_texts(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _cut_texts(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cut_texts(item) for item in value]
+    return to_visible_line(value, limit=MAX_LABEL) if isinstance(value, str) else value
 
 
 def _shorten(value: object) -> object:
@@ -213,10 +245,10 @@ def _shorten(value: object) -> object:
     return value if len(str(value)) <= MAX_PROSE else trim_text(str(value), limit=MAX_PROSE)
 
 
-def _has_prose(value: object) -> bool:
+def has_prose(value: object) -> bool:
     """Return whether any text in the value is more than a number, a date or a code."""
     if isinstance(value, Mapping):
-        return any(_has_prose(item) for item in value.values())
+        return any(has_prose(item) for item in value.values())
     if isinstance(value, (list, tuple)):
-        return any(_has_prose(item) for item in value)
+        return any(has_prose(item) for item in value)
     return isinstance(value, str) and not _PLAIN.fullmatch(value)

@@ -32,11 +32,21 @@ class Action(Frozen):
     label: Notice
 
 
+MOST_ROWS: Final = 30
+"""The most rows of a list that a message shows."""
+FIRST_ROWS: Final = 10
+"""The number of rows that a messenger shows of a list with more than `MOST_ROWS` rows, which it also sends as a file."""
+
+
 class Row(Frozen):
     """One line of a table that is shown to a person, with a link to the record; code writes it, never the language model."""
 
     label: str
     url: str = ""
+    target: str = ""
+    """The key of the record ("deal:481"); "" if the line stands for no record."""
+    cells: tuple[str, ...] = ()
+    """The values in the columns of the table that the model asked for."""
 
 
 class Text(Frozen):
@@ -60,6 +70,20 @@ class Table(Frozen):
     shown: int = 0
     total: int = 0
     sum_text: str = ""
+    columns: tuple[str, ...] = ()
+    """The headings of the columns beside the records' titles; empty if each row is one line of text."""
+    is_grouped: bool = False
+    """Whether each row stands for a group of records; `total` then counts the records, and `shown` the groups."""
+    groups: int = 0
+    """The number of groups, of which `rows` holds the first ones."""
+    place: str = ""
+    """The step of the turn that read the list, as the model names it: "2.1" is step 1 of iteration 2; "" outside of a turn."""
+
+    def count_seen(self, *, has_file: bool) -> int:
+        """Return how many rows a person sees in the message; `has_file` tells whether the channel sends a long list as a file, too."""
+        if self.is_grouped or len(self.rows) <= MOST_ROWS:
+            return len(self.rows)
+        return FIRST_ROWS if has_file else MOST_ROWS
 
 
 class Reply(Frozen):

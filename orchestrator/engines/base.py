@@ -18,6 +18,7 @@ from orchestrator.domain.outputs import Notice, Reply
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
 from state.session_state import Question, SessionState
+from state.shown_lists import ShownList
 from state.stored import JsonObject, Stored
 
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
@@ -109,8 +110,8 @@ class PlanStep(Stored):
 class TurnEnd:
     """The result of a turn: the reply for the person, and the data that later turns use.
 
-    `history` is the reply as later prompts quote it, `next_planned_actions` are the steps that did not run, and `targets` are the records
-    ("deal:481") that the person named or that the turn created.
+    `history` is the reply as later prompts quote it, in which a marker ("[[list 2.1]]") stands for each list. `next_planned_actions` are
+    the steps that did not run, and `targets` are the records ("deal:481") that the person named or that the turn created.
     """
 
     reason: EndReason
@@ -120,6 +121,8 @@ class TurnEnd:
     targets: frozenset[str] = frozenset()
     goes_on: bool = False
     """Whether the turn goes on when the last card that it waits for is decided."""
+    lists: Sequence[ShownList] = ()
+    """Lists that `history` names and that are no tables of the reply: the options of a question, and what was proposed."""
 
 
 class TurnContext(Protocol):

@@ -13,6 +13,18 @@ from orchestrator.language.text import trim_text
 MAX_TEXT = 200
 _CODE = re.compile(r"[A-Za-z0-9_.-]{0,60}", re.ASCII)
 _SYSTEM = frozenset(load_lexicon("portal_errors").read_words("system"))
+_SLOTS = {r"\{name\}": "[a-z0-9_.]{1,40}", r"\{number\}": "[0-9]{1,15}"}
+
+
+def _compile_template(text: str) -> str:
+    pattern = re.escape(text)
+    for slot, words in _SLOTS.items():
+        pattern = pattern.replace(slot, words)
+    return pattern
+
+
+_TEMPLATES = re.compile("|".join(map(_compile_template, load_lexicon("portal_errors").read_words("templates"))))
+"""Matches the known system messages that name a field, a parameter or a number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,5 +58,7 @@ def is_foreign(code: str, text: str) -> bool:
 
     The answer is False only if the error consists of a plain code and a known system message.
     """
-    plain = " ".join(text.casefold().split()).strip(".! ")
-    return _CODE.fullmatch(code) is None or (plain not in _SYSTEM and plain != code.casefold())
+    plain = " ".join(text.casefold().removesuffix("<br>").split()).strip(".! ")
+    if _CODE.fullmatch(code) is None:
+        return True
+    return plain not in _SYSTEM and plain != code.casefold() and _TEMPLATES.fullmatch(plain) is None

@@ -11,6 +11,7 @@ from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.labels import parse_amount
+from orchestrator.directory.list_groups import join_conditions
 from orchestrator.gate.call.effect import Call
 from orchestrator.performers.read_progress import get_progress
 
@@ -74,7 +75,7 @@ async def sum_rows(client: BitrixClient, call: Call, first: Iterable[object], to
 async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, str], tell: Callable[[Progress], None]) -> ListSums:
     _, amount_name, currency_name = names
     params = {
-        name: _group_conditions(value) if name == "filter" else value for name, value in call.params.items() if name.lower() not in _OURS
+        name: join_conditions(value) if name == "filter" else value for name, value in call.params.items() if name.lower() not in _OURS
     }
     params["select"] = list(names)
     sums: dict[str, Decimal] = {}
@@ -90,13 +91,3 @@ async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, st
                 currency = str(row.get(currency_name) or "")
                 sums[currency] = sums.get(currency, Decimal(0)) + amount
     return ListSums(sums={currency: f"{amount:f}" for currency, amount in sums.items()}, rows=count)
-
-
-def _group_conditions(conditions: object) -> object:
-    """Return `conditions`, the filter of a list, in such a form that a condition on the ids can be added with AND.
-
-    If the conditions of the filter are joined by OR, they are wrapped in one condition; only crm.item.list has such filters. Any other
-    filter is returned unchanged.
-    """
-    joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
-    return {"0": conditions} if joined else conditions

@@ -65,7 +65,13 @@ class TextGuard:
 
     def _mask_table(self, table: Table) -> Table:
         return table.model_copy(
-            update={"rows": tuple(row.model_copy(update={"label": self.secrets.mask(row.label)}) for row in table.rows)}
+            update={
+                "columns": tuple(map(self.secrets.mask, table.columns)),
+                "rows": tuple(
+                    row.model_copy(update={"label": self.secrets.mask(row.label), "cells": tuple(map(self.secrets.mask, row.cells))})
+                    for row in table.rows
+                ),
+            }
         )
 
     def _mask_notice(self, notice: Notice) -> Notice:

@@ -34,6 +34,7 @@ from orchestrator.language.foreign_text import announces_foreign_text, split_for
 from orchestrator.replies.code_notes import add_attachment_notice, add_forward_buttons, add_own_only_notices, add_repeat_notice
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import drop_repetition
+from orchestrator.replies.shown_lists import collect_shown_lists
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
 from orchestrator.replies.withdrawals import add_withdrawal_line
 from orchestrator.runtime import outbox
@@ -138,7 +139,9 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
         end = replace(end, reply=end.reply.model_copy(update={"notices": (*end.reply.notices, warning[0])}))
         warned.append(warning[1])
     reply = tools.guard.clean_reply(end.reply, turn.text, locale=actor.locale)
-    end = replace(end, reply=reply, history=tools.guard.secrets.mask(end.history))
+    mask = tools.guard.secrets.mask
+    end = replace(end, reply=reply, history=mask(end.history))
+    end = replace(end, lists=collect_shown_lists(end, session=session.key, mask=mask))
     await _finish(end, turn, actor, session, row, told=warned)
     await _record_audit(context, actor, session, tools)
 
@@ -365,6 +368,7 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
         targets=sorted(end.targets)[:50],
         goes_on=end.goes_on,
         asker=actor.model_dump(mode="json") if end.goes_on else {},
+        lists=[one.to_stored() for one in end.lists],
     )
     now = session.now
     # A turn that goes on has answered already, and may have nothing to add to what its cards say.

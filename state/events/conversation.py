@@ -11,6 +11,7 @@ from state.card import OPEN_STATUSES
 from state.events.base import Event, Fold, is_step_of, keep_last
 from state.events.personal import Personal
 from state.session_state import AgentState, HistoryLine, OpenTurn, PausedTurn, Question, SessionState
+from state.shown_lists import ShownList, find_last_shown, find_question
 
 State = SessionState
 
@@ -167,7 +168,9 @@ class TurnFinished(Event):
     next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     targets: Personal[list[str]] = Field(default_factory=list)
     """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
-    later: ClassVar[frozenset[str]] = frozenset({"goes_on", "asker"})
+    later: ClassVar[frozenset[str]] = frozenset({"lists", "goes_on", "asker"})
+    lists: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    """The lists that the person saw in the answer, see `state.shown_lists`; markers in `history` name their places."""
     goes_on: bool = False
     """Whether the turn waits for cards and goes on when the last of them is decided."""
     asker: Personal[dict[str, Any]] = Field(default_factory=dict)
@@ -194,6 +197,8 @@ def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
         if goal and (not goals or goals[0] != goal):
             agent.goals = [goal, *goals][:KEEP_GOALS]
         state.question = None
+    if data.get("answers"):  # a button: from now on numbers mean the rows of the list before the question again
+        state.last_asked = None
     if data["text"]:
         state.history.append(
             HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts, turn_id=data["turn_id"])
@@ -219,9 +224,13 @@ def _fold_choice(state: State, data: dict[str, Any], ts: str) -> None:
 
 
 def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
+    lists = data.get("lists") or []
     if data.get("history"):
-        state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts, turn_id=data["turn_id"]))
+        seen = {"lists": lists} if lists else {}
+        state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts, turn_id=data["turn_id"], **seen))
         del state.history[:-KEEP_HISTORY]
+    shown = [ShownList.from_stored(one) for one in lists]
+    state.last_shown, state.last_asked = find_last_shown(shown) or state.last_shown, find_question(shown)
     if data.get("next_planned_actions"):
         decided = [card for card in state.agent.confirmations.values() if card.status not in OPEN_STATUSES]  # while the turn went on
         wanted = [item for item in data["next_planned_actions"] if not any(is_step_of(item, card) for card in decided)]
@@ -253,6 +262,7 @@ def _fold_clearing(state: State, data: dict[str, Any], ts: str) -> None:
     old = state.agent
     state.agent = AgentState(confirmations=old.confirmations, event_bindings=old.event_bindings, done=old.done, in_progress=old.in_progress)
     state.history, state.question, state.trusted, state.paused = [], None, [], None
+    state.last_shown = state.last_asked = None
 
 
 FOLDS: Final[dict[str, Fold]] = {

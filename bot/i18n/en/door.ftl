@@ -105,6 +105,7 @@ list-total = { $shown } of { $total } shown
 list-all = { $total } in all
 list-total-sum = { $shown } of { $total } shown, { $sum } in all
 list-all-sum = { $total } in all, worth { $sum }
+columns-unknown = Some columns are not shown: there are no such fields.
 only-own = { $entity ->
     [deal] Only your own deals are shown.
     [lead] Only your own leads are shown.
@@ -153,6 +154,10 @@ nearest-user = I did not find an employee “{ $name }”. Perhaps it is:
 nearest-stage = There is no stage “{ $name }”. Perhaps it is:
 nearest-category = There is no funnel “{ $name }”. Perhaps it is:
 no-current = I did not get which record is meant. Please name it.
+no-list-shown = I did not get which row is meant: I have shown no list yet. Please name the record.
+no-such-row = The last list has no row { $number }: it has { $count } rows.
+row-no-record = Row { $number } of the last list is no record. Please name the record.
+row-other-kind = Row { $number } of the last list is “{ $label }”, which does not fit here. Please name the record.
 no-bitrix-user = Your Bitrix24 employee is not set. Please ask your administrator.
 currency-not-here = Your Bitrix24 has no currency { $currency }. It has: { $known }.
 field-no-currency = This field holds a plain number without a currency, and you named { currency-named }. Write the number alone.

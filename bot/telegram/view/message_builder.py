@@ -16,14 +16,11 @@ from bot.telegram.outgoing.delivery_state import parse_chat
 from bot.telegram.view.entities import LIMIT, is_blank, render_entities, split_entities, trim_text
 from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard
 from orchestrator.domain.card_view import CardView, count_units
-from orchestrator.domain.outputs import File, Notice, Reply, Table, build_reply
+from orchestrator.domain.outputs import FIRST_ROWS, File, Notice, Reply, Table, build_reply
 from state.journal.store import OutboxRow
 
 MOST_PIECES = 3
 """Maximum number of messages for one text; of a longer one the beginning is sent, and all of it as a file."""
-FIRST_ROWS = 10
-"""Number of rows shown in the message if a long list is sent as a file."""
-
 CAPTION = 1024
 """Maximum length of a file's caption in UTF-16 units."""
 
@@ -112,7 +109,7 @@ def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
     """
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
-    files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS)
+    files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS and not table.is_grouped)
     return _build_trimmed(render_reply(safe, tr, first=FIRST_ROWS), build_reply_keyboard(reply, tr), files, tr)
 
 

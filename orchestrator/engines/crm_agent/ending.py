@@ -1,40 +1,54 @@
 """Builds the end of a CRM agent's turn: the reply, the text for later prompts, and the steps that remain planned.
 
-Markers [[list N]] in the model's text are replaced by tables that code built. The model writes its text before its steps run. So if the
-steps were only planned (as in shadow mode), the text is dropped; if a step waits for a person, a notice beside the text says so.
+Markers such as [[list 2.1: TITLE]] in the model's text are replaced by tables that code built. The model writes its text before its steps
+run. So if the steps were only planned (as in shadow mode), the text is dropped; if a step waits for a person, a notice beside the text
+says so.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
-from orchestrator.engines.base import EndReason, TurnEnd
+from orchestrator.engines.base import EndReason, TurnContext, TurnEnd
+from orchestrator.engines.crm_agent.lists import PlacedLists, place_lists
 from orchestrator.engines.crm_agent.setbacks import find_recovered, list_open_steps
+from orchestrator.engines.crm_agent.shown_text import build_marker
 from orchestrator.engines.crm_agent.turn_work import TurnWork
+from state.shown_lists import PROPOSED, ShownList, ShownRow
 
 WITHHELD = "[answer contained text from the CRM; it is not repeated here]"
 NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
 NOT_DONE = "[written before its steps were judged: what waits for a person is not done]"
+MOST_PROPOSED: Final = 10
+"""The most changes that the history names as proposed."""
 
 
-def finish_turn(work: TurnWork, reason: EndReason, *, assistant: str, turn_id: str, goes_on: bool = False) -> TurnEnd:
+async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
     """Build the end of the turn from `assistant`, the model's last text, and from `work`, the results of the turn's steps (S004-15).
 
     `reason` says why the turn ends: "answered", "waiting" (for a person) and so on. With `goes_on` the turn goes on when the last card that
     it waits for is decided.
     """
+    # The text beside steps was written before these ran, so it speaks of the lists of the iteration before them, if there are such.
+    order = (work.iteration - 1, work.iteration) if work.pending else (work.iteration,)
+    placed = await place_lists(ctx, work, assistant if not work.planned else "", order=order)
+    notices = tuple(_drop_duplicates([*_build_notices(work, assistant, goes_on=goes_on), *placed.notices]))
+    proposed = _list_proposed(ctx, work)
+    history, lists = _build_history(work, placed, notices, proposed)
     reply = Reply(
-        parts=insert_tables(assistant if not work.planned else "", work.tables),
-        notices=tuple(_drop_duplicates(_build_notices(work, assistant, goes_on=goes_on))),
+        parts=placed.parts,
+        notices=notices,
         confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
-        turn_id=turn_id,
+        turn_id=ctx.turn.turn_id,
     )
     return TurnEnd(
         reason=reason,
         reply=reply,
-        history=_build_history(work, assistant),
+        history=history,
         next_planned_actions=(*list_open_steps(work.results, work.titles), *work.rest),
         targets=frozenset(work.targets),
+        lists=lists,
         goes_on=goes_on,
     )
 
@@ -54,19 +68,47 @@ def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Not
     return notices
 
 
-def _build_history(work: TurnWork, assistant: str) -> str:
-    """Return the model's text in the form that later prompts may contain.
+def _build_history(
+    work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None
+) -> tuple[str, tuple[ShownList, ...]]:
+    """Return the answer in the form that later prompts may contain, and the lists that it names beside the tables of the reply.
 
-    If the model had read free text of other people, or if its steps were only planned, a fixed sentence stands in its place. If a step
+    If the model had read free text of other people, what it wrote is left out: only what code made of the answer stays, that is, the rows
+    shown, the codes of the notices, and what was proposed. If its steps were only planned, a fixed sentence stands in its place. If a step
     waits for a person, a note says so.
     """
-    if work.prose:
-        return WITHHELD
-    if work.planned:
-        return NOT_RUN
-    if work.pending and assistant:
-        return f"{assistant}\n{NOT_DONE}"
-    return assistant
+    if not work.prose and work.planned:
+        return NOT_RUN, ()
+    if not work.prose and placed.parts:
+        text = "\n".join(_format_part(part) for part in placed.parts)
+        return f"{text}\n{NOT_DONE}" if work.pending else text, ()
+    lines = [WITHHELD] if work.prose else []
+    lines += [_format_part(part) for part in placed.parts if isinstance(part, Table)]
+    if told := [notice.code for notice in notices]:
+        lines.append(f"[notices: {', '.join(told)}]")
+    if proposed is not None:
+        lines.append(build_marker(PROPOSED))
+    return "\n".join(lines), (proposed,) if proposed is not None else ()
+
+
+def _format_part(part: Text | Table) -> str:
+    return part.text if isinstance(part, Text) else build_marker(part.place)
+
+
+def _list_proposed(ctx: TurnContext, work: TurnWork) -> ShownList | None:
+    """Return the changes that wait on the cards of this turn: their methods, and the records with their titles in the portal."""
+    waiting = dict.fromkeys(item.confirmation_id for item in work.pending)
+    found = [row for key in waiting if (card := ctx.state.cards.get(key)) for row in _list_parts(card.method, card.preview)]
+    return ShownList(place=PROPOSED, total=len(found), rows=tuple(found[:MOST_PROPOSED])) if found else None
+
+
+def _list_parts(method: str, preview: object) -> Iterator[ShownRow]:
+    card = Preview.model_validate(preview or {})
+    for part in card.items or (card,):
+        if not part.is_read:
+            # Of a new record, the title is what the model wrote.
+            title = part.title if part.record else ""
+            yield ShownRow(part.record, " · ".join(filter(None, (part.method or method, title))))
 
 
 def _drop_duplicates(notices: Sequence[Notice]) -> list[Notice]:
@@ -75,25 +117,3 @@ def _drop_duplicates(notices: Sequence[Notice]) -> list[Notice]:
         if notice not in kept:
             kept.append(notice)
     return kept
-
-
-_MARKER = re.compile(r"[ \t]*\[\[\s*list\s+(\d{1,3})\s*\]\][ \t]*", re.IGNORECASE)
-
-
-def insert_tables(assistant: str, tables: Mapping[int, Table]) -> tuple[Text | Table, ...]:
-    """Return the text and the tables in order, with each marker [[list N]] replaced by the table N; a marker without a table is removed."""
-    parts: list[Text | Table] = []
-    position = 0
-    for match in _MARKER.finditer(assistant):
-        _add_text(parts, assistant[position : match.start()])
-        table = tables.get(int(match.group(1)))
-        if table is not None:
-            parts.append(table)
-        position = match.end()
-    _add_text(parts, assistant[position:])
-    return tuple(parts)
-
-
-def _add_text(parts: list[Text | Table], text: str) -> None:
-    if text.strip():
-        parts.append(Text(text=text.strip()))

@@ -18,6 +18,7 @@ from orchestrator.engines.crm_agent.blocks import Blocks, parse
 from orchestrator.engines.crm_agent.created_records import Submitted, Waits, fill_created, list_following
 from orchestrator.engines.crm_agent.ending import finish_turn
 from orchestrator.engines.crm_agent.grammar import Fence
+from orchestrator.engines.crm_agent.list_steps import complete_select
 from orchestrator.engines.crm_agent.plan import (
     NameQuestion,
     PlannedStep,
@@ -83,12 +84,12 @@ class _Turn:
             text, blocks = await self._find_next_answer(iteration, base)
             self._record_blocks(blocks)
             if not blocks.steps:
-                return self._finish("answered", blocks.assistant)
+                return await self._finish("answered", blocks.assistant)
             over = await self._carry_out(iteration, text, blocks)
             if over is not None:
                 return over
         self._work.notices.append(Notice(code="iteration-limit", args={"limit": self._agent.max_iterations}))
-        return self._finish("limit", "")
+        return await self._finish("limit", "")
 
     async def _build_base_messages(self) -> list[dict[str, str]]:
         ctx = self._ctx
@@ -151,18 +152,18 @@ class _Turn:
         plan = await plan_steps(self._ctx, self._work, iteration=iteration, steps=blocks.steps)
         if isinstance(plan, NameQuestion):
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
-        self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
+        self._work.begin_iteration(iteration, [(planned.step.method, planned.step.params) for planned in plan])
         self._work.written = [step.params for step in blocks.steps]
         observed = await self._run_steps(plan)
         if any(line.status == "unknown" for line in observed):
-            return self._finish("answered", "")  # never continue after a call that may or may not have happened
+            return await self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
             goes_on = bool(self._work.pending) and iteration < self._agent.max_iterations
             words = blocks.assistant if iteration > self._ctx.told_iterations else ""  # the person has read them before the first cards
-            return self._finish("waiting" if self._work.pending else "planned", words, goes_on=goes_on)
+            return await self._finish("waiting" if self._work.pending else "planned", words, goes_on=goes_on)
         if find_repeated(self._work.results) is not None:
             self._work.notices.append(Notice(code="refused-twice"))
-            return self._finish("limit", "")
+            return await self._finish("limit", "")
         self._add_observation(iteration, text, plan, observed)
         return None
 
@@ -215,7 +216,7 @@ class _Turn:
         step = planned.step
         effect = Effect(
             method=step.method,
-            params=step.params,
+            params=complete_select(step.method, step.params, is_grouped=bool(planned.group_by)),
             comment=step.comment,
             provenance=self._work.build_provenance(),
             requires_confirmation=step.requires_confirmation,
@@ -225,11 +226,11 @@ class _Turn:
             slot=planned.slot,
         )
         result = self._results[number] = await self._ctx.submit(effect)
-        return await turn_work.observe(self._ctx, self._work, number=number, result=result)
+        return await turn_work.observe(self._ctx, self._work, number=number, result=result, group_by=planned.group_by)
 
     def _record_blocks(self, blocks: Blocks) -> None:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]
         self._ctx.record_iteration(self._asked, {"thought": blocks.thought, "action": steps, "assistant": blocks.assistant})
 
-    def _finish(self, reason: EndReason, assistant: str, *, goes_on: bool = False) -> TurnEnd:
-        return finish_turn(self._work, reason, assistant=assistant, turn_id=self._ctx.turn.turn_id, goes_on=goes_on)
+    async def _finish(self, reason: EndReason, assistant: str, *, goes_on: bool = False) -> TurnEnd:
+        return await finish_turn(self._ctx, self._work, reason, assistant=assistant, goes_on=goes_on)

@@ -15,10 +15,13 @@ from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
+from orchestrator.engines.crm_agent.list_steps import split_group
+from orchestrator.engines.crm_agent.shown_text import build_marker
 from orchestrator.engines.crm_agent.turn_work import TurnWork
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
+from state.shown_lists import QUESTION, ShownList, ShownRow
 from state.stored import JsonObject
 
 
@@ -33,6 +36,8 @@ class PlannedStep:
     step: Step
     problem: Unresolved | None = None
     dates: tuple[str, ...] = ()
+    group_by: str = ""
+    """The field by which code counts the list that the step reads; "" for none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,14 +58,15 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
     if recorded is not None:
         return _restore_plan(ctx, work, iteration=iteration, steps=steps, recorded=recorded)
     settled: list[PlannedStep] = []
-    for number, step in enumerate(steps, start=1):
+    for number, written in enumerate(steps, start=1):
+        step, group_by = split_group(written)
         found = await _settle_names(ctx, work, step=step, slot=_build_slot(ctx, iteration, number=number))
         if isinstance(found, NameQuestion):
             return found
         asked = await check_known_person(ctx, work, found.step) if found.problem is None else None
         if isinstance(asked, tuple):
             return NameQuestion(reference=asked[0], several=asked[1])
-        settled.append(replace(found, problem=asked) if asked is not None else found)
+        settled.append(replace(found, problem=asked or found.problem, group_by=group_by))
     await _record_plan(ctx, work, iteration=iteration, settled=settled)
     return settled
 
@@ -100,7 +106,10 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
     )
     choices = tuple(Choice(token=f"{question_id}:{index}", label=item.label) for index, item in enumerate(asking.several.options))
     reply = Reply(notices=(*work.notices, asking.several.ask), choices=choices, turn_id=turn_id)
-    return TurnEnd(reason="asked", reply=reply, history="", targets=frozenset(work.targets))
+    rows = tuple(ShownRow(item.target, item.label) for item in asking.several.options)
+    options = ShownList(place=QUESTION, total=len(rows), rows=rows)
+    history = f"[question: {asking.several.ask.code}]\n{build_marker(QUESTION)}"
+    return TurnEnd(reason="asked", reply=reply, history=history, targets=frozenset(work.targets), lists=(options,))
 
 
 async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption) -> str:
@@ -194,6 +203,7 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
             slot=_build_slot(ctx, iteration, number=number),
             step=replace(step, params=_keep_order(entry.params, step.params)),
             problem=entry.name_problem,
+            group_by=split_group(step)[1],
         )
         for number, (step, entry) in pairs
     ]
@@ -242,7 +252,7 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
     return (reference, several) if several is not None else None
 
 
-_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|sum):\S.*|me|current)", re.DOTALL)
+_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|sum|shown):\S.*|me|current)", re.DOTALL)
 
 
 def find_references(value: object) -> list[str]:

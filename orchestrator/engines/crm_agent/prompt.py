@@ -7,6 +7,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import to_written_params
 from orchestrator.engines.base import PlanStep, TurnInput
 from orchestrator.engines.crm_agent.grammar import Fence
+from orchestrator.engines.crm_agent.shown_text import format_history_line, format_last_shown
 from state.session_state import AgentState, HistoryLine, SessionState
 from state.stored import JsonObject
 
@@ -36,6 +37,7 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
         "me": {"name": actor.name, "bitrix_user_id": actor.bitrix_user_id, "role": actor.role, "mode": mode},
         **when,
         "current": current,
+        **format_last_shown(state),
         "state": trim_state(state.agent),
     }
     return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False, sort_keys=True)}
@@ -88,7 +90,7 @@ def build_history_messages(history: Sequence[HistoryLine]) -> list[dict[str, str
 
     An answer that may quote free text of customers was already replaced when its turn was recorded.
     """
-    return [{"role": item.role, "content": item.text} for item in history if item.text]
+    return [{"role": item.role, "content": format_history_line(item)} for item in history if item.text]
 
 
 def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:

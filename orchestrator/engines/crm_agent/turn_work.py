@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from orchestrator.directory.answers import OutcomeView, Unresolved
+from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Table
@@ -20,6 +20,14 @@ from state.stored import JsonObject
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
 _OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current_company_id": "company", "current_task_id": "task"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadList:
+    """A list that a step read: the outcome of its call, and the table that shows it."""
+
+    outcome: Outcome
+    table: Table
 
 
 @dataclass(kw_only=True)
@@ -40,7 +48,6 @@ class TurnWork:
     notices: list[Notice] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     planned: list[Outcome] = field(default_factory=list)
-    iteration: int = 0
     written: Sequence[JsonObject] = ()
     """The parameters of the answer's steps as the model wrote them, with names in place of numbers."""
     results: list[StepResult] = field(default_factory=list)
@@ -49,17 +56,20 @@ class TurnWork:
     """The titles of the records that the turn has read: "deal:481" → «Ромашка»."""
     rest: list[PlanStep] = field(default_factory=list)
     """Steps that a halted plan did not reach: they stay in next_planned_actions too, and the person is told."""
-    tables: dict[int, Table] = field(default_factory=dict)
+    iteration: int = 0
+    """The iteration whose steps ran last; 0 before the first."""
+    lists: dict[tuple[int, int], ReadList] = field(default_factory=dict)
+    """What the steps of the turn read that can be shown as a list, by (iteration, step)."""
+    remembered: tuple[str, ...] = ()
+    """The names in lists that earlier answers showed: the prompt repeats them, and others may have written them."""
     resolved: dict[str, object] = field(default_factory=dict)
 
-    def begin_iteration(self, steps: Sequence[tuple[str, JsonObject]]) -> None:
-        """Start a new iteration with `steps`, each given as (method, params).
+    def begin_iteration(self, iteration: int, steps: Sequence[tuple[str, JsonObject]]) -> None:
+        """Start the iteration with the number `iteration` and `steps`, each given as (method, params).
 
-        The tables that the reads of the last iteration gave are dropped. Steps that the model proposes again are removed from `rest`, the
-        steps that a stopped plan did not reach.
+        Steps that the model proposes again are removed from `rest`, the steps that a stopped plan did not reach.
         """
-        self.iteration += 1
-        self.tables.clear()
+        self.iteration = iteration
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
     def mark(self) -> tuple[int, int]:
@@ -93,7 +103,7 @@ class TurnWork:
             prose=self.prose,
             pasted=self.pasted,
             targets=frozenset(self.targets),
-            external=tuple(self.labels[-200:]),
+            external=(*self.remembered, *self.labels[-200:]),
             person_text=self.text,
         )
 
@@ -104,7 +114,8 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     Its `targets` are the records whose numbers stand in the person's text, and the current records of the conversation, if these are
     trusted (named by a person or created by a turn).
     """
-    work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted))
+    remembered = tuple(row.label for line in state.history for shown in line.shown_lists for row in shown.rows)
+    work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted), remembered=tuple(dict.fromkeys(remembered)))
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state.trusted)
@@ -150,8 +161,11 @@ def build_skipped_line() -> ObservationLine:
     return ObservationLine(status="not_begun", told={"text": "the plan stopped before this step"})
 
 
-async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending) -> ObservationLine:
-    """Build the line for the submitted step `number` from its result, and add the result to `work`."""
+async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending, group_by: str = "") -> ObservationLine:
+    """Build the line for the submitted step `number` from its result, and add the result to `work`.
+
+    `group_by` is the field by which a list is counted, "" for none.
+    """
     if isinstance(result, Pending):
         work.pending.append(result)
         if result.notice is not None:
@@ -170,7 +184,7 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
         case "succeeded":
             if result.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
                 work.notices.append(result.reason)
-            told = await _learn(ctx, work, number=number, outcome=result)
+            told = await _learn(ctx, work, number=number, outcome=result, group_by=group_by)
             told = {**told, "decided": result.decided} if result.decided else told
             done = frozenset(item.key for item in result.commands if item.status == "success") if result.commands else None
             return ObservationLine(status="ok", told=told, done_keys=done)
@@ -178,7 +192,7 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
             assert_never(result.status)
 
 
-async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome) -> JsonObject:
+async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, group_by: str) -> JsonObject:
     """Add to `work` what a successful call returned, and return the details of it that the model is told.
 
     Added are the names and titles in the answer, whether it holds free text of others, the table for the person, and the records that the
@@ -186,12 +200,35 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     """
     if outcome.created:
         work.targets.add(outcome.created)
+    if group_by:
+        return await _learn_groups(ctx, work, number=number, outcome=outcome, by=group_by)
     seen: OutcomeView = await ctx.query("present", outcome=outcome, actor=ctx.actor)
     work.labels.extend(seen.labels)
     work.prose = work.prose or seen.prose
     if seen.table is not None:
-        work.tables[number] = seen.table
+        work.lists[work.iteration, number] = ReadList(outcome=outcome, table=seen.table)
     work.titles |= seen.titles
     work.targets |= await ctx.query("named", titles=seen.titles, text=work.text, actor=ctx.actor)
-    told = {"rows": list(seen.rows), "total": seen.total, "sum": seen.sum_text, "text": seen.text, "created": outcome.created}
+    is_cut = seen.total is not None and 0 < len(seen.rows) < seen.total
+    shown = f"rows 1-{len(seen.rows)} of {seen.total}; code counts and shows the others, too" if is_cut else ""
+    told = {
+        "rows": list(seen.rows),
+        "shown": shown,
+        "total": seen.total,
+        "sum": seen.sum_text,
+        "text": seen.text,
+        "created": outcome.created,
+    }
     return {key: value for key, value in told.items() if value not in (None, "", [])}
+
+
+async def _learn_groups(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, by: str) -> JsonObject:
+    """Add to `work` the groups of a list that was read, and return what the model is told of them, or why there are none."""
+    seen: GroupedView = await ctx.query("group", outcome=outcome, by=by, actor=ctx.actor)
+    work.labels.extend(seen.labels)
+    work.prose = work.prose or seen.prose
+    if seen.table is None:
+        return {"text": seen.trouble}
+    work.lists[work.iteration, number] = ReadList(outcome=outcome, table=seen.table)
+    told = {"groups": list(seen.rows), "total": seen.table.total, "sum": seen.table.sum_text}
+    return {key: value for key, value in told.items() if value != ""}

@@ -51,7 +51,7 @@ async def test_a_list_that_was_read_beside_a_waiting_step_is_shown() -> None:
     ctx = Fake(reply(step(), step(), step(), text="[[list 1]]"), results=[done(), pending(1), pending(2)])
     ctx.present.append(OutcomeView(table=TABLE))
     end = await run(ctx)
-    assert end.reply.parts == (TABLE,)
+    assert end.reply.parts == (TABLE.model_copy(update={"place": "1.1"}),)
     assert end.reply.notices == (Notice(code="waiting-on-card", args={"count": 1}),)
 
 

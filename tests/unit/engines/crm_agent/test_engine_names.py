@@ -11,6 +11,7 @@ from orchestrator.engines.base import ChosenOption, ModelText, TurnInput
 from orchestrator.engines.crm_agent.ending import WITHHELD
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
 from state.session_state import Question
+from state.shown_lists import ShownRow
 from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step
 
 
@@ -50,7 +51,7 @@ async def test_after_prose_everything_is_tainted_and_the_answer_withheld() -> No
     assert [effect.provenance.prose for effect in ctx.effects] == [False, True, True]
     assert [request.prose for request in ctx.requests] == [False, True, True]
     assert ctx.effects[1].provenance.external == ("Ромашка",)
-    assert end.history == WITHHELD
+    assert end.history == f"{WITHHELD}\n[notices: gate-mode]"  # the codes of code's own sentences, and not a word of the model
     assert end.next_planned_actions[0].prose is True
 
 
@@ -102,7 +103,8 @@ async def test_a_name_that_fits_several_becomes_a_question_before_anything_runs(
     asked = cast("NameAsked", ctx.events[0])
     assert [choice.token for choice in end.reply.choices] == [f"{asked.question_id}:0", f"{asked.question_id}:1"]
     assert (asked.reference, asked.text, len(asked.options)) == ("@deal:Ромашка", ctx.turn.text, 2)
-    assert end.history == ""
+    assert end.history == "[question: which-deal]\n[[list question]]"
+    assert end.lists[0].rows == (ShownRow("deal:1", "Ромашка · №1"), ShownRow("deal:2", "Ромашка · №2"))
 
 
 async def test_a_choice_goes_on_with_the_recorded_plan() -> None:

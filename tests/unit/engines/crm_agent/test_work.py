@@ -1,11 +1,15 @@
 """What a turn knows at its beginning: the numbers the person wrote and the records they had before; nothing else is trusted."""
 
+from typing import cast
+
 import pytest
 
 from orchestrator.domain.outputs import Table, Text
-from orchestrator.engines.crm_agent.ending import insert_tables
-from orchestrator.engines.crm_agent.turn_work import start_work
+from orchestrator.engines.base import TurnContext
+from orchestrator.engines.crm_agent.lists import place_lists
+from orchestrator.engines.crm_agent.turn_work import ReadList, start_work
 from state.events.fold import create_state
+from tests.unit.engines.crm_agent.engine_kit import Fake, done
 
 
 @pytest.mark.parametrize(
@@ -59,10 +63,14 @@ def test_only_the_last_labels_are_told() -> None:
         ("[[list x]] [[list]]", ["text"]),
         ("", []),
         ("[[list 1]][[list 1]]", ["table", "table"]),
+        ("[[list 1.1]] [[list 2.1]]", ["table"]),
+        ("[[ list 1 . 1 : TITLE, OPPORTUNITY ]]", ["table"]),
     ],
 )
-def test_markers_of_lists(text: str, kinds: list[str]) -> None:
+async def test_markers_of_lists(text: str, kinds: list[str]) -> None:
     """In order; one without a table disappears, anything else is text."""
-    parts = insert_tables(text, {1: Table()})
+    work = start_work("x", "", create_state())
+    work.lists[1, 1] = ReadList(outcome=done(), table=Table())
+    parts = (await place_lists(cast("TurnContext", Fake()), work, text, order=(1,))).parts
     assert [part.kind for part in parts] == kinds
     assert all(not isinstance(part, Text) or part.text.strip() for part in parts)

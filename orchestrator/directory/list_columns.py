@@ -1,0 +1,245 @@
+"""Builds a list with the columns that the model asked for: code finds, names and formats the values, the model never sees them.
+
+Values may be free text of customers; they are shown to the person as data and do not get into the prompt.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from bitrix.catalogue import names
+from bitrix.catalogue.catalogue import FieldInfo
+from bitrix.errors import BitrixError
+from bitrix.masking import mask
+from orchestrator.directory.answers import ColumnedTable
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.outcome_view import extract_rows
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.reference_data import Field
+from orchestrator.directory.rows import RecordRow, to_number
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import parse_target
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Table
+from orchestrator.language.date_format import format_day, parse_portal_date
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import format_phone, to_visible_line
+from orchestrator.language.time_zones import parse_moment
+from state.stored import JsonObject
+
+MOST_COLUMNS: Final = 8
+EMPTY: Final = "—"
+_LONGEST_CELL: Final = 80
+_CHUNK: Final = 20
+"""How many values are named at once, see `field_values.describe_value`."""
+_MOST_NAMED: Final = 200
+"""The most different values of one column that are named; further ones are shown as they are."""
+_IN_TITLE: Final = frozenset({"title", "name", "lastname", "secondname"})
+"""The normalized names of fields that stand in the title of each row anyway."""
+_ADDRESSES: Final = frozenset({"phone", "email", "web", "im", "fm"})
+_TASK_STATUSES: Final = load_lexicon("card_fields")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewContext:
+    """What the values are formatted with: the portal's data and names, the person who reads, and the present time."""
+
+    reads: PortalReader
+    naming: Naming
+    actor: Actor
+    now: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A field of the records of a list: its name as rows have it, what is known of it, and its heading."""
+
+    name: str
+    title: str
+    info: FieldInfo | None
+    field: Field | None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the values, as the catalogue or else the portal tells it; "" if neither does."""
+        if self.info is not None and self.info.kind not in {"text", "enum"}:
+            return self.info.kind
+        return self.field.type if self.field is not None else self.info.kind if self.info is not None else ""
+
+    @property
+    def key(self) -> str:
+        """The name of the field in a form that is the same for all spellings."""
+        return names.to_field_key(self.name)
+
+
+async def add_columns(outcome: Outcome, table: Table, asked: Sequence[str], context: ViewContext) -> ColumnedTable:
+    """Return `table`, the list in `outcome`, with the columns `asked`; raises no errors of the portal.
+
+    Fields that the call did not read are read once more with its conditions. A field that the records do not have gives no column.
+    """
+    entity = _find_entity(table)
+    rows = {RecordRow.model_validate(row).id: row for row in extract_rows(outcome.result)}
+    found = [(name, await find_column(entity, name, list(rows.values()), context)) for name in asked]
+    columns = [column for _, column in found if column is not None and not _is_in_title(entity, column)][:MOST_COLUMNS]
+    missing = [column for column in columns if not any(_has_value_of(row, column) for row in rows.values())]
+    if missing:
+        rows = _merge_rows(rows, await _read_missing(outcome, entity, missing, len(rows), context))
+    known = [rows.get(parse_target(row.target)[1] if row.target else 0, {}) for row in table.rows]
+    cells = [await format_column(entity, column, known, context) for column in columns]
+    made = tuple(
+        row.model_copy(update={"label": row.label.partition(" · ")[0], "cells": tuple(column[number] for column in cells)})
+        for number, row in enumerate(table.rows)
+    )
+    shown = table.model_copy(update={"rows": made, "columns": tuple(column.title for column in columns)})
+    return ColumnedTable(table=shown, unknown=tuple(name for name, column in found if column is None))
+
+
+async def find_column(entity: str, name: str, rows: Sequence[JsonObject], context: ViewContext) -> Column | None:
+    """Return the field that the model calls `name`, in either spelling; None if records of this kind have none of that name.
+
+    Names of the portal's own fields must be exact, since a similar one may be another field.
+    """
+    info = _find_info(entity, name, context)
+    field = await context.naming.find_field(entity, name)
+    own = names.is_custom_field(name)
+    key = names.to_field_key(name, entity)
+    spelt = (name, names.to_classic(name, entity), names.to_universal(name, entity))
+    held = next((one for row in rows for one in row if one in spelt or (not own and names.to_field_key(one, entity) == key)), None)
+    if info is None and field is None and held is None:
+        return None
+    portal = to_visible_line(field.title, limit=40) if field is not None else ""
+    title = (info.ru if context.actor.locale == "ru" else info.en) if info is not None else portal or to_visible_line(name, limit=40)
+    return Column(name=held or (field.code if field is not None else name), title=title, info=info, field=field)
+
+
+def _find_info(entity: str, name: str, context: ViewContext) -> FieldInfo | None:
+    spec = context.reads.catalogue.entities.get("item" if entity.startswith("item:") or entity == "quote" else entity)
+    known = spec.by_key.get(names.to_field_key(name, entity)) if spec is not None else None
+    return spec.fields[known] if spec is not None and known is not None else None
+
+
+def _find_entity(table: Table) -> str:
+    return next((parse_target(row.target)[0] for row in table.rows if row.target), "")
+
+
+def _is_in_title(entity: str, column: Column) -> bool:
+    return column.key in (_IN_TITLE if entity in {"contact", "user"} else {"title"})
+
+
+def _has_value_of(row: JsonObject, column: Column) -> bool:
+    return find_value(row, column) is not None
+
+
+def find_value(row: JsonObject, column: Column) -> object:
+    """Return the value of the column's field in a row, in any spelling of its name; None if the row has none."""
+    if column.name in row:
+        return row[column.name]
+    if names.is_custom_field(column.name):
+        spelt = (names.to_classic(column.name), names.to_universal(column.name))
+        return next((row[name] for name in spelt if name in row), None)
+    return next((value for name, value in row.items() if names.to_field_key(name) == column.key), None)
+
+
+def _merge_rows(rows: Mapping[int, JsonObject], more: Sequence[JsonObject]) -> dict[int, JsonObject]:
+    read = {RecordRow.model_validate(row).id: row for row in more}
+    return {number: {**row, **read.get(number, {})} for number, row in rows.items()}
+
+
+async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column], count: int, context: ViewContext) -> Sequence[JsonObject]:
+    """Read the columns that the call did not select, with its own conditions; [] if that is not possible."""
+    spec = context.reads.catalogue.find(outcome.method)
+    if spec is None or spec.verb != "list" or not spec.reads_only or "start" in outcome.call:
+        return []
+    is_universal = outcome.method.startswith("crm.item.")
+    spell = names.to_universal if is_universal else names.to_classic
+    select = ["id" if is_universal else "ID", *(spell(column.name, entity) for column in columns)]
+    try:
+        return await context.reads.load_rows(outcome.method, {**outcome.call, "select": select}, limit=count)
+    except BitrixError:  # the values are left blank: the list itself was read
+        return []
+
+
+async def format_column(entity: str, column: Column, rows: Sequence[JsonObject], context: ViewContext) -> list[str]:
+    """Return the text of the column for each row; names are read for all rows together. Raises no errors of the portal."""
+    values = [find_value(row, column) for row in rows]
+    single = list(dict.fromkeys(str(one) for value in values for one in _split(value)))
+    named = await _name_values(entity, column, single[:_MOST_NAMED], context)
+    cells = []
+    for value, row in zip(values, rows, strict=True):
+        words = [named.get(str(one)) or await _format_one(entity, column, one, row, context) for one in _split(value)]
+        cells.append(to_visible_line(mask(", ".join(words)), limit=_LONGEST_CELL) or EMPTY)
+    return cells
+
+
+def _split(value: object) -> list[object]:
+    elements = value if isinstance(value, list) else [value]
+    held = [item.get("VALUE", item.get("value", "")) if isinstance(item, Mapping) else item for item in elements]
+    return [item for item in held if item not in (None, "", [], {}, "0000-00-00 00:00:00")]
+
+
+async def _name_values(entity: str, column: Column, values: Sequence[str], context: ViewContext) -> dict[str, str]:
+    """Return the names of those values that have any, such as employees, linked records and the options of list fields."""
+    numbers = [(value, number) for value in values if (number := to_number(value))]
+    naming, kind = context.naming, column.kind
+    try:
+        match kind:
+            case "company" | "contact":
+                titles = await naming.find_titles([(kind, number) for _, number in numbers])
+                return {value: titles[kind, number] for value, number in numbers}
+            case "user":
+                return {value: await naming.find_user_name(number) for value, number in numbers}
+            case "category":
+                return {value: await naming.find_category_name(to_number(value), entity) for value in values}
+            case "stage" | "date" | "datetime" | "multifield":
+                return {}
+            case "money" if column.info is not None:
+                return {}
+    except BitrixError:
+        return {}
+    found: dict[str, str] = {}
+    for start in range(0, len(values), _CHUNK) if column.field is not None else ():
+        part = list(values[start : start + _CHUNK])
+        words = await naming.describe_field_value(entity, column.name, part, locale=context.actor.locale, zone=context.actor.time_zone)
+        found |= dict(zip(part, words, strict=True)) if words is not None and len(words) == len(part) else {}
+    return found
+
+
+async def _format_one(entity: str, column: Column, value: object, row: JsonObject, context: ViewContext) -> str:
+    record, text, locale = RecordRow.model_validate(row), str(value), context.actor.locale
+    match column.kind:
+        case "money" | "double" if column.key in {"opportunity", "taxvalue", "revenue"}:
+            return await context.naming.format_money(value, record.currency_id, locale)
+        case "stage":
+            try:
+                return await context.naming.find_stage_name(entity, text, record.category_id)
+            except BitrixError:
+                return text
+        case "date" | "datetime" as kind:
+            return await format_date(text, kind, context)
+        case "enum" if entity == "task" and column.key in {"status", "realstatus"}:
+            return _TASK_STATUSES.read_table("task_statuses", locale).get(text, text)
+        case _ if column.key in _ADDRESSES:
+            return format_phone(text)
+        case _:
+            return text
+
+
+async def format_date(text: str, kind: str, context: ViewContext) -> str:
+    """Return a date or a time of the portal as people write it, in the person's zone; the text itself if it is neither."""
+    zone = ZoneInfo(context.actor.time_zone)
+    today = context.now.astimezone(zone).date()
+    if kind == "date":
+        try:
+            return format_day(parse_portal_date(text), today=today, locale=context.actor.locale)
+        except ValueError:
+            return text
+    moment = parse_moment(text, zone=await context.naming.load_portal_zone())
+    if moment is None:
+        return text
+    try:
+        here = moment.astimezone(zone)
+    except OverflowError:
+        return text
+    return f"{format_day(here.date(), today=today, locale=context.actor.locale)}, {here:%H:%M}"

@@ -1,0 +1,88 @@
+"""Resolves references to rows of the list that a person saw last ("@shown:3") to the ids of their records, and never guesses.
+
+The person named the record only if their own message names that row. Otherwise the reference still has its meaning, but the gate asks
+about a change of the record, since text of others may have made the model write it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bitrix.catalogue.names import to_field_key
+from orchestrator.directory.answers import Resolution, Resolved, Unresolved
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.reference_data import QUOTE, to_own_kind
+from orchestrator.domain.address import parse_target
+from orchestrator.domain.outputs import Notice
+from orchestrator.language.positions import names_row
+from state.session_state import SessionState
+from state.stored import JsonObject
+
+_OF_CALL: Final = frozenset({"", "id", "ownerid", "entityid"})
+"""The normalized names of fields that hold the id of the record which the call is about."""
+_KINDS: Final = ("deal", "lead", "contact", "company", "task", "quote")
+_PERSON: Final = re.compile(r"assignedby|responsible|created?by|modifyby|movedby|observers?|accomplices|auditors|author|user", re.ASCII)
+_IDS: Final = re.compile(r"ids?$", re.ASCII)
+_OPERATORS: Final = "<>=!@%*?~"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlace:
+    """The call that contains the reference, the state of the session, and the person's message `text`."""
+
+    method: str
+    params: JsonObject
+    state: SessionState
+    text: str
+
+
+def resolve_shown(words: str, reference: str, place: ShownPlace, naming: Naming) -> Resolution:
+    """Return the id of the record in the row whose number is `words`; Unresolved if there is no such row or its record does not fit."""
+    shown = place.state.numbered_list
+    if shown is None or not shown.rows:
+        return Unresolved(notice=Notice(code="no-list-shown"), detail="no list was shown in this conversation; name the record")
+    number = int(words) if words.isascii() and words.isdecimal() and len(words) <= _LONGEST else 0
+    count = len(shown.rows)
+    if not 1 <= number <= count:
+        notice = Notice(code="no-such-row", args={"number": words[:20], "count": count})
+        return Unresolved(notice=notice, detail=f"the list shown last has the rows 1 to {count}, and no row {words[:20]!r}")
+    row = shown.rows[number - 1]
+    if not row.record:
+        return Unresolved(notice=Notice(code="row-no-record", args={"number": number}), detail=f"row {number} stands for no record")
+    kind, record_id = parse_target(row.record)
+    wanted = {_find_kind(field, place, naming) for field in _list_fields(reference, place.params)}
+    if wanted != {_to_one_kind(kind)}:
+        needs = ", ".join(sorted(one or "an unknown kind of record" for one in wanted))
+        notice = Notice(code="row-other-kind", args={"number": number, "label": row.label})
+        return Unresolved(notice=notice, detail=f"row {number} of the list shown last is {row.record}, and here {needs} is needed")
+    named = names_row(place.text, number, rows=count, is_known=row.record in place.state.trusted)
+    return Resolved(value=record_id, label=row.label, target=row.record, named_by_person=named)
+
+
+_LONGEST: Final = 3
+
+
+def _list_fields(reference: str, value: object, name: str = "") -> Iterator[str]:
+    """Yield the names of all fields that hold `reference`, at any depth of a call's parameters `value`."""
+    if value == reference:
+        yield name
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _list_fields(reference, item, str(key))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _list_fields(reference, item, name)
+
+
+def _find_kind(field: str, place: ShownPlace, naming: Naming) -> str:
+    """Return the kind of record whose id the field holds: that of its name, or that of the call; "" if neither is known."""
+    key = to_field_key(field.lstrip(_OPERATORS))
+    if key in _OF_CALL:
+        return _to_one_kind(naming.find_entity(place.method, place.params))
+    kind = _IDS.sub("", key)
+    return _to_one_kind(kind) if kind in _KINDS else "user" if _PERSON.fullmatch(kind) else ""
+
+
+def _to_one_kind(kind: str) -> str:
+    return QUOTE if kind == "quote" else to_own_kind(kind)

@@ -1,0 +1,63 @@
+"""Prepares steps that read lists: takes the field to group by out of them, and adds the fields that code needs to name and add up rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from orchestrator.engines.crm_agent.blocks import Step
+from state.stored import JsonObject
+
+GROUP_BY: Final = "group_by"
+_ITEM_FIELDS: Final[Mapping[str, Sequence[str]]] = {
+    "1": ("opportunity", "currencyId", "stageId"),
+    "2": ("opportunity", "currencyId", "stageId", "categoryId"),
+    "7": ("opportunity", "currencyId", "stageId"),
+    "31": ("opportunity", "currencyId", "stageId", "categoryId"),
+}
+"""The fields of the common kinds of items, by entityTypeId, that stand in their labels; smart processes need not have them."""
+_FIELDS: Final[Mapping[str, Sequence[str]]] = {
+    "crm.deal.list": ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID"),
+    "crm.lead.list": ("ID", "TITLE", "NAME", "LAST_NAME", "OPPORTUNITY", "CURRENCY_ID", "STATUS_ID"),
+    "crm.contact.list": ("ID", "NAME", "LAST_NAME", "POST"),
+    "crm.company.list": ("ID", "TITLE"),
+    "crm.quote.list": ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STATUS_ID"),
+    "crm.item.list": ("id", "title"),
+    "tasks.task.list": ("ID", "TITLE"),
+}
+"""The fields from which code makes the label of a row and the sum of a list."""
+_TASK_FIELDS: Final = ("ID", "TITLE", "STATUS", "DEADLINE", "RESPONSIBLE_ID", "CREATED_DATE")
+"""What is read of tasks if the step selects nothing: the portal would give only their ids."""
+
+
+def split_group(step: Step) -> tuple[Step, str]:
+    """Return the step without the field by which its list is to be grouped, and that field; "" if the step names none."""
+    by = step.params.get(GROUP_BY)
+    if not isinstance(by, str) or not by.strip() or not step.method.lower().endswith(".list"):
+        return step, ""
+    return replace(step, params={name: value for name, value in step.params.items() if name != GROUP_BY}), by.strip()
+
+
+def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> JsonObject:
+    """Return the parameters of a call with the fields added to `select` that code needs; those of other calls are returned unchanged.
+
+    A list that is grouped is read with all its usual fields, so that the field of the groups is among them.
+    """
+    name = method.lower()
+    needed = _FIELDS.get(name)
+    if needed is None:
+        return params
+    if name == "tasks.task.list" and "select" not in params:
+        return {**params, "select": list(_TASK_FIELDS)}
+    select = params.get("select")
+    if not isinstance(select, list) or "*" in select:
+        return params
+    if is_grouped and name != "tasks.task.list":
+        return {key: value for key, value in params.items() if key != "select"}
+    if name == "crm.item.list":
+        needed = (*needed, *_ITEM_FIELDS.get(str(params.get("entityTypeId")), ()))
+    have = {_flatten(one) for one in select}
+    return {**params, "select": [*select, *(one for one in needed if _flatten(one) not in have)]}
+
+
+def _flatten(name: object) -> str:
+    return str(name).replace("_", "").lower()
