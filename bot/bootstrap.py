@@ -204,7 +204,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         gate=gate,
         model=model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model),
         engines={"crm_agent": build_agent(settings, catalogue, live)},
-        queries=build_queries(reads, naming, clock),
+        queries=build_queries(reads, naming, clock, live),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,

@@ -14,12 +14,13 @@ from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
+from orchestrator.directory.portal_card import PortalCard
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.modes import format_methods
+from orchestrator.gate.call.modes import format_methods, may_read_shared
 from orchestrator.language.calendar_units import format_bounds
 from orchestrator.language.date_format import format_calendar
 from orchestrator.language.date_forms import fill_date_forms
@@ -62,11 +63,17 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Calla
     return methods
 
 
-def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
+def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: PolicySource) -> Mapping[str, Query]:
     """Return a mapping of name → read-only function, with which an engine looks up records, people, records' addresses and the time.
 
-    An engine plans the answer to a message.
+    An engine plans the answer to a message. `policies` gives the policy of the moment, which decides what the portal card shows.
     """
+
+    def may_read(method: str, actor: Actor) -> bool:
+        found = reads.catalogue.find(method)
+        return found is not None and may_read_shared(found, policies.now(), actor)
+
+    card = PortalCard(reads.reference, clock, may_read)
     lookup, known, dates = Lookup(reads, naming, clock), DuplicateFinder(reads, naming), DateReferences(reads, naming, clock)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
@@ -106,4 +113,5 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[
         "when": when,
         "current": current,
         "same": known.find,
+        "portal_card": card.build,
     }

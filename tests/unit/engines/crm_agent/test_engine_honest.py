@@ -137,7 +137,7 @@ async def test_go_on_has_something_to_go_on_with(tmp_path: Path) -> None:
         await world.work(spine_kit.press(rows[-1].body))
         assert len(world.portal.written("crm.deal.update")) == 1
         await world.work(message("продолжи"))
-        state = json.loads(world.model.prompts[1][1]["content"].removeprefix("STATE "))["state"]
+        state = spine_kit.state_of(world.model.prompts[1])["state"]
         assert [item["method"] for item in state["next_planned_actions"]] == ["tasks.task.add"]
         assert world.portal.written("tasks.task.add") == []
 
