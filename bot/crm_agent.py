@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Catalogue
+from bot.agent_texts import AgentTexts
 from bot.settings import Settings
 from orchestrator.directory.answers import OutcomeView, Resolution
 from orchestrator.directory.date_references import DateReferences
@@ -23,28 +23,27 @@ from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods, may_read_shared
 from orchestrator.language.calendar_units import format_bounds
 from orchestrator.language.date_format import format_calendar
-from orchestrator.language.date_forms import fill_date_forms
 from orchestrator.runtime.turn_context import Query
 from state.clock import Clock
 from state.session_state import SessionState
 from state.stored import JsonObject
 
-_PROMPTS: Final = Path(__file__).resolve().parents[1] / "data" / "agent"
 MOST_TEXTS: Final = 9
 """Maximum number of cached descriptions of the portal's methods: one for each of the three modes under each of the last three policies."""
 
 
-def build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:
+def build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource, texts: AgentTexts) -> CrmAgent:
     """Return the CRM agent with the texts of its prompt. `policies` gives the policy of the moment, which decides about its methods."""
     return CrmAgent(
-        constitution=(_PROMPTS / "constitution.md").read_text(encoding="utf-8"),
-        protocol=fill_date_forms((_PROMPTS / "protocol.md").read_text(encoding="utf-8")),
-        methods=_build_method_prompts(catalogue, policies),
+        constitution=texts.constitution,
+        protocol=texts.protocol,
+        methods=_build_method_prompts(catalogue, policies, texts.methods.front),
+        examples=texts.examples_text,
         max_iterations=settings.agent_max_iterations,
     )
 
 
-def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Callable[[Mode], str]:
+def _build_method_prompts(catalogue: Catalogue, policies: PolicySource, front: Mapping[str, str]) -> Callable[[Mode], str]:
     """Return a function that describes the portal's methods for the model's prompt, as they are allowed in a given safety mode.
 
     Descriptions are cached by mode and policy.
@@ -57,7 +56,7 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Calla
         if key not in texts:
             if len(texts) >= MOST_TEXTS:
                 texts.clear()
-            texts[key] = format_methods(catalogue, policy, mode)
+            texts[key] = format_methods(catalogue, policy, mode, front)
         return texts[key]
 
     return methods

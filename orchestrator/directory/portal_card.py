@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
-from itertools import accumulate
+from functools import lru_cache, partial
+from itertools import accumulate, islice
 from typing import Final
 
 from bitrix.errors import BitrixError
@@ -29,6 +29,7 @@ READ_TIMEOUT: Final = 5.0
 READ_PAUSE: Final = timedelta(minutes=1)
 """How long a part of the card that came too late is not read again."""
 MAX_NAME: Final = 60
+_LONGEST_READ: Final = 4 * MAX_NAME
 _FUNNELS, _STAGES, _FIELDS, _OPTIONS = 12, 25, 40, 15
 _TYPES, _SOURCES, _CATALOGS, _CURRENCIES, _COLLEAGUES = 30, 30, 10, 15, 60
 """How many of each the card lists at most; it is some thousand characters long on an ordinary portal."""
@@ -113,37 +114,41 @@ class PortalCard:
         shown = funnels[:_FUNNELS]
         stages = await asyncio.gather(*(self._reference.load_stages("deal", one.id) for one in shown))
         lines = [f"- CATEGORY_ID {one.id} {_quote(one.name)}: {_join_stages(found)}" for one, found in zip(shown, stages, strict=True)]
-        return _cut(lines, _FUNNELS, 'crm.category.list {"entityTypeId": 2}', total=len(funnels))
+        return _cut(lines, len(funnels), 'crm.category.list {"entityTypeId": 2}')
 
     async def _write_entries(self, book: str) -> list[str]:
         entries: Sequence[Stage] = await self._reference.load_status_entries(book)
-        named = [f"{_clean(one.id)} {_quote(one.name)}" for one in entries]
-        return _cut_line(named, _SOURCES, f'crm.status.list {{"filter": {{"ENTITY_ID": "{book}"}}}}')
+        named = [f"{_clean(one.id)} {_quote(one.name)}" for one in entries[:_SOURCES]]
+        return _cut_line(named, len(entries), f'crm.status.list {{"filter": {{"ENTITY_ID": "{book}"}}}}')
 
     async def _write_fields(self, kind: str) -> list[str]:
         fields: Mapping[str, Field] = await self._reference.load_fields(kind)
         own = sorted((one for one in fields.values() if one.custom), key=lambda one: one.code)
-        return _cut([_format_field(one) for one in own], _FIELDS, f"crm.{kind}.fields")
+        return _cut([_format_field(one) for one in own[:_FIELDS]], len(own), f"crm.{kind}.fields")
 
     async def _write_types(self) -> list[str]:
         types: Mapping[int, SmartType] = await self._reference.load_types()
-        return _cut_line([f"{number} {_quote(types[number].title)}" for number in sorted(types)], _TYPES, "crm.type.list")
+        return _cut_line([f"{number} {_quote(types[number].title)}" for number in sorted(types)[:_TYPES]], len(types), "crm.type.list")
 
     async def _write_catalogs(self) -> list[str]:
         found: Sequence[ProductCatalog] = await self._reference.load_catalogs()
-        named = [f"{one.iblock} {_quote(one.name)}{f' (variations of {one.products})' if one.products else ''}" for one in found]
-        return _cut_line(named, _CATALOGS, "catalog.catalog.list")
+        named = [
+            f"{one.iblock} {_quote(one.name)}{f' (variations of {one.products})' if one.products else ''}" for one in found[:_CATALOGS]
+        ]
+        return _cut_line(named, len(found), "catalog.catalog.list")
 
     async def _write_currencies(self) -> list[str]:
         book: CurrencyBook = await self._reference.load_currency_book()
-        codes = [f"{_clean(code)}{' (base)' if book[code].is_base else ''}" for code in sorted(book)]
-        return _cut_line(codes, _CURRENCIES, "crm.currency.list")
+        codes = [f"{_clean(code)}{' (base)' if book[code].is_base else ''}" for code in sorted(book)[:_CURRENCIES]]
+        return _cut_line(codes, len(book), "crm.currency.list")
 
     async def _write_colleagues(self) -> list[str]:
         users: Mapping[int, User] = await self._reference.load_users()
         here = [users[number] for number in sorted(users) if is_employed(users[number])]
-        named = [f"{one.id} {_quote(one.full_name)}{f' {_quote(one.work_position)}' if one.work_position else ''}" for one in here]
-        return _cut_line(named, _COLLEAGUES, 'user.get {"FILTER": {"ACTIVE": true}}')
+        named = [
+            f"{one.id} {_quote(one.full_name)}{f' {_quote(one.work_position)}' if one.work_position else ''}" for one in here[:_COLLEAGUES]
+        ]
+        return _cut_line(named, len(here), 'user.get {"FILTER": {"ACTIVE": true}}')
 
 
 def _format_part(heading: str, lines: Sequence[str]) -> str:
@@ -155,40 +160,38 @@ def _format_unknown(part: _Part) -> str:
 
 
 def _join_stages(stages: Sequence[Stage]) -> str:
-    return _cut_list([f"{_clean(one.id)} {_quote(one.name)}" for one in stages], _STAGES, MAX_LINE, " stages")
+    return _cut_list([f"{_clean(one.id)} {_quote(one.name)}" for one in stages[:_STAGES]], len(stages), MAX_LINE, " stages")
 
 
 def _format_field(field: Field) -> str:
     """Return the line of one of the company's own fields: «- UF_CRM_PLACE «Площадка» enumeration, several: 79 «Север», 81 «Юг»»."""
     several = ", several" if field.multiple else ""
-    options = [f"{_clean(number)} {_quote(name)}" for number, name in field.choices.items()]
-    listed = f": {_cut_list(options, _OPTIONS, MAX_LINE // 2)}" if options else ""
+    options = [f"{_clean(number)} {_quote(name)}" for number, name in islice(field.choices.items(), _OPTIONS)]
+    listed = f": {_cut_list(options, len(field.choices), MAX_LINE // 2)}" if options else ""
     return f"- {_clean(field.code)} {_quote(field.title)} {_clean(field.type)}{several}{listed}"
 
 
-def _count_fitting(items: Sequence[str], most: int, size: int) -> int:
-    """Return how many of the items, from the first, are at most `most` and together at most `size` characters long; at least one."""
-    sizes = accumulate(len(item) + 2 for item in items[:most])
-    return max(1, sum(1 for used in sizes if used <= size))
+def _count_fitting(items: Sequence[str], size: int) -> int:
+    """Return how many of the items, from the first, are together at most `size` characters long; at least one."""
+    return max(1, sum(1 for used in accumulate(len(item) + 2 for item in items) if used <= size))
 
 
-def _cut_list(items: Sequence[str], most: int, size: int, what: str = "") -> str:
-    """Return the items with commas between them, and how many were left out."""
-    fits = _count_fitting(items, most, size)
-    return ", ".join([*items[:fits], *([f"{len(items) - fits} more{what}"] if len(items) > fits else [])])
+def _cut_list(items: Sequence[str], total: int, size: int, what: str = "") -> str:
+    """Return the items that fit, with commas between them, and how many of all `total` are left out."""
+    fits = _count_fitting(items, size)
+    return ", ".join([*items[:fits], *([f"{total - fits} more{what}"] if total > fits else [])])
 
 
-def _cut(lines: Sequence[str], most: int, read: str, *, total: int | None = None) -> list[str]:
-    """Return the lines that fit, and one that says how many were left out and how they are read."""
-    fits = _count_fitting(lines, most, MAX_PART)
-    beyond = (len(lines) if total is None else total) - fits
-    return [*lines[:fits], *([f"- {beyond} more; read with {read}"] if beyond > 0 else [])] if lines else []
+def _cut(lines: Sequence[str], total: int, read: str) -> list[str]:
+    """Return the lines that fit, and one that says how many of all `total` are left out and how they are read."""
+    fits = _count_fitting(lines, MAX_PART)
+    return [*lines[:fits], *([f"- {total - fits} more; read with {read}"] if total > fits else [])] if lines else []
 
 
-def _cut_line(items: Sequence[str], most: int, read: str) -> list[str]:
-    """Return one line with the items that fit, and one that says how many were left out and how they are read."""
-    fits = _count_fitting(items, most, MAX_PART)
-    more = [f"- {len(items) - fits} more; read with {read}"] if len(items) > fits else []
+def _cut_line(items: Sequence[str], total: int, read: str) -> list[str]:
+    """Return one line with the items that fit, and one that says how many of all `total` are left out and how they are read."""
+    fits = _count_fitting(items, MAX_PART)
+    more = [f"- {total - fits} more; read with {read}"] if total > fits else []
     return [f"- {', '.join(items[:fits])}", *more] if items else []
 
 
@@ -197,8 +200,9 @@ def _quote(name: str) -> str:
     return f"«{_clean(name)}»"
 
 
+@lru_cache(maxsize=4096)
 def _clean(text: str) -> str:
-    return to_visible_line(text.translate(_MARKS), limit=MAX_NAME)
+    return to_visible_line(text[:_LONGEST_READ].translate(_MARKS), limit=MAX_NAME)
 
 
 def _cancel(reads: Iterable[asyncio.Future[None]]) -> None:

@@ -7,7 +7,7 @@ from pydantic import Field
 from orchestrator.domain.frozen import Frozen
 from state.stored import JsonObject
 
-EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file"]
+EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file", "knowledge"]
 
 
 class Provenance(Frozen):

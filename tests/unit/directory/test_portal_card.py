@@ -143,8 +143,9 @@ async def test_a_portal_that_hangs_does_not_hold_the_turn(monkeypatch: pytest.Mo
             await asyncio.Event().wait()
 
     async with open_desk(portal) as desk:
+        card = _card(desk, may_read=lambda method, actor: actor is ANNA or method != "user.get")
+        await card.build(Actor(key="tg:1008", name="Борис"))
         desk.portal.hold = hold
-        card = _card(desk)
         told = await card.build(ANNA)
         assert asked.is_set()
         assert "Colleagues (employee id, name, position): could not be read" in told
@@ -171,10 +172,10 @@ async def test_what_a_person_may_not_read_does_not_stand_there() -> None:
 
 async def test_a_portal_with_much_of_everything_is_cut() -> None:
     """How many are left out is said, and how they are read."""
-    many = range(1, 300)
+    many = range(1, 100)
     fields = {f"UF_CRM_{number:03}": {"type": "enumeration", "isDynamic": True, "formLabel": "Поле" * 40, "items": []} for number in many}
     for field in fields.values():
-        field["items"] = [{"ID": str(number), "VALUE": "Значение" * 40} for number in range(40)]
+        field["items"] = [{"ID": str(number), "VALUE": "Значение" * 40} for number in range(20)]
     people = [{"ID": str(number), "NAME": "Имя" * 50, "LAST_NAME": "Фамилия", "ACTIVE": True} for number in many]
     answers = {
         "crm.category.list": {"categories": [{"id": number, "name": "Воронка" * 30} for number in many]},
@@ -185,10 +186,10 @@ async def test_a_portal_with_much_of_everything_is_cut() -> None:
     }
     async with open_desk(_portal(**answers)) as desk:
         told = await _card(desk).build(ANNA)
-    assert '- 297 more; read with crm.category.list {"entityTypeId": 2}' in told
+    assert 'more; read with crm.category.list {"entityTypeId": 2}' in told
     assert "more stages" in told
     assert all(f"more; read with crm.{kind}.fields" in told for kind in ("deal", "lead", "contact", "company"))
-    assert "- 269 more; read with crm.type.list" in told
+    assert "- 69 more; read with crm.type.list" in told
     assert 'more; read with user.get {"FILTER": {"ACTIVE": true}}' in told
     parts = told.split(":\n")
     assert max(len(part) for part in parts) < portal_card.MAX_PART + 300
