@@ -21,6 +21,7 @@ from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
 from bitrix.masking import SecretMask, mask
 from bot.access.portal_auth import build_portal_auth
+from bot.agent_texts import load_agent_texts
 from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.http_credentials import load_http_credentials
@@ -38,6 +39,7 @@ from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
+from orchestrator.features.history.reader import HistoryData, HistoryReader
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.policy_news import PolicyWatcher
 from orchestrator.features.portal_events.news import Audience, Nobody
@@ -56,6 +58,7 @@ from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.files.folder import Folder
 from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.http import HttpPerformer
+from orchestrator.performers.knowledge import KnowledgePerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
@@ -183,6 +186,8 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     ports = Ports(reads, naming, store, watcher, switch, members, ear, engines=engines, files=files, run_retention=kept)
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
+    texts = load_agent_texts(DATA / "agent")
+    histories = HistoryReader(store, HistoryData(catalogue=catalogue, names=naming, records=reads), clock, present)
     gate = Gate(
         catalogue=catalogue,
         policy=live,
@@ -193,6 +198,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "bitrix": BitrixPerformer(client, reads),
             "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
             "http": _build_http(credentials, live),
+            "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories),
             **_build_mongo(settings),
             **_build_files(settings, live, members, messenger),
         },
@@ -205,8 +211,8 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         store=store,
         gate=gate,
         model=model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model),
-        engines={"crm_agent": build_agent(settings, catalogue, live)},
-        queries=build_queries(reads, naming, clock),
+        engines={"crm_agent": build_agent(settings, catalogue, live, texts)},
+        queries=build_queries(reads, naming, clock, live),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Catalogue
+from bot.agent_texts import AgentTexts
 from bot.settings import Settings
 from orchestrator.directory.answers import ColumnedTable, GroupedView, OutcomeView, Resolution
 from orchestrator.directory.created_references import place_created
@@ -17,37 +17,37 @@ from orchestrator.directory.list_groups import group_list
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
+from orchestrator.directory.portal_card import PortalCard
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Table
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.modes import format_methods
+from orchestrator.gate.call.modes import format_methods, may_read_shared
 from orchestrator.language.calendar_units import format_bounds
 from orchestrator.language.date_format import format_calendar
-from orchestrator.language.date_forms import fill_date_forms
 from orchestrator.runtime.turn_context import Query
 from state.clock import Clock
 from state.session_state import SessionState
 from state.stored import JsonObject
 
-_PROMPTS: Final = Path(__file__).resolve().parents[1] / "data" / "agent"
 MOST_TEXTS: Final = 9
 """Maximum number of cached descriptions of the portal's methods: one for each of the three modes under each of the last three policies."""
 
 
-def build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:
+def build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource, texts: AgentTexts) -> CrmAgent:
     """Return the CRM agent with the texts of its prompt. `policies` gives the policy of the moment, which decides about its methods."""
     return CrmAgent(
-        constitution=(_PROMPTS / "constitution.md").read_text(encoding="utf-8"),
-        protocol=fill_date_forms((_PROMPTS / "protocol.md").read_text(encoding="utf-8")),
-        methods=_build_method_prompts(catalogue, policies),
+        constitution=texts.constitution,
+        protocol=texts.protocol,
+        methods=_build_method_prompts(catalogue, policies, texts.methods.front),
+        examples=texts.examples_text,
         max_iterations=settings.agent_max_iterations,
     )
 
 
-def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Callable[[Mode], str]:
+def _build_method_prompts(catalogue: Catalogue, policies: PolicySource, front: Mapping[str, str]) -> Callable[[Mode], str]:
     """Return a function that describes the portal's methods for the model's prompt, as they are allowed in a given safety mode.
 
     Descriptions are cached by mode and policy.
@@ -60,17 +60,23 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Calla
         if key not in texts:
             if len(texts) >= MOST_TEXTS:
                 texts.clear()
-            texts[key] = format_methods(catalogue, policy, mode)
+            texts[key] = format_methods(catalogue, policy, mode, front)
         return texts[key]
 
     return methods
 
 
-def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
+def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: PolicySource) -> Mapping[str, Query]:
     """Return a mapping of name → read-only function, with which an engine looks up records, people, records' addresses and the time.
 
-    An engine plans the answer to a message.
+    An engine plans the answer to a message. `policies` gives the policy of the moment, which decides what the portal card shows.
     """
+
+    def may_read(method: str, actor: Actor) -> bool:
+        found = reads.catalogue.find(method)
+        return found is not None and may_read_shared(found, policies.now(), actor)
+
+    card = PortalCard(reads.reference, clock, may_read)
     lookup, known, dates = Lookup(reads, naming, clock), DuplicateFinder(reads, naming), DateReferences(reads, naming, clock)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
@@ -120,6 +126,7 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[
         "when": when,
         "current": current,
         "same": known.find,
+        "portal_card": card.build,
     }
 
 

@@ -14,6 +14,7 @@ from bitrix.errors import BitrixError
 from orchestrator.directory import ranking
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
 from orchestrator.directory.date_references import DatedCall, DateReferences
+from orchestrator.directory.field_references import FieldReferences
 from orchestrator.directory.labels import format_user_label
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader, list_searches
@@ -67,6 +68,7 @@ class Lookup:
         self._reference = reads.reference
         self._naming = naming
         self._dates = DateReferences(reads, naming, clock)
+        self._fields = FieldReferences(reads, naming)
 
     async def resolve(self, reference: str, place: ReferenceContext) -> Resolution:
         """Return the meaning of `reference`, such as "@deal:Ромашка", "@user:Анна" or "@date:завтра", in the context `place`."""
@@ -92,6 +94,10 @@ class Lookup:
                 )
             case "sum":
                 return await self._resolve_sum(words, reference, place)
+            case "field":
+                return await self._fields.resolve_field(words, place.method, place.params)
+            case "option":
+                return await self._fields.resolve_option(words, reference, place.method, place.params)
             case _:
                 return await self.find_record(kind, words, place.actor, place.text)
 

@@ -273,13 +273,14 @@ class Naming:
         """
         kind = to_own_kind(entity)
         try:
-            fields = await self._reference.load_fields(kind, has=lambda fields: _pick_field(fields, name, kind) is not None)
+            fields = await self._reference.load_fields(kind, has=lambda fields: pick_field(fields, name, kind) is not None)
         except BitrixError:
             return None
-        return _pick_field(fields, name, kind)
+        return pick_field(fields, name, kind)
 
 
-def _pick_field(fields: Mapping[str, Field], name: str, entity: str) -> Field | None:
+def pick_field(fields: Mapping[str, Field], name: str, entity: str) -> Field | None:
+    """Return the field of that name in either spelling of the portal; None if there is none. `entity` is the kind of record."""
     spellings = (name, names.to_classic(name, entity), names.to_universal(name, entity))
     found = next((fields[code] for code in spellings if code in fields), None)
     return found or next((field for field in fields.values() if field.upper_name in spellings), None)

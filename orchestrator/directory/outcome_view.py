@@ -14,10 +14,12 @@ from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.naming import Naming
+from orchestrator.directory.own_answers import render_own_answer
 from orchestrator.directory.rows import RecordRow, User
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
+from orchestrator.domain.own_methods import OWN_READS
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import CurrencyBook, format_sum_short
 from orchestrator.language.text import to_visible_line, trim_text
@@ -60,6 +62,8 @@ async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> Outc
 
     Parts of a record (its products, its checklist) have ids as well, but they are rendered as plain data.
     """
+    if outcome.method in OWN_READS:
+        return render_own_answer(outcome)
     rows = extract_rows(outcome.result)
     # for an element of a smart process, the kind of record is known only from the call
     entity = naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity

@@ -20,6 +20,7 @@ from orchestrator.directory.reference_data import (
     Category,
     Department,
     Field,
+    ProductCatalog,
     SmartType,
     Stage,
     find_stage_entity_id,
@@ -160,6 +161,10 @@ class Reference:
         """
         return await self._get(("types",), partial(reads.read_types, self._client), fresh=fresh, has=has)
 
+    async def load_catalogs(self) -> Sequence[ProductCatalog]:
+        """Return the catalogues of products."""
+        return await self._get(("catalogs",), partial(reads.read_catalogs, self._client))
+
     async def load_portal_zone(self) -> str:
         """Return the portal's time zone."""
         return await self._get(("zone",), partial(reads.read_zone, self._client))
@@ -236,6 +241,7 @@ KINDS: Final = {
     "types": ReferenceKind(
         life=timedelta(minutes=15), events=r"oncrmtype(?:add|update|delete)", methods=r"crm\.type\.(?:add|update|delete)"
     ),
+    "catalogs": ReferenceKind(life=timedelta(hours=1), methods=r"catalog\.catalog\.(?:add|update|delete)"),
     "zone": ReferenceKind(life=timedelta(hours=1)),
 }
 

@@ -76,6 +76,14 @@ class SmartType(ReferenceRow):
     title: Text = ""
 
 
+class ProductCatalog(ReferenceRow):
+    """A catalogue of products. Methods about products name it by `iblock`; a catalogue of variations also names the one of its products."""
+
+    iblock: Number = pydantic.Field(0, validation_alias="iblockId")
+    name: Text = ""
+    products: Number = pydantic.Field(0, validation_alias="productIblockId")
+
+
 class Field(ReferenceRow):
     """The description of a field of a record. `title` is "" if the portal gives the field no title other than its code."""
 

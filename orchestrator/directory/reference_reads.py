@@ -9,7 +9,7 @@ from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client.read_only import PortalCaller
 from bitrix.errors import OutcomeUnknown
-from orchestrator.directory.reference_data import Category, Department, Field, SmartType, Stage, to_own_kind, to_type_number
+from orchestrator.directory.reference_data import Category, Department, Field, ProductCatalog, SmartType, Stage, to_own_kind, to_type_number
 from orchestrator.directory.rows import RecordRow, User
 from orchestrator.language.money_format import CurrencyStyle, parse_currency_style
 from orchestrator.language.time_zones import find_zone, is_zone
@@ -80,6 +80,12 @@ async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
     """
     rows = (await read_first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
     return {item.id: item for item in map(SmartType.model_validate, rows)}
+
+
+async def read_catalogs(client: PortalCaller) -> Sequence[ProductCatalog]:
+    """Return the catalogues of products, in the order of their numbers."""
+    rows = (await read_first_rows(client, "catalog.catalog.list", {}, max_rows=_MOST_ROWS)).rows
+    return sorted(map(ProductCatalog.model_validate, rows), key=lambda item: item.iblock)
 
 
 async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:

@@ -173,6 +173,20 @@ def find_field(reference: str, value: object, name: str = "") -> str:
     return ""
 
 
+def find_fields(reference: str, value: object, name: str = "") -> frozenset[str]:
+    """Return the names of all fields that hold `reference`, at any depth of a call's parameters `value`.
+
+    `name` is used only when the function calls itself: the field in which `value` stands.
+    """
+    if value == reference:
+        return frozenset({name})
+    if isinstance(value, Mapping):
+        return frozenset().union(*(find_fields(reference, item, str(key)) for key, item in value.items()))
+    if isinstance(value, (list, tuple)):
+        return frozenset().union(*(find_fields(reference, item, name) for item in value))
+    return frozenset()
+
+
 def find_siblings(reference: str, value: object) -> JsonObject:
     """Return the mapping that holds `reference` as a value, at any depth of a call's parameters `value`; an empty one if there is none."""
     if not isinstance(value, Mapping):

@@ -8,7 +8,7 @@ from bitrix.client.batch import restore_written_keys
 from orchestrator.domain.frozen import Frozen
 from state.stored import JsonObject
 
-EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file"]
+EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file", "knowledge"]
 
 
 class Provenance(Frozen):

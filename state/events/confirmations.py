@@ -6,7 +6,7 @@ from pydantic import Field
 
 from state.card import OPEN_STATUSES, Card, CardStatus
 from state.events.base import Event, Fold, forget_planned, keep_last, pick_values
-from state.events.conversation import KEEP_HISTORY
+from state.events.conversation import trim_history
 from state.events.personal import Personal
 from state.session_state import Denial, HistoryLine, SessionState
 
@@ -181,7 +181,7 @@ def _remember_reason(state: State, data: dict[str, Any], ts: str) -> None:
     if data.get("reason") and data.get("via") != "model":
         said = f"({data['method'] or 'a call'} was denied by {data['denied_by_name'] or 'a person'}, who said: «{data['reason']}»)"
         state.history.append(HistoryLine.create(role="assistant", text=said, ts=ts))
-        del state.history[:-KEEP_HISTORY]
+        trim_history(state)
 
 
 def _strip_values(data: dict[str, Any]) -> Card:

@@ -16,6 +16,12 @@ from state.shown_lists import ShownList, find_last_shown, find_question
 State = SessionState
 
 KEEP_HISTORY = 20
+"""How many lines of the conversation stay when it is cut: ten turns, each a message and an answer."""
+MAX_HISTORY = 40
+"""With more lines than this, the conversation is cut.
+
+Ten turns go at once: a line less with every message would change the beginning of every prompt, which providers could then not cache.
+"""
 KEEP_GOALS = 10
 KEEP_GOAL_LENGTH = 500
 KEEP_TRUSTED = 50
@@ -189,6 +195,18 @@ class ConversationCleared(Event):
     by: str
 
 
+def trim_history(state: State) -> None:
+    """Cut a history that has grown too long to its last ten turns.
+
+    The first line that stays is a message of the person, if there is one.
+    """
+    lines = state.history
+    if len(lines) <= MAX_HISTORY:
+        return
+    first = len(lines) - KEEP_HISTORY
+    del lines[: next((at for at in range(first, len(lines)) if lines[at].role == "user"), first)]
+
+
 def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
     agent = state.agent
     if data.get("origin", "typed") in {"typed", "voice"}:
@@ -203,7 +221,7 @@ def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
         state.history.append(
             HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts, turn_id=data["turn_id"])
         )
-        del state.history[:-KEEP_HISTORY]
+        trim_history(state)
     state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
 
 
@@ -228,7 +246,7 @@ def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
     if data.get("history"):
         seen = {"lists": lists} if lists else {}
         state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts, turn_id=data["turn_id"], **seen))
-        del state.history[:-KEEP_HISTORY]
+        trim_history(state)
     shown = [ShownList.from_stored(one) for one in lists]
     state.last_shown, state.last_asked = find_last_shown(shown) or state.last_shown, find_question(shown)
     if data.get("next_planned_actions"):

@@ -159,14 +159,14 @@ async def test_each_iteration_is_a_record_in_the_persons_own_log(world: World) -
 
 @pytest.mark.req("S004-2", "S004-3", "S004-4", "S004-5", "S004-13", "S004-14", "S004-19", "S004-33", "S004-34", "S004-57", "S004-X12")
 async def test_the_prompt_has_rules_state_and_message_and_each_session_its_own_state(world: World) -> None:
-    """Constitution, methods and mode first, then the state, which remembers the read deal and its links; a colleague's knows none."""
+    """Constitution, methods and mode first; the state, before the message, remembers the read deal and its links, a colleague's none."""
     async with world.bot():
         await world.boris.ask("покажи сделку Ромашка")
     async with world.bot():
         await world.boris.ask("а сумма у неё какая?")
         await world.vera.ask("привет")
     prompts = await world.prompts()
-    system, state, *_, user = prompts[0]["messages"]
+    system, *_, state, user = prompts[0]["messages"]
     constitution = (ROOT / "data" / "agent" / "constitution.md").read_text("utf-8")
     assert system["content"].startswith(constitution)
     assert "crm.deal.update" in system["content"]
@@ -176,13 +176,13 @@ async def test_the_prompt_has_rules_state_and_message_and_each_session_its_own_s
 
     later, *_, veras = (item for item in prompts[2:] if "OBSERVATION" not in item["messages"][-1]["content"])
     deal = await world.record("deal", 481)
-    assert _objects(later["messages"][1]) == {
+    assert _objects(later["messages"][-2]) == {
         "current_deal_id": 481,
         "current_contact_id": int(deal["CONTACT_ID"]),
         "current_company_id": int(deal["COMPANY_ID"]),
         "current_task_id": None,
     }
-    assert _objects(veras["messages"][1]) == dict.fromkeys(_objects(state))
+    assert _objects(veras["messages"][-2]) == dict.fromkeys(_objects(state))
 
 
 def _objects(message: dict[str, str]) -> dict[str, Any]:

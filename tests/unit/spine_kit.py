@@ -131,6 +131,12 @@ def step(method: str, params: Mapping[str, Any] | None = None, **more: Any) -> d
     return {"method": method, "params": dict(params or {}), "comment": "так попросили", **more}
 
 
+def state_of(prompt: Sequence[Mapping[str, str]]) -> Any:
+    """What a prompt tells of the speaker, the time and the agent's state."""
+    told = next(one["content"] for one in prompt if one["role"] == "system" and one["content"].startswith("STATE "))
+    return json.loads(told.removeprefix("STATE "))
+
+
 def raise_sum(amount: int | str = 1_200_000, deal: int = 481) -> dict[str, Any]:
     """The most ordinary change that asks."""
     return step("crm.deal.update", {"id": deal, "fields": {"OPPORTUNITY": amount}})
@@ -179,14 +185,22 @@ def _shipped_rules() -> Any:
     return policy.model_copy(update=QUIET), catalogue
 
 
-def _assembled(settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, **rest: Any) -> Orchestrator:
+def _assembled(
+    settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, *, card: bool = False, **rest: Any
+) -> Orchestrator:
     rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings)
     with patch.object(bootstrap, "load_rules", lambda _: rules):
         made = bootstrap.build_from_clients(settings, store, client, cast("ModelClient", model), **rest)
     made.tools = replace(
         made.tools, features=replace(made.tools.features, periodic_tasks=())
     )  # they come by the real clock, and the tests' own jumps
+    if not card:  # it reads the portal in every first turn, and most tests look at what was read
+        made.tools = replace(made.tools, queries={**made.tools.queries, "portal_card": _no_card})
     return made
+
+
+async def _no_card(**_: Any) -> str:
+    return ""
 
 
 @dataclass
@@ -316,8 +330,9 @@ async def a_world(
     policy: Mapping[str, Any] | None = None,
     store: SqlStore | None = None,
     portal: Portal | None = None,
+    card: bool = False,
 ) -> AsyncIterator[World]:
-    """The product on a database in memory, with a portal behind a mock transport."""
+    """The product on a database in memory, with a portal behind a mock transport; its portal card is empty unless `card`."""
     sql = store or memory_store()
     wrapped = AsyncStore(sql)
     clock, model, wire = FixedClock(NOW), ScriptedModel(), portal or Portal()
@@ -337,7 +352,7 @@ async def a_world(
     async def partial(session: str, text: str) -> None:
         partials.append(text)
 
-    orchestrator = _assembled(settings, wrapped, client, model, trouble=trouble, partial=partial, clock=clock)
+    orchestrator = _assembled(settings, wrapped, client, model, card=card, trouble=trouble, partial=partial, clock=clock)
     world = World(sql, wrapped, clock, wire, model, orchestrator, client, folder / "logs", troubles, partials)
     try:
         with patch.object(sessions, "BUFFER_SECONDS", OUT_OF_REACH):

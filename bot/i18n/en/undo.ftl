@@ -64,6 +64,7 @@ history-kind = { $entity ->
    *[other] record
   }
 history-deleted = the record is gone
+history-unread = The journal cannot be read now, so I cannot show the history of the record. Please try later.
 history-none = Nobody has changed this record through me.
 history-call = { $status ->
     [succeeded] ✅

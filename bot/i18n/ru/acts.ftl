@@ -629,6 +629,8 @@ act-voximplant-user-deactivatephone = Отключить сотруднику SI
 ## Вне портала: Telegram, база данных, расписание, адреса, сценарии
 
 act-reminder-add = Поставить напоминание
+act-method-help = Узнать, что нужно методу
+act-history-of = Посмотреть, кто менял запись
 act-schedule-run-add = Запланировать запуск сценария
 act-http-get = Запросить данные с сайта
 act-http-post = Отправить данные на сайт

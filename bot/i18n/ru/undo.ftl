@@ -65,6 +65,7 @@ history-kind = { $entity ->
    *[other] запись
   }
 history-deleted = записи больше нет
+history-unread = Журнал сейчас не читается, поэтому историю записи показать не могу. Попробуйте позже.
 history-none = Через меня эту запись никто не менял.
 history-call = { $status ->
     [succeeded] ✅

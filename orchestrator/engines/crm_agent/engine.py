@@ -34,12 +34,16 @@ from orchestrator.engines.crm_agent.turn_work import start_work
 class CrmAgent:
     """The engine that answers a person's requests about the CRM; one instance serves all turns."""
 
-    def __init__(self, *, constitution: str, protocol: str, methods: Callable[[Mode], str], max_iterations: int = 6) -> None:
+    def __init__(
+        self, *, constitution: str, protocol: str, methods: Callable[[Mode], str], examples: str = "", max_iterations: int = 6
+    ) -> None:
         """Store the parts of the prompt and the maximum number of iterations in one turn.
 
-        `constitution` is the text with the model's basic rules, `protocol` the text that describes the format of its answers. `methods` is
-        a function that returns, for a safety mode, the description of the allowed portal methods that the model reads.
+        `constitution` is the text with the model's basic rules, `protocol` the text that describes the format of its answers, `examples` a
+        text with worked examples. `methods` is a function that returns, for a safety mode, the description of the allowed portal methods
+        that the model reads.
         """
+        self._examples = examples
         self._constitution = constitution
         self._protocol = protocol
         self._methods = methods
@@ -51,7 +55,7 @@ class CrmAgent:
 
     def build_system_message(self, mode: Mode) -> dict[str, str]:
         """Return the first message of the prompt, which is the same for every turn in the safety mode `mode`."""
-        return prompt.build_system_message(self._constitution, self._protocol, self._methods(mode), mode)
+        return prompt.build_system_message(self._constitution, self._protocol, self._methods(mode), mode, self._examples)
 
     @property
     def max_iterations(self) -> int:
@@ -95,12 +99,14 @@ class _Turn:
         ctx = self._ctx
         when = await ctx.query("when", actor=ctx.actor)
         current = await ctx.query("current", state=ctx.state, actor=ctx.actor)
+        card = await ctx.query("portal_card", actor=ctx.actor)
         # The present message stands at the end of the prompt, and what this turn has answered before its cards stands after it.
         history = [line for line in ctx.state.history if line.turn_id != ctx.turn.turn_id]
         return [
             self._agent.build_system_message(ctx.mode),
-            prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
+            *([prompt.build_portal_message(card)] if card else []),
             *prompt.build_history_messages(history),
+            prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
             prompt.build_user_message(ctx.turn, self._work.text, self._fence),
         ]
 

@@ -12,9 +12,11 @@ from uuid import uuid5
 
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
+from orchestrator.directory.value_references import find_field
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
+from orchestrator.engines.crm_agent.field_keys import find_doubled_keys, find_key_reference, replace_key
 from orchestrator.engines.crm_agent.list_steps import split_group
 from orchestrator.engines.crm_agent.shown_text import build_marker
 from orchestrator.engines.crm_agent.turn_work import TurnWork
@@ -135,8 +137,9 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
     """Replace the references of `step` by their values, and return the planned step; or return the question if the person must choose."""
     values: dict[str, object] = {}
     for reference in find_references(step.params):
-        if reference in work.resolved:
-            values[reference] = work.resolved[reference]
+        key = _build_choice_key(reference, step, values)
+        if key in work.resolved:
+            values[reference] = work.resolved[key]
             continue
         found = await ctx.query(
             "resolve",
@@ -153,12 +156,25 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
                 if found.target and found.named_by_person:
                     work.targets.add(found.target)
             case Ambiguous():
-                return NameQuestion(reference=reference, several=found)
+                return NameQuestion(reference=key, several=found)
             case Unresolved():
                 return PlannedStep(slot=slot, step=step, problem=found)
             case _:
                 assert_never(found)
+    if doubled := find_doubled_keys(step.params, values):
+        problem = Unresolved(notice=Notice(code="field-named-twice", args={"name": doubled}), detail=f"{doubled} stands twice")
+        return PlannedStep(slot=slot, step=step, problem=problem)
     return await _settle_dates(ctx, work, step=replace(step, params=replace_references(step.params, values)), slot=slot)
+
+
+def _build_choice_key(reference: str, step: Step, values: Mapping[str, object]) -> str:
+    """Return the key under which the person's choice for a reference is kept.
+
+    A field or option of the same name may be another one in another call or field, so these belong to the key.
+    """
+    if not reference.startswith(("@field:", "@option:")):
+        return reference
+    return f"{reference} in {step.method} {find_field(reference, replace_references(step.params, values))}".strip()
 
 
 async def _settle_dates(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
@@ -252,17 +268,18 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
     return (reference, several) if several is not None else None
 
 
-_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|sum|shown):\S.*|me|current)", re.DOTALL)
+_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL)
 
 
 def find_references(value: object) -> list[str]:
     """Return the references among the strings in `value`, in order and without duplicates; those to days are resolved by their places.
 
-    A string counts if the whole of it is a reference, such as "@deal:Ромашка".
+    A string counts if the whole of it is a reference, such as "@deal:Ромашка", a key if it is one to a field. Those to fields come first.
     """
     found: list[str] = []
     _collect(value, found)
-    return list(dict.fromkeys(found))
+    # What an option means depends on its field, so the fields come first.
+    return sorted(dict.fromkeys(found), key=lambda one: not one.startswith("@field:"))
 
 
 def replace_references(value: object, values: Mapping[str, object]) -> Any:
@@ -270,7 +287,7 @@ def replace_references(value: object, values: Mapping[str, object]) -> Any:
     if isinstance(value, str):
         return values.get(value, value)
     if isinstance(value, Mapping):
-        return {key: replace_references(item, values) for key, item in value.items()}
+        return {replace_key(key, values): replace_references(item, values) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [replace_references(item, values) for item in value]
     return value
@@ -281,7 +298,9 @@ def _collect(value: object, found: list[str]) -> None:
         if _REFERENCE.fullmatch(value):
             found.append(value)
     elif isinstance(value, Mapping):
-        for item in value.values():
+        for key, item in value.items():
+            if reference := find_key_reference(key):
+                found.append(reference)
             _collect(item, found)
     elif isinstance(value, (list, tuple)):
         for item in value:

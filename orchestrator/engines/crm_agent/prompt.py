@@ -1,4 +1,8 @@
-"""Builds the prompt of the CRM agent: fixed text first, then state, history, message and results of steps. It contains no secrets."""
+"""Builds the prompt of the CRM agent. It contains no secrets.
+
+The fixed text comes first, then the portal card, the history, the state, the message and the results of steps. Everything before the state
+begins the prompt of the next turn too, so that providers can reuse what they have read already (ADR 34).
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import to_written_params
 from orchestrator.engines.base import PlanStep, TurnInput
-from orchestrator.engines.crm_agent.grammar import Fence
+from orchestrator.engines.crm_agent.grammar import Fence, escape_headers
 from orchestrator.engines.crm_agent.shown_text import format_history_line, format_last_shown
 from state.session_state import AgentState, HistoryLine, SessionState
 from state.stored import JsonObject
@@ -23,12 +27,19 @@ MODE_TEXT: Mapping[Mode, str] = {
 }
 
 
-def build_system_message(constitution: str, protocol: str, methods: str, mode: Mode) -> dict[str, str]:
+def build_system_message(constitution: str, protocol: str, methods: str, mode: Mode, examples: str = "") -> dict[str, str]:
     """Return the fixed first message, the same for every turn of a safety mode, so that providers can cache it (S004-2, S004-3).
 
-    It consists of the model's basic rules (`constitution`), the format of its answers (`protocol`), the allowed methods and the mode.
+    It consists of the model's basic rules (`constitution`), the format of its answers (`protocol`), the allowed methods, the mode and
+    worked examples.
     """
-    return {"role": "system", "content": "\n\n".join((constitution, protocol, "# Methods of this mode\n" + methods, MODE_TEXT[mode]))}
+    parts = (constitution, protocol, "# Methods of this mode\n" + methods, MODE_TEXT[mode], examples)
+    return {"role": "system", "content": "\n\n".join(filter(None, parts))}
+
+
+def build_portal_message(card: str) -> dict[str, str]:
+    """Return the message with the portal card, the names that the portal's administrators gave; it has the same form as fenced text."""
+    return {"role": "system", "content": escape_headers(card)}
 
 
 def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: JsonObject, current: JsonObject) -> dict[str, str]:

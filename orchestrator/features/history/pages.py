@@ -1,14 +1,14 @@
 """Builds one page of a record's history as data: who changed what, when, who approved it, and the outcome.
 
-A changed field is described in the same way as on a card, in the reader's language. The data contain no markup, and are never part of a
-prompt for the model.
+A changed field is described in the same way as on a card, in the reader's language. The data contain no markup.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
+from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import PreviewLine, PreviewPart
@@ -20,7 +20,7 @@ from orchestrator.gate.approve.format_values import Context, Reader, format_valu
 from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Facts
-from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.ports import Names, Records
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.date_format import format_short_day
 from orchestrator.language.text import to_visible_line
@@ -40,22 +40,38 @@ _HIDDEN: Final = frozenset({"superseded"})
 """Statuses that are left out: instead of a superseded card, the card that replaced it is listed."""
 
 
+class HistorySources(Protocol):
+    """What the pages are made from, beside the journal."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The portal's methods and kinds of records."""
+
+    @property
+    def names(self) -> Names:
+        """The finder of names."""
+
+    @property
+    def records(self) -> Records:
+        """The reader of records."""
+
+
 class HistoryPages:
     """Builds the pages of a record's history. All methods may raise StoreError.
 
     If a name cannot be read from the portal, the page shows the number instead.
     """
 
-    def __init__(self, index: RecordIndex, deps: GateDeps, present: RefreshActor) -> None:
-        """Keep the record index, the gate's services, and `present`, which returns a person with their present name and rights."""
+    def __init__(self, index: RecordIndex, deps: HistorySources, present: RefreshActor) -> None:
+        """Keep the record index, the sources of records and names, and `present`, which gives a person their present name and rights."""
         self._index = index
         self._deps = deps
         self._present = present
 
     async def build_body(
-        self, target: str, record: JsonObject | None, *, page: int, actor: Actor, screen: str, now: datetime
+        self, target: str, record: JsonObject | None, *, page: int, actor: Actor, screen: str, now: datetime, size: int = PAGE
     ) -> HistoryBody:
-        """Return the page with number `page`, counted from 0; a number that is too large gives the last page.
+        """Return the page with number `page`, counted from 0, of `size` changes; a number that is too large gives the last page.
 
         `record` is the record's present state, None if it was deleted; `screen` identifies the message.
         """
@@ -71,14 +87,14 @@ class HistoryPages:
         ]
         merged += [(event.ts, (event, found)) for event, found in elsewhere]
         merged.sort(key=lambda item: item[0], reverse=True)
-        pages = max(1, -(-len(merged) // PAGE))
+        pages = max(1, -(-len(merged) // size))
         page = max(0, min(page, pages - 1))
         kind, number = parse_target(target)
         shown = [
             await self._build_call_entry(one, target, actor, now)
             if isinstance(one, EffectRow)
             else await self._build_outside_entry(one, target, actor, now)
-            for _, one in merged[page * PAGE : (page + 1) * PAGE]
+            for _, one in merged[page * size : (page + 1) * size]
         ]
         return HistoryBody(
             record=target,

@@ -8,23 +8,27 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.effect import EffectKind
+from orchestrator.domain.own_methods import OWN_READS
 from orchestrator.gate.call import reminders
-from orchestrator.gate.call.kinds import file_methods, http_methods, mongo_methods, schedule_methods, telegram_methods
+from orchestrator.gate.call.kinds import file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods
 from orchestrator.gate.call.kinds.method import KindMethod
 from state.stored import JsonObject
 
 METHODS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
-    module.KIND: module.METHODS for module in (file_methods, http_methods, mongo_methods, schedule_methods, telegram_methods)
+    module.KIND: module.METHODS
+    for module in (file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods)
 }
 """The methods of each kind, by their full names."""
+_WITHOUT_KIND: Final[Mapping[str, EffectKind]] = {reminders.ADD: "schedule", **dict.fromkeys(OWN_READS, "knowledge")}
+"""Methods that a model proposes like calls of the portal, and the kinds to which they belong."""
 
 
 def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
-    """Return the kind of a proposed effect (a call of the portal or of something else), corrected for reminders.
+    """Return the kind of a proposed effect (a call of the portal or of something else).
 
     A model proposes reminder.add like a portal call, with the kind "bitrix". Its real kind is "schedule".
     """
-    return "schedule" if kind == "bitrix" and method.strip() == reminders.ADD else kind
+    return _WITHOUT_KIND.get(method.strip(), kind) if kind == "bitrix" else kind
 
 
 def find_effect_kind(kind: str, method: str) -> Method | None:
@@ -60,8 +64,8 @@ def find_method_classes(catalogue: Catalogue, kind: str, method: str) -> frozens
     A method whose parameters decide whether something is sent to people outside has N, too.
     """
     name = method.strip()
-    is_of_portal = kind == "bitrix" and name != reminders.ADD
-    spec = catalogue.find(name) if is_of_portal else find_effect_kind("schedule" if kind == "bitrix" else kind, name)
+    real = _WITHOUT_KIND.get(name, kind) if kind == "bitrix" else kind
+    spec = catalogue.find(name) if real == "bitrix" else find_effect_kind(real, name)
     if spec is None or spec.name == "batch":
         return None
     return frozenset(spec.classes) | ({"N"} if spec.inward else frozenset())

@@ -3,7 +3,7 @@
 Pure. The text for the model never contains an address (S004-42).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.actor import MODES, Actor, Mode
@@ -27,13 +27,28 @@ def may_run(call: Call, mode: Mode) -> bool:
     return call.reads_only or (call.spec.safe_create and set(call.classes) <= {"R", "W"})
 
 
+def may_read_shared(method: Method, policy: Policy, actor: Actor) -> bool:
+    """Return whether a person may see what a reading method gives when the program reads it for everybody, as for the portal card.
+
+    Data that the policy refuses are seen by nobody, and data whose owners cannot be checked only by people who see all records.
+    """
+    if not method.reads_only or policy.is_listed(policy.refuse_methods, method.name):
+        return False
+    return method.owner == "reference" or actor.sees == "all"
+
+
 _WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the portal", "M": "money", "N": "sends outward"}
 
 
-def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode) -> str:
-    """Return the list of methods for the model as text: one line per method, methods that only read first."""
-    listed = [method for method in catalogue if is_offered(method, policy, mode)]
-    return "\n".join(_format_lines(sorted(listed, key=lambda method: (not method.reads_only, method.name))))
+def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode, front: Mapping[str, str]) -> str:
+    """Return the list of methods for the model as text.
+
+    Of the methods in `front` (name → what to know about it) each has a line with what it does and needs, in that order. All others are only
+    named, by groups; the model asks for what they need with method.help.
+    """
+    offered = {method.name: method for method in catalogue if is_offered(method, policy, mode)}
+    lines = [_format_line(offered[name], hint) for name, hint in front.items() if name in offered]
+    return "\n".join([*lines, *_format_groups(name for name in offered if name not in front)])
 
 
 def is_offered(method: Method, policy: Policy, mode: Mode) -> bool:
@@ -41,16 +56,35 @@ def is_offered(method: Method, policy: Policy, mode: Mode) -> bool:
 
     This protects nothing: the gate checks every call anyway.
     """
-    if policy.is_listed(policy.refuse_methods, method.name):
-        return False
-    seldom = "D" in method.classes or method.closed or method.rare
-    if seldom and not policy.is_listed(policy.open_methods, method.name):
+    if is_closed(method, policy) or (method.rare and not policy.is_listed(policy.open_methods, method.name)):
         return False
     return mode != "canary" or method.reads_only or method.safe_create or method.name == "batch"
 
 
-def _format_lines(methods: list[Method]) -> Iterator[str]:
-    for method in methods:
-        what = ", ".join(_WORDS[name] for name in method.classes)
-        needs = f"; needs {', '.join(method.required)}" if method.required else ""
-        yield f"- {method.name}: {what}{needs}"
+def is_closed(method: Method, policy: Policy) -> bool:
+    """Return whether the company's rules refuse every call of the method."""
+    if policy.is_listed(policy.refuse_methods, method.name):
+        return True
+    return ("D" in method.classes or method.closed) and not policy.is_listed(policy.open_methods, method.name)
+
+
+def describe_classes(method: Method) -> str:
+    """Return in words what a method does: "changes, money"."""
+    return ", ".join(_WORDS[name] for name in method.classes)
+
+
+def _format_line(method: Method, hint: str) -> str:
+    needs = f"; needs {', '.join(method.required)}" if method.required else ""
+    return f"- {method.name}: {describe_classes(method)}{needs}{f'; {hint}' if hint else ''}"
+
+
+def _format_groups(names: Iterable[str]) -> Iterator[str]:
+    """Yield the line that says how the rest is used, and a line with the names of each group ("crm.requisite: add, get, list")."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(names):
+        group, _, last = name.rpartition(".")
+        groups.setdefault(group, []).append(last)
+    if groups:
+        yield "Others by group (crm.vat: list means crm.vat.list). Ask with method.help what one needs before you use it:"
+    for group in sorted(groups):
+        yield f"- {group}: {', '.join(groups[group])}" if group else f"- {', '.join(groups[group])}"

@@ -44,7 +44,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect) or _refuse_by_rule(call, ruled, facts)
     if refusal is not None:
         return refusal
-    if mode == "shadow":
+    if mode == "shadow" and not (call.kind in KINDS and call.method in KINDS[call.kind].in_shadow):
         return PlanOnly()
     found = list(_collect_outer_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))
     found.extend(_collect_command_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))

@@ -41,7 +41,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     Raises BitrixError when a record cannot be read.
     """
     if call.kind != "bitrix":
-        return await _fetch_other_facts(call, deps)
+        return await _fetch_other_facts(call, actor, deps)
     wanted = find_needed_records(call, actor)
     records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
     wholes = await load_wholes(call, records, actor, deps)
@@ -62,17 +62,19 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     )
 
 
-async def _fetch_other_facts(call: Call, deps: GateDeps) -> Facts:
+async def _fetch_other_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     """Return what a call of another kind would change, as its performer reads it, and the policy's titles for it.
 
-    A kind that cannot be read gives the titles alone, a call that the policy refuses nothing.
+    A kind that cannot be read gives the titles alone, a call that the policy refuses nothing. A read that is about a record of the portal
+    gives the record, if the person's right to see it depends on it.
     """
     performer: object = deps.performers.get(call.kind)
     if KINDS[call.kind].find_refusal(call, deps.policy) is not None:
         return Facts()
     titles = KINDS[call.kind].list_titles(call, deps.policy)
     if call.reads_only or not isinstance(performer, ReadsBefore):
-        return Facts(titles=titles)
+        wanted = find_needed_records(call, actor)
+        return Facts(titles=titles, records=await deps.records.load_records(wanted) if wanted else {})
     found = await performer.read_before(call)
     if isinstance(found, Rejected):
         return Facts(

@@ -95,7 +95,7 @@ def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Ite
 
     In the mode "shadow" an unread record is no reason to refuse, because that mode runs nothing.
     """
-    if call.kind != "bitrix":
+    if call.kind != "bitrix" and not call.targets:
         return
     if call.spec.owner != "self":
         for entity, number in call.targets:

@@ -157,8 +157,11 @@ def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, obj
         hint = params.build_hint(effect.method, effect_kinds.list_methods(name))
         raise build_refusal("gate-kind-method", kind=name, method=effect.method, hint=hint)
     keys = effect.provenance.keys
-    request = KindRequest(method=method, effect_id=bench.effect_id, person=bench.actor.key, zone=bench.actor.time_zone, keys=keys)
+    request = KindRequest(
+        method=method, effect_id=bench.effect_id, person=bench.actor.key, zone=bench.actor.time_zone, locale=bench.actor.locale, keys=keys
+    )
     spec, made = method.spec, kind.normalize(request, given)
+    about = kind.find_targets(made)
     return Call(
         kind=name,
         method=spec.name,
@@ -167,6 +170,8 @@ def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, obj
         classes=spec.classes,
         portal=bench.portal,
         entity=spec.entity,
+        targets=about,
+        entities=targets.find_definitions(*(target[0] for target in about), catalogue=bench.catalogue),
         proposed_essence=kind.build_essence(spec.name, made),
     )
 

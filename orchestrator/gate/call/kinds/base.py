@@ -13,12 +13,13 @@ from pydantic import ValidationError
 
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origin
-from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds.method import KindMethod
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
+from orchestrator.language.text import Locale
 from state.canonical import dumps, hash_text
 from state.stored import JsonObject
 
@@ -36,6 +37,8 @@ class KindRequest:
     """The key of the requester."""
     zone: str = "UTC"
     """The requester's time zone."""
+    locale: Locale = "ru"
+    """The requester's language."""
     keys: frozenset[str] = frozenset()
     """The names of fields in objects that came from outside of the definition as whole values; see `Provenance.keys`."""
 
@@ -73,6 +76,10 @@ def _list_no_titles(_call: Call, _policy: Policy) -> Mapping[str, str]:
     return {}
 
 
+def _name_no_records(_params: JsonObject) -> tuple[Target, ...]:
+    return ()
+
+
 def _keep(_method: str, params: JsonObject) -> JsonObject:
     return params
 
@@ -100,6 +107,10 @@ class EffectKind:
     """Returns what the policy calls the fields that a call touches; see `Facts.titles`."""
     always_open: frozenset[str] = frozenset()
     """Methods that run although the policy does not open the kind."""
+    find_targets: Callable[[JsonObject], tuple[Target, ...]] = _name_no_records
+    """Returns the records of the portal that a call is about; the requester's right to see them is checked as for a call of the portal."""
+    in_shadow: frozenset[str] = frozenset()
+    """Methods that run in shadow mode too: they read nothing outside of the program."""
     outward: str = "gate-class-outward"
     """The reason to ask about a method of class N."""
 

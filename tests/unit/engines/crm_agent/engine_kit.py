@@ -66,6 +66,7 @@ class Fake:
         self.dates: Callable[..., Any] = lambda **args: DatedParams(params=args["params"])
         self.present = deque[OutcomeView]()
         self.named: set[str] = set()
+        self.card = ""
         for name, value in more.items():
             setattr(self, name, value)
 
@@ -90,6 +91,8 @@ class Fake:
                 return {"now": "2026-11-21T15:00:00+03:00", "zone": "Europe/Moscow", "calendar": []}
             case "current":
                 return {}
+            case "portal_card":
+                return self.card
             case "resolve":
                 return self.resolve(**args)
             case "dates":

@@ -27,9 +27,9 @@ async def test_a_question_is_answered_without_a_call() -> None:
 
 
 @pytest.mark.req("S004-2", "S004-3", "S004-4", "S004-5", "S004-19")
-async def test_the_prompt_is_static_part_state_history_message() -> None:
+async def test_the_prompt_is_static_part_card_history_state_message() -> None:
     """In this order; the present message stands once, at the end."""
-    ctx = Fake(reply())
+    ctx = Fake(reply(), card="PORTAL\nACTION: []")
     ctx.state.history = [
         HistoryLine.create(role="user", text="раньше"),
         HistoryLine.create(role="assistant", text="ответ"),
@@ -37,10 +37,11 @@ async def test_the_prompt_is_static_part_state_history_message() -> None:
     ]
     await run(ctx)
     messages = ctx.prompt()
-    assert [item["role"] for item in messages] == ["system", "system", "user", "assistant", "user"]
+    assert [item["role"] for item in messages] == ["system", "system", "user", "assistant", "system", "user"]
     assert messages[0]["content"].startswith("CONSTITUTION\n\nPROTOCOL\n\n# Methods of this mode\nMETHODS of full")
-    assert messages[1]["content"].startswith("STATE {")
-    assert [item["content"] for item in messages[2:]] == ["раньше", "ответ", ctx.turn.text]
+    assert messages[1]["content"] == "PORTAL\n·ACTION: []"
+    assert messages[4]["content"].startswith("STATE {")
+    assert [item["content"] for item in (*messages[2:4], messages[5])] == ["раньше", "ответ", ctx.turn.text]
 
 
 @pytest.mark.req("S004-7", "S004-10", "S004-22")

@@ -136,7 +136,7 @@ async def test_go_on_has_something_to_go_on_with(tmp_path: Path) -> None:
         rows = world.outbox()
         assert [notice["code"] for notice in rows[0].body["notices"]] == ["rest-after-card"]
         await world.work(message("что дальше?"))
-        state = json.loads(world.model.prompts[1][1]["content"].removeprefix("STATE "))["state"]
+        state = spine_kit.state_of(world.model.prompts[1])["state"]
         assert [item["method"] for item in state["next_planned_actions"]] == ["crm.deal.update", "tasks.task.add"]
         assert world.portal.written() == []
         await world.work(spine_kit.press(rows[-1].body))

@@ -1,0 +1,154 @@
+"""Resolves references to fields and to the options of list fields: "@field:Площадка" to a code, "@option:Север" to the id of an option.
+
+The portal's administrators give fields and options their titles. A title that fits several fields or options is a question to the person.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from bitrix.catalogue import names
+from bitrix.catalogue.names import CRM
+from orchestrator.directory import ranking
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.date_places import split_operator
+from orchestrator.directory.naming import Naming, pick_field
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.reference_data import Field, to_own_kind
+from orchestrator.directory.rows import to_number
+from orchestrator.directory.value_references import find_fields
+from orchestrator.domain.outputs import Notice
+from orchestrator.language.text import to_visible_line
+from state.stored import JsonObject
+
+_SHOWN: Final = 20
+_BEYOND_TITLES: Final = 10**15
+"""Numbers of candidates begin here, so that no title that is a number («3») counts as the number of a candidate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Words:
+    """The messages about one kind of thing that is looked for by its title."""
+
+    which: str
+    nearest: str
+    missing: str
+    thing: str
+
+
+_FIELD: Final = _Words(which="which-field", nearest="nearest-field", missing="field-not-found", thing="field")
+_OPTION: Final = _Words(which="which-option", nearest="nearest-option", missing="option-not-found", thing="option")
+
+
+class FieldReferences:
+    """Resolves references to fields and options. Its methods may raise BitrixError."""
+
+    def __init__(self, reads: PortalReader, naming: Naming) -> None:
+        """Keep the portal reader and the finder of names."""
+        self._reads = reads
+        self._naming = naming
+
+    async def resolve_field(self, words: str, method: str, params: JsonObject) -> Resolution:
+        """Return the code of the field with that title, in the spelling of the method: UF_CRM_PLACE, or ufCrmPlace for crm.item.*."""
+        kind = self._find_kind(method, params)
+        if not kind:
+            return _refuse(_FIELD, words, (), f"{method} has no fields of records")
+
+        def list_titles(fields: Mapping[str, Field]) -> list[tuple[str, str]]:
+            return [(code, title) for code, field in fields.items() for title in self._list_titles(kind, code, field)]
+
+        def has(fields: Mapping[str, Field]) -> bool:
+            return words in fields or not isinstance(_match(words, list_titles(fields)), ranking.NoMatch)
+
+        fields = await self._reads.reference.load_fields(kind, has=has)
+        if words in fields:
+            return Resolved(value=words, named_by_person=True)
+        labels = {code: f"{to_visible_line(field.title, limit=60) or code} ({code})" for code, field in fields.items()}
+        return _choose(_FIELD, words, list_titles(fields), labels)
+
+    async def resolve_option(self, words: str, reference: str, method: str, params: JsonObject) -> Resolution:
+        """Return the id of the option with that name, in the list field whose value the reference is."""
+        names_of_fields = {split_operator(one)[1] for one in find_fields(reference, params)}
+        kind = self._find_kind(method, params)
+        if len(names_of_fields) != 1 or not kind:
+            detail = f"{reference!r} stands in {len(names_of_fields)} fields: write it as the value of one list field"
+            return _refuse(_OPTION, words, (), detail)
+        name = names_of_fields.pop()
+        fields = await self._reads.reference.load_fields(
+            kind, has=lambda fields: words in _list_own_options(pick_field(fields, name, to_own_kind(kind))).values()
+        )
+        field = pick_field(fields, name, to_own_kind(kind))
+        options = await self._load_options(field)
+        if not options:
+            return _refuse(_OPTION, words, (), f"{name} is no list field of {kind}: it has no options")
+        labels = {number: to_visible_line(title, limit=60) or number for number, title in options.items()}
+        return _choose(_OPTION, words, list(options.items()), labels)
+
+    async def _load_options(self, field: Field | None) -> Mapping[str, str]:
+        """Return the names of a list field's options by their ids; {} for other fields."""
+        if field is not None and field.type == "crm_status" and field.status_entity_id:
+            return {entry.id: entry.name for entry in await self._reads.reference.load_status_entries(field.status_entity_id)}
+        return _list_own_options(field)
+
+    def _find_kind(self, method: str, params: JsonObject) -> str:
+        """Return the kind of record whose fields the call names; in crm.item.* as it spells them ("item:2"); "" for none."""
+        spec = self._reads.catalogue.find(method)
+        if spec is not None and spec.entity == "item":
+            number = to_number(params.get("entityTypeId"))
+            return f"item:{number}" if number else ""
+        kind = spec.entity if spec is not None else ""
+        return kind if kind in {*CRM.values(), "task"} else ""
+
+    def _list_titles(self, kind: str, code: str, field: Field) -> Iterable[str]:
+        """Return the titles by which people call a field: that of the portal, and for a standard one those of the catalogue."""
+        entity = self._reads.catalogue.entities[to_own_kind(kind).partition(":")[0]]
+        known = entity.by_key.get(names.to_field_key(code, entity.name)) if not field.custom else None
+        info = entity.fields[known] if known else None
+        return [title for title in (field.title, *((info.ru, info.en) if info is not None else ())) if title]
+
+
+def _list_own_options(field: Field | None) -> Mapping[str, str]:
+    return field.choices if field is not None and field.type == "enumeration" else {}
+
+
+def _match(words: str, titles: Sequence[tuple[str, str]]) -> ranking.Match[str]:
+    """Return which codes the words name, given as (code, title); several titles of one code are one match."""
+    candidates = _build_candidates(titles)
+    found = ranking.find_match(words, candidates, me=None, limit=len(candidates) or 1)
+    if isinstance(found, ranking.SeveralMatches):
+        unique = {one.item: one for one in reversed(found.candidates)}
+        kept = tuple(one for one in found.candidates if unique[one.item] is one)
+        if len(kept) == 1:
+            return ranking.OneMatch(kept[0])
+        return ranking.SeveralMatches(kept) if len(kept) <= ranking.LIMIT else ranking.TooManyMatches(len(kept))
+    return found
+
+
+def _build_candidates(titles: Sequence[tuple[str, str]]) -> list[ranking.Candidate[str]]:
+    return [ranking.Candidate(id=_BEYOND_TITLES + number, title=title, item=code) for number, (code, title) in enumerate(titles)]
+
+
+def _choose(kind: _Words, words: str, titles: Sequence[tuple[str, str]], labels: Mapping[str, str]) -> Resolution:
+    """Return the one code that the words name, the question which of several, or the refusal with the near names."""
+    found = _match(words, titles)
+    match found:
+        case ranking.OneMatch():
+            return Resolved(value=found.found.item, label=labels[found.found.item], named_by_person=True)
+        case ranking.SeveralMatches():
+            options = tuple(Option(value=one.item, label=labels[one.item]) for one in found.candidates)
+            return Ambiguous(ask=Notice(code=kind.which, args={"name": words}), options=options)
+        case ranking.NoMatch() if near := ranking.find_nearest(words, _build_candidates(titles), me=None):
+            codes = dict.fromkeys(one.item for one in near)
+            guesses = tuple(Option(value=code, label=labels[code]) for code in codes)
+            return Ambiguous(ask=Notice(code=kind.nearest, args={"name": words}), options=guesses, is_guess=True)
+        case ranking.NoMatch() | ranking.TooManyMatches():
+            return _refuse(kind, words, tuple(dict.fromkeys(title for _, title in titles)), "")
+        case _:
+            assert_never(found)
+
+
+def _refuse(kind: _Words, words: str, known: Sequence[str], detail: str) -> Unresolved:
+    """Return the refusal; the person is told the names that there are, the model also why."""
+    listed = ", ".join([*(to_visible_line(one, limit=40) for one in known[:_SHOWN]), *(["…"] if len(known) > _SHOWN else [])])
+    notice = Notice(code=kind.missing, args={"name": words, "known": listed or "—"})
+    return Unresolved(notice=notice, detail=detail or f"no single {kind.thing} is called {words!r}; there are: {listed or 'none'}")

@@ -1,0 +1,58 @@
+"""Renders the answers of the program's own reads, method.help and history.of, for the language model and for the person."""
+
+from bitrix.masking import mask
+from orchestrator.directory.answers import OutcomeView
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Row, Table
+from orchestrator.domain.own_methods import HELP
+from orchestrator.domain.record_history import HistoryChange, HistoryLine, RecordHistory
+from state.stored import JsonObject
+
+
+def render_own_answer(outcome: Outcome) -> OutcomeView:
+    """Return the view of the answer.
+
+    What a method needs is text of the program. A history consists of labels; if it holds long texts, the outcome says so itself.
+    """
+    if not isinstance(outcome.result, dict):
+        return OutcomeView()
+    if outcome.method == HELP:
+        return OutcomeView(text=mask(str(outcome.result.get("text") or "")))
+    history = RecordHistory.model_validate(outcome.result)
+    rows = tuple(_build_row(change) for change in history.changes)
+    names = [text for change in history.changes for text in (change.by, change.approved_by, *_list_values(change))]
+    table = Table(rows=tuple(Row(label=mask(_format_row(change))) for change in history.changes), shown=len(rows), total=history.total)
+    return OutcomeView(
+        rows=rows,
+        table=table,
+        total=history.total,
+        labels=tuple(dict.fromkeys(mask(text) for text in (history.title, *names) if text)),
+        text="" if rows else "the bot changed nothing in this record",
+    )
+
+
+def _build_row(change: HistoryChange) -> JsonObject:
+    told = {
+        "when": change.when,
+        "by": change.by or "somebody in the portal",
+        "did": change.did,
+        "changes": [_format_line(line) for line in change.lines],
+        "approved_by": change.approved_by,
+        "status": change.status,
+        "undone": change.undone,
+    }
+    return {name: mask(value) if isinstance(value, str) else [mask(one) for one in value] for name, value in told.items() if value}
+
+
+def _format_row(change: HistoryChange) -> str:
+    """Return the change in one line, as the person sees it in a list: «21.11 15:00 · Анна · Сумма: 10 ₽ → 20 ₽»."""
+    return " · ".join(part for part in (change.when, change.by, "; ".join(map(_format_line, change.lines))) if part)
+
+
+def _format_line(line: HistoryLine) -> str:
+    before = f"{' '.join(line.before.split())} → " if line.before else ""
+    return f"{line.name}: {before}{' '.join(line.after.split())}"
+
+
+def _list_values(change: HistoryChange) -> list[str]:
+    return [value for line in change.lines for value in (line.before, line.after)]

@@ -1,0 +1,41 @@
+"""The methods of the kind `knowledge`: reads that the program answers itself, from its catalogue and its journal, without the portal."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from pydantic import Field, StrictBool, StrictStr
+
+from orchestrator.domain.own_methods import HELP, HISTORY
+from orchestrator.gate.call.kinds.file_methods import KindParams
+from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
+from orchestrator.language.text import Locale
+
+KIND: Final = "knowledge"
+PERSON, ZONE, LOCALE = "person", "zone", "locale"
+"""The parameters of history.of that say for whom it is written: always those of the requester, whatever was written."""
+RECORD: Final = "record"
+RECORDS: Final = ("deal", "lead", "contact", "company", "task")
+
+
+class MethodQuestion(KindParams):
+    """The method, or the beginning of methods' names, that is asked about."""
+
+    method: StrictStr = Field(min_length=1, max_length=100)
+
+
+class HistoryQuestion(KindParams):
+    """The record whose history is asked for, and whether long texts are wanted too, which make the turn less trusted."""
+
+    record: StrictStr = Field(min_length=3, max_length=60)
+    texts: StrictBool = False
+    person: StrictStr = ""
+    zone: StrictStr = "UTC"
+    locale: Locale = "ru"
+
+
+_HISTORY: Final = build_kind_method(HISTORY, "R", "list", HistoryQuestion)
+METHODS: Final[Mapping[str, KindMethod]] = {
+    HELP: build_kind_method(HELP, "R", "get", MethodQuestion),
+    HISTORY: replace(_HISTORY, spec=_HISTORY.spec.model_copy(update={"owner": "record"})),
+}

@@ -1,0 +1,55 @@
+"""Performs effects of kind `knowledge`: answers questions from the program's catalogue and journal.
+
+The portal is read only for names, and is never asked the question itself.
+"""
+
+from typing import Protocol
+
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.own_methods import HELP, HelpTexts
+from orchestrator.domain.record_history import RecordHistory
+from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.gate_deps import PolicySource
+from orchestrator.gate.call.kinds.knowledge_methods import HistoryQuestion
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
+from orchestrator.language.text import Locale
+from orchestrator.performers.method_help import describe_method
+from state.journal.store import StoreError
+
+
+class Histories(Protocol):
+    """Reads the histories of records."""
+
+    async def read(self, *, target: str, zone: str, locale: Locale, texts: bool) -> RecordHistory:
+        """Return the newest changes of the record `target` ("deal:481") in words; with `texts` also long texts. Raises StoreError."""
+
+
+class KnowledgePerformer:
+    """Answers what a method needs, and who changed a record."""
+
+    portal = ""
+    is_application = True
+
+    def __init__(self, catalogue: Catalogue, policies: PolicySource, texts: HelpTexts, histories: Histories) -> None:
+        """Keep what the answers are made of: catalogue, policy of the moment, texts of the help, reader of histories."""
+        self._catalogue = catalogue
+        self._policies = policies
+        self._texts = texts
+        self._histories = histories
+
+    async def execute(self, call: Call) -> CallResult:
+        """Return the answer."""
+        if call.method == HELP:
+            text = describe_method(str(call.params["method"]), self._catalogue, self._policies.now(), self._texts)
+            return Succeeded(result={"text": text})
+        asked = HistoryQuestion.model_validate(call.params)
+        try:
+            found = await self._histories.read(target=asked.record, zone=asked.zone, locale=asked.locale, texts=asked.texts)
+        except StoreError as error:
+            return Rejected(code="history-unread", detail=f"the journal cannot be read: {error}", sent=False)
+        return Succeeded(result=found.to_json(), total=found.total, foreign_text=found.has_prose)
+
+    async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
+        """Return that nothing can be found out: a question changes nothing, and is asked again."""
+        del call, before
+        return Reconciled(verdict="unclear")

@@ -1,0 +1,114 @@
+"""Writes what a method of the portal needs, from the catalogue, for the model. Reads nothing and knows no record.
+
+The prompt names only the methods that sales work needs every day with what they need; the model asks for any other.
+"""
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from bitrix.catalogue.catalogue import Catalogue, Entity, FieldInfo, Method
+from bitrix.catalogue.names import is_custom_field, to_field_key, to_universal
+from orchestrator.domain.own_methods import HelpTexts
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.modes import describe_classes, is_closed
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.normalize.nearest_method import find_nearest_method
+
+_NEAR: Final = 6
+_GROUP: Final = 60
+_SAMPLE_FIELDS: Final = 3
+_NO_SAMPLES: Final = frozenset({"text", "prose", "number", "flag"})
+"""Kinds of fields of which a made example shows nothing, because the title stands for them."""
+_ALIKE: Final = 0.6
+_SHOWN_NAME: Final = 100
+
+
+def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: HelpTexts) -> str:
+    """Return what the method needs: parameters, fields with their kinds, and one example.
+
+    For a name that is no method, return the methods whose names begin with it, or the nearest names.
+    """
+    found = catalogue.find(name)
+    if found is not None:
+        return "\n".join(_describe(found, catalogue.entities.get(found.entity), policy, texts))
+    start = f"{name.strip().lower().rstrip('.*')}."
+    group = sorted(one.name for one in catalogue if one.name.lower().startswith(start) and not is_closed(one, policy))
+    if group:
+        more = f" and {len(group) - _GROUP} more" if len(group) > _GROUP else ""
+        return f"{escape_text(name, limit=_SHOWN_NAME)} is no method but a group: {', '.join(group[:_GROUP])}{more}"
+    near = ", ".join(list_near_methods(name, catalogue))
+    return f"there is no method {escape_text(name, limit=_SHOWN_NAME)!r}; near it: {near or 'nothing'}"
+
+
+def list_near_methods(name: str, catalogue: Catalogue) -> list[str]:
+    """Return the methods whose names are like `name`, the likeliest first."""
+    by_lower = {one.name.lower(): one.name for one in catalogue}
+    likely = find_nearest_method(name, catalogue)
+    alike = difflib.get_close_matches(name.strip().lower(), by_lower, n=_NEAR, cutoff=_ALIKE)
+    return list(dict.fromkeys([*([likely] if likely else []), *(by_lower[one] for one in alike)]))[:_NEAR]
+
+
+def _describe(method: Method, entity: Entity | None, policy: Policy, texts: HelpTexts) -> Iterator[str]:
+    closed = is_closed(method, policy)
+    yield f"{method.name}: {describe_classes(method)}{'; CLOSED by the rules of this company: it will be refused' if closed else ''}"
+    yield f"needs: {', '.join(method.required) or 'nothing'}"
+    more = [name for name in method.params if name not in method.required]
+    if more:
+        yield f"may have: {'any parameters' if '*' in more else ', '.join(more)}"
+    if entity is not None and (lines := [_describe_field(name, info, method) for name, info in _list_fields(method, entity)]):
+        where = "filter, select and order name" if method.verb == "list" else f"{method.fields_at or 'the parameters'} may have"
+        marked = " (* a change asks a person)" if any(line.endswith("*") for line in lines) else ""
+        yield f"{where} these fields, and the company's own ones{marked}: {'; '.join(dict.fromkeys(lines))}"
+    if method.note:
+        yield f"note: {method.note}"
+    yield f"example: {_build_example(method, entity, texts)}"
+
+
+def _list_fields(method: Method, entity: Entity) -> Iterable[tuple[str, FieldInfo]]:
+    """Return the fields that a call may name; a method that reads one record or does one thing names none."""
+    return entity.fields.items() if method.verb in {"list", "add", "update"} and method.fields_at else ()
+
+
+def _describe_field(name: str, info: FieldInfo, method: Method) -> str:
+    asks = to_field_key(name, method.entity) in {to_field_key(one, method.entity) for one in method.critical}
+    return f"{_spell(name, method)} {info.kind} «{info.ru}»{'*' if asks and method.verb == 'update' else ''}"
+
+
+def _spell(name: str, method: Method) -> str:
+    return to_universal(name, method.entity) if method.name.startswith("crm.item.") and not is_custom_field(name) else name
+
+
+def _build_example(method: Method, entity: Entity | None, texts: HelpTexts) -> str:
+    """Return a call as the model writes it: the worked example, or one made of what the method needs."""
+    worked = texts.examples.get(method.name)
+    params = worked if worked is not None else _make_params(method, entity, texts.samples)
+    return json.dumps({"method": method.name, "params": params}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _make_params(method: Method, entity: Entity | None, samples: Mapping[str, object]) -> dict[str, object]:
+    made: dict[str, object] = {}
+    for path in method.required:
+        _put(made, path.split("."), samples.get(path.rpartition(".")[2].lstrip("="), _find_sample(path, entity, samples)))
+    place = method.fields_at
+    if entity is not None and place in method.required:
+        titled = [(name, info) for name, info in entity.fields.items() if name == entity.title_field]
+        others = [(name, info) for name, info in entity.fields.items() if info.kind not in _NO_SAMPLES]
+        named = [*titled, *others][:_SAMPLE_FIELDS]
+        made[place] = {_spell(name, method): samples[info.kind] for name, info in named if info.kind in samples}
+    return made
+
+
+def _find_sample(path: str, entity: Entity | None, samples: Mapping[str, object]) -> object:
+    name = path.rpartition(".")[2].lstrip("=")
+    info = entity.fields.get(entity.by_key.get(to_field_key(name, entity.name), "")) if entity is not None else None
+    return samples.get(info.kind if info is not None else "", 1 if name.lower().endswith("id") else "…")
+
+
+def _put(made: dict[str, object], path: list[str], value: object) -> None:
+    inner = made.setdefault(path[0], {}) if len(path) > 1 else made
+    if len(path) == 1:
+        made[path[0]] = value
+    elif isinstance(inner, dict):
+        _put(inner, path[1:], value)
