@@ -14,6 +14,7 @@ from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict, Whole
+from orchestrator.gate.call.held_parts import list_part_reads
 from orchestrator.gate.call.policy import LoadedPolicy
 from orchestrator.gate.call.policy_format import Rule, format_location
 from orchestrator.gate.call.reasons import SENTENCES, format_english
@@ -208,4 +209,6 @@ def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before:
             owner = {entity.owner_field: str(actor.bitrix_user_id or _NUMBER)} if entity is not None else {}
             records[target] = {**owner, **sums}
     wholes = {part: Whole(target=part, is_visible=True) for leaf in call.leaves if leaf.spec.owner in OF_PARTS for part in leaf.targets}
-    return Facts(records=records, wholes=wholes, own_parts=frozenset(wholes))
+    event = {"CAL_TYPE": "user", "OWNER_ID": str(actor.bitrix_user_id or _NUMBER)}
+    parts = {read.part: event for leaf in call.leaves if leaf.spec.owner == "event" for read in list_part_reads(leaf)}
+    return Facts(records=records, parts=parts, wholes=wholes, own_parts=frozenset(wholes))

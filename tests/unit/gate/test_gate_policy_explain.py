@@ -114,6 +114,12 @@ def told(*words: str) -> dict[str, Any]:
         ("--method crm.deal.delete", "refused", 0, {"policy.yaml:5: open_methods"}),
         ("--method crm.deal.get", "run at once", 0, {"built in"}),
         ("--method crm.timeline.comment.update --field COMMENT", "asked", 1, {"catalogue: crm.timeline.comment.update: asks"}),
+        (
+            "--method calendar.event.update --field name --person tg:1007",
+            "asked",
+            1,
+            {"catalogue: calendar.event.update: classes", "mine.yaml:1: ask_people"},
+        ),
         ("--method crm.deal.update --field TITLE --mode canary", "refused", 0, {"mode"}),
         ("--method crm.deal.update --field TITLE --mode shadow", "planned", 0, {"mode"}),
     ],
