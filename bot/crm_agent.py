@@ -71,12 +71,6 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
 
     An engine plans the answer to a message. `policies` gives the policy of the moment, which decides what the portal card shows.
     """
-
-    def may_read(method: str, actor: Actor) -> bool:
-        found = reads.catalogue.find(method)
-        return found is not None and may_read_shared(found, policies.now(), actor)
-
-    card = PortalCard(reads.reference, clock, may_read)
     lookup, known, dates = Lookup(reads, naming, clock), DuplicateFinder(reads, naming), DateReferences(reads, naming, clock)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
@@ -84,13 +78,6 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
 
     async def shown(*, outcome: Outcome, actor: Actor) -> OutcomeView:
         return await render_outcome(outcome, naming, actor)
-
-    async def columns(*, outcome: Outcome, table: Table, columns: Sequence[str], actor: Actor) -> ColumnedTable:
-        context = ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now())
-        return await add_columns(outcome, table, columns, context)
-
-    async def grouped(*, outcome: Outcome, by: str, actor: Actor) -> GroupedView:
-        return await group_list(outcome, by, ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now()))
 
     async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
         return await lookup.find_named_records(titles, text, actor)
@@ -120,13 +107,12 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
         "resolve": resolve,
         "dates": dates.resolve,
         "present": shown,
-        "columns": columns,
-        "group": grouped,
         "named": named,
         "when": when,
         "current": current,
         "same": known.find,
-        "portal_card": card.build,
+        **_build_list_queries(reads, naming, clock),
+        "portal_card": _build_portal_card(reads, clock, policies).build,
     }
 
 
@@ -140,3 +126,26 @@ def _build_plan_queries(naming: Naming) -> Mapping[str, Query]:
         return naming.find_entity(method, params)
 
     return {"created": created, "kind": kind}
+
+
+def _build_list_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
+    """Return the queries about lists that were read: one with more columns, and one counted by a field."""
+
+    async def columns(*, outcome: Outcome, table: Table, columns: Sequence[str], actor: Actor) -> ColumnedTable:
+        context = ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now())
+        return await add_columns(outcome, table, columns, context)
+
+    async def grouped(*, outcome: Outcome, by: str, actor: Actor) -> GroupedView:
+        return await group_list(outcome, by, ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now()))
+
+    return {"columns": columns, "group": grouped}
+
+
+def _build_portal_card(reads: PortalReader, clock: Clock, policies: PolicySource) -> PortalCard:
+    """Return the portal card, which shows a person what the policy of the moment lets them read."""
+
+    def may_read(method: str, actor: Actor) -> bool:
+        found = reads.catalogue.find(method)
+        return found is not None and may_read_shared(found, policies.now(), actor)
+
+    return PortalCard(reads.reference, clock, may_read)

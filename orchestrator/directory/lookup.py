@@ -92,6 +92,12 @@ class Lookup:
                 return await self._dates.resolve_field(
                     call, find_field(reference, place.params), words, find_siblings(reference, place.params)
                 )
+            case _:
+                return await self._resolve_value(kind, words, reference, place)
+
+    async def _resolve_value(self, kind: str, words: str, reference: str, place: ReferenceContext) -> Resolution:
+        """Resolve a reference to an amount, a field, an option or, by its name, to a record."""
+        match kind:
             case "sum":
                 return await self._resolve_sum(words, reference, place)
             case "field":
