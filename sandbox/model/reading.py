@@ -17,6 +17,7 @@ Dialect = Literal["blocks", "plain"]
 
 FENCE = re.compile(r"<<<DATA (?P<mark>\S+)\s*\n(?P<body>.*?)\n?DATA (?P=mark)>>>", re.DOTALL)
 OBSERVATION = re.compile(r"^OBSERVATION\s+(\d+)")
+DECIDED = re.compile(r"^The cards of this plan are decided", re.MULTILINE)
 REPAIR = re.compile(r"^(?:REPAIR\b|Your reply could not be read)")
 FORWARDED = re.compile(r"\n+Forwarded or pasted text[^\n]*:\s*$")
 
@@ -41,6 +42,8 @@ class Observation:
 
     iteration: int
     steps: tuple[ObservedStep, ...]
+    is_decided: bool = False
+    """Whether people have decided the cards of these steps, and have read on the cards what came of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +164,8 @@ def _observations(turns: Sequence[tuple[str, str]]) -> tuple[Observation, ...]:
     for role, text in turns:
         head, fence = OBSERVATION.match(text), FENCE.search(text)
         if role == "user" and head and fence:
-            seen.append(Observation(iteration=int(head[1]), steps=_steps(fence["body"])))
+            decided = bool(DECIDED.search(text[fence.end() :]))
+            seen.append(Observation(iteration=int(head[1]), steps=_steps(fence["body"]), is_decided=decided))
     return tuple(seen)
 
 

@@ -99,6 +99,8 @@ def _go_on(request: Request, seen: Observation) -> Answer:
     """
     plan, wish = _begin(replace(request, observations=()))
     wish = replace(wish, request=request)
+    if seen.is_decided and (after.stopped(seen) or len(request.observations) > 1 or plan.rule not in FOLLOWERS):
+        return Answer(rule="after.cards", say="")
     if after.stopped(seen):
         return after.stopped_report(wish, seen, earlier=request.observations[:-1])
     if len(request.observations) == 1:

@@ -7,6 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from orchestrator.engines.crm_agent.blocks import parse
+from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from tests.contract.sandbox_model_kit import CURRENT, blocks, model, observed, raw, said, then, turn
 
 DEAL = {"id": 481, "label": "Ромашка · 1 200 000 ₽ · В работе · №481", "OPPORTUNITY": "1200000.00"}
@@ -188,3 +190,13 @@ async def test_without_the_blocks_protocol_it_answers_in_plain_words(client: htt
     answer = await raw(client, [{"role": "user", "content": "что ты умеешь?"}])
     assert answer.startswith("Демо-модель: правила вместо ИИ.")
     assert "ACTION" not in answer
+
+
+@pytest.mark.parametrize("status", ["ok", "refused"])
+async def test_after_the_cards_nothing_is_said_twice(client: httpx.AsyncClient, status: str) -> None:
+    """The prompt of a turn that goes on after its cards: the card has said what came of it, so the answer is empty."""
+    told = observed({"method": "crm.deal.update", "status": status, "decided": "approved by Анна"})
+    decided = {**told, "content": f"{told['content']}\n{AFTER_CARDS}"}
+    text = await raw(client, turn("переведи Ромашку в договор", said("…"), decided))
+    assert text.endswith("ACTION: []\nASSISTANT: ")
+    assert parse(text, may_be_silent=True).assistant == ""
