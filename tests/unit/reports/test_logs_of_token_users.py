@@ -10,14 +10,15 @@ from typer.testing import CliRunner
 from bot.cli.logs import app
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
-from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
+from orchestrator.reports.lost_logs import find_lost_logs
+from state.audit_log.interaction_log import InteractionLogger, erase_user, list_users, read_records
 from state.audit_log.records import build_log_path, find_log_owner, find_log_user, is_log_of
 from state.audit_log.verify import verify_logs
-from state.clock import SystemClock
+from state.clock import FixedClock, SystemClock
 from state.sql import open_store
 from tests.unit.bot.http_api.chat_kit import CHIEF, SHOP, a_door
 from tests.unit.reports.erasing_kit import Home, a_command, a_home, often, opened, run  # noqa: F401 - fixtures among them
-from tests.unit.spine_kit import raise_sum, reply
+from tests.unit.spine_kit import NOW, raise_sum, reply
 
 LONG = "client-" * 18
 """A user whose name is too long for a file: it stands there as a hash."""
@@ -97,6 +98,24 @@ async def test_the_commands_know_a_token_and_its_users(home: Home, monkeypatch: 
     assert ["от 43" in sdelka("show", f"http:site:{user}") for user in ("43", "42")] == [True, False]
     assert "whole" in sdelka("verify", "--user", "http:site")
     assert "no audit log" in sdelka("show", "http:nobody")
+
+
+async def test_each_log_that_is_gone_is_missed_by_the_journal(home: Home) -> None:
+    """Of users of tokens and of who only decided; a token's own log counts for what it told before its users had logs."""
+    await talk(home)
+    logs = home.folder / "logs"
+    users = sorted(list_users(logs))
+    with opened(home) as store:
+        assert list(find_lost_logs(store, logs, {})) == []
+        for number, user in enumerate(users, start=1):
+            assert erase_user(logs, user)
+            assert [(finding.kind, finding.place) for finding in find_lost_logs(store, logs, {})] == [
+                ("missing", one) for one in users[:number]
+            ]
+        InteractionLogger(logs, clock=FixedClock(NOW)).record("http:site", {"type": "iteration", "session": "http:site:42"})
+        assert "http:site:42" not in [finding.place for finding in find_lost_logs(store, logs, {})]
+        erased = {"http:site": "2999-01-01T00:00:00.000000Z"}
+        assert [finding.place for finding in find_lost_logs(store, logs, erased)] == ["http:chief", "http:shop:42"]
 
 
 @pytest.mark.parametrize(
