@@ -11,6 +11,8 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from state.audit_log.archives import list_logs
 from state.audit_log.file_rights import FOLDER_MODE
+from state.audit_log.interaction_log import find_user
+from state.audit_log.records import build_log_path, find_log_owner
 from state.audit_log.staging import list_all_files
 from state.clock import SystemClock
 from state.events.codec import UnknownEvent
@@ -70,8 +72,11 @@ def _swap_folders(new: Path, live: Path, old: Path) -> None:
     """
     live.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     old.mkdir(FOLDER_MODE)
-    for log in list_logs(new):
-        for path in list_all_files(live / log.name):
+    replaced = {live / log.name for log in list_logs(new)}
+    # A token's own log holds what its users did before each of them had a log: it is written anew with theirs.
+    replaced |= {build_log_path(live, find_log_owner(find_user(log))) for log in list_logs(new)}
+    for log in sorted(replaced):
+        for path in list_all_files(log):
             path.rename(old / path.name)
     for path in sorted(new.iterdir()):
         path.rename(live / path.name)

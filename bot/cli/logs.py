@@ -96,7 +96,10 @@ def verify(
     from state.audit_log.verify import verify_log, verify_logs  # noqa: PLC0415 - see above
 
     folder = _find_folder()
-    found = list(verify_log(build_log_path(folder, _resolve_person(folder, user))) if user else verify_logs(folder))
+    if user:
+        found = [finding for each in _list_logs_of(folder, user) for finding in verify_log(build_log_path(folder, each))]
+    else:
+        found = list(verify_logs(folder))
     rows = [replace(finding, file=str(folder / finding.file) if finding.file else "") for finding in found]
     if as_json:
         write_json_lines([vars(row) for row in rows])
@@ -134,7 +137,8 @@ def show(
     folder = _find_folder()
     person = _resolve_person(folder, user)
     try:
-        records = deque(read_records(folder, person), maxlen=last)
+        newest = [record for each in _list_logs_of(folder, user) for record in deque(read_records(folder, each), maxlen=last)]
+        records = sorted(newest, key=lambda record: str(record.get("timestamp")))[-last:]
     except DamagedArchive as error:
         typer.echo(f"{escape_text(str(error))}; `sdelka logs verify --user {escape_text(person)}` says more.", err=True)
         raise typer.Exit(1) from None
@@ -156,7 +160,7 @@ def _show_trace(user: str, trace: str, *, as_json: bool) -> None:
     folder = _find_folder()
     found: list[JsonObject] = []
     damaged = False
-    for person in [_resolve_person(folder, user)] if user else list_users(folder):
+    for person in _list_logs_of(folder, user) if user else list_users(folder):
         try:
             found += (record for record in read_records(folder, person) if LogRecord.model_validate(record).trace.endswith(trace))
         except DamagedArchive as error:
@@ -262,9 +266,10 @@ def _resolve_person(folder: Path, user: str) -> str:
     Raises SettingsError that lists the possible people if there is no such log or if several fit.
     """
     from state.audit_log.interaction_log import build_file_name, list_users  # noqa: PLC0415 - see verify
+    from state.audit_log.records import find_log_owner  # noqa: PLC0415 - see verify
 
     known = list_users(folder)
-    for person in known:
+    for person in [*known, *{find_log_owner(each) for each in known} - {*known}]:
         if user in {person, person.removeprefix("tg:"), build_file_name(person), f"{build_file_name(person)}.jsonl"}:
             return person
     named = _find_by_name(folder, known, user)
@@ -276,31 +281,44 @@ def _resolve_person(folder: Path, user: str) -> str:
     raise SettingsError(escape_text(f"no audit log of {user!r}; there are logs of {some}{' …' if len(known) > 10 else ''}"))  # noqa: PLR2004 - a line's worth
 
 
+def _list_logs_of(folder: Path, user: str) -> list[str]:
+    """Return the users whose logs are meant by `user`: one person, or a token of the HTTP API with all its users.
+
+    Raises SettingsError as `_resolve_person` does.
+    """
+    from state.audit_log.interaction_log import list_logs_of, list_users  # noqa: PLC0415 - see verify
+
+    person = _resolve_person(folder, user)
+    return list_logs_of(folder, person) or [each for each in list_users(folder) if each == person]
+
+
 def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
     """Return the keys of those people of `known` who have exactly that name in their log records.
 
     If there are none, return the keys of those whose name contains it. `known` are person keys; `folder` holds their logs.
     """
     from orchestrator.reports.erasure.erase import find_candidates, find_log_names, find_similar  # noqa: PLC0415 - see verify
+    from state.audit_log.records import find_log_owner  # noqa: PLC0415 - see verify
 
-    people = {person: find_log_names(folder, person) for person in known}
+    people = {person: find_log_names(folder, person) for person in sorted({find_log_owner(each) for each in known})}
     return find_candidates(people, name) or find_similar(people, name)
 
 
 def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[JsonObject]:
     """Yield the last `last` records of each audit log and, if `follow`, every new record, also from logs that appear later.
 
-    `user` is the key of the person whose log is read; "" means all logs.
+    `user` is the key of the person whose logs are read, for a token of the HTTP API with those of its users; "" means all logs.
     """
     from state.audit_log.archives import list_logs  # noqa: PLC0415 - see verify
     from state.audit_log.follower import Follower  # noqa: PLC0415 - see verify
-    from state.audit_log.records import build_log_path  # noqa: PLC0415 - see verify
+    from state.audit_log.records import build_log_path, is_log_of  # noqa: PLC0415 - see verify
 
     followers: dict[Path, Follower] = {}
     wanted: int | None = last
+    own = build_log_path(folder, user)
     try:
         while True:
-            for log in [build_log_path(folder, user)] if user else list_logs(folder):
+            for log in [each for each in list_logs(folder) if not user or each == own or is_log_of(each.name, user)]:
                 if log not in followers:
                     followers[log] = Follower(log, last=wanted)
                 yield from followers[log].poll()

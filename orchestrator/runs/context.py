@@ -342,7 +342,7 @@ class Context(RunContext):
         run, nodes = self._session.state.run, self.records
         if run is not None and nodes:
             self.records = []
-            told = {"run": self._session.key, "engine": run.engine, "definition": run.definition}
+            told = {"run": self._session.key, "engine": run.engine, "definition": run.definition, "home": run.home}
             await self._tools.audit.record_nodes(nodes, actor=self.actor, mode=self.mode, **told)
 
     async def _flush_together(self) -> None:

@@ -84,7 +84,7 @@ async def _play(ctx: "Context", turn: TurnInput, ended: str, engine: Engine) -> 
     end = await engine.run(context)
     for entry in context.iterations:
         state = ctx.session.state.agent
-        told = {"session": ctx.session.key, "turn_id": turn_id, "text": turn.text}
+        told = {"session": ctx.session.key, "turn_id": turn_id, "text": turn.text, "home": ctx.run.home}
         await tools.audit.record_iteration(entry, actor=ctx.actor, mode=ctx.mode, state=state, **told)
     if end.reason == "asked":
         question = (await _find_question(ctx, turn_id)).to_stored()

@@ -18,6 +18,7 @@ from orchestrator.domain.effect import to_written_params
 from orchestrator.domain.outcome import Outcome
 from orchestrator.runtime.turn_context import Iteration
 from state.audit_log.interaction_log import InteractionLogger
+from state.audit_log.records import find_log_user
 from state.card import Card
 from state.clock import Clock, format_iso
 from state.session_state import AgentState
@@ -68,15 +69,16 @@ class Audit:
         """One thread only, so that the records of a person keep their order."""
         self._unwritten: deque[Future[None]] = deque()
 
-    async def record_iteration(
-        self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState
+    async def record_iteration(  # noqa: PLR0913 - each is a field of the record
+        self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState, home: str = ""
     ) -> None:
         """Record one iteration: message, model answer, calls with their results, requester, tokens, timings and the agent state.
 
-        The agent state (`state`) is the part of the session's state that the model sees in its prompt.
+        The agent state (`state`) is the part of the session's state that the model sees in its prompt. For a run `home` is the
+        conversation in which it is shown.
         """
         await self._write(
-            actor.key,
+            find_log_user(actor.key, home or session),
             {
                 "type": "iteration",
                 "session": session,
@@ -96,32 +98,38 @@ class Audit:
             },
         )
 
-    async def record_nodes(self, nodes: Sequence[PlayedNode], *, actor: Actor, run: str, definition: str, engine: str, mode: Mode) -> None:
+    async def record_nodes(
+        self, nodes: Sequence[PlayedNode], *, actor: Actor, run: str, definition: str, engine: str, mode: Mode, home: str = ""
+    ) -> None:
         """Record what the nodes of a run did while it was played, one record for each node.
 
-        `run` is the session key of the run; `engine` and `definition` say what it executes.
+        `run` is the session key of the run, `home` the conversation in which it is shown; `engine` and `definition` say what it executes.
         """
+        user = find_log_user(actor.key, home)
         waiting: list[bytes] = []
         size = 0
         for node in nodes:
             record = build_node_record(node, actor=actor, run=run, definition=definition, engine=engine, mode=mode)
-            waiting.append(self._freeze(actor.key, record))
+            waiting.append(self._freeze(user, record))
             size += len(waiting[-1])
             if len(waiting) >= WRITTEN_TOGETHER or size >= LARGEST_WRITE:
-                await self._enqueue(actor.key, waiting)
+                await self._enqueue(user, waiting)
                 waiting, size = [], 0
                 await asyncio.sleep(0)  # a run may have thousands of nodes, and the loop belongs to everybody
         if waiting:
-            await self._enqueue(actor.key, waiting)
+            await self._enqueue(user, waiting)
 
-    async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str) -> None:
+    async def record_decision(
+        self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str, home: str = ""
+    ) -> None:
         """Record a person's decision about a card.
 
         `via` says how the person decided ("button", "typed" …). `outcome` is the result of the card's call, None if the call did not run.
-        `notice` is the code of the message that the person got, "" for none.
+        `notice` is the code of the message that the person got, "" for none. For the card of a run `home` is the conversation in which
+        the run is shown.
         """
         await self._write(
-            actor.key,
+            find_log_user(actor.key, home or session),
             {
                 "type": "decision",
                 "session": session,
@@ -136,7 +144,7 @@ class Audit:
 
     async def record_failure(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
         """Record a failure, described by `what`, that operations staff should know of."""
-        await self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
+        await self._write(find_log_user(actor.key, session), {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
     def wait(self, seconds: float = 5.0) -> None:
         """Block until all records handed in so far are in the log; called at shutdown. Raises TimeoutError after `seconds`."""

@@ -336,4 +336,5 @@ async def _record_audit(decided: DecisionResult, decision: Decision, session: Se
         via=decision.via,
         outcome=decided.outcome,
         notice=decided.notice.code if decided.notice else "",
+        home=session.state.run.home if session.state.run else "",
     )

@@ -18,7 +18,7 @@ from state.audit_log.archives import DamagedArchive
 from state.audit_log.chain import EMPTY, Head, add_link, move_head, parse_link
 from state.audit_log.file_rights import FOLDER_MODE, open_private
 from state.audit_log.packing import packer
-from state.audit_log.records import build_file_name, build_log_path, encode_record, parse_record, parse_user
+from state.audit_log.records import build_file_name, build_log_path, encode_record, find_log_owner, parse_record, parse_user
 from state.audit_log.rewriting import erase_user, transform_user
 from state.audit_log.staging import hold_in_place
 from state.clock import Clock, format_iso
@@ -29,6 +29,8 @@ __all__ = [
     "build_file_name",
     "build_log_path",
     "erase_user",
+    "find_user",
+    "list_logs_of",
     "list_users",
     "read_records",
     "transform_user",
@@ -134,8 +136,30 @@ def _fail_open() -> Iterator[None]:
 
 
 def list_users(folder: Path) -> list[str]:
-    """Return the users with a log in `folder`, decoded from the file names."""
-    return [parse_user(path) for path in archives.list_logs(folder)] if folder.is_dir() else []
+    """Return the users with a log in `folder`."""
+    return [find_user(path) for path in archives.list_logs(folder)] if folder.is_dir() else []
+
+
+def list_logs_of(folder: Path, person: str) -> list[str]:
+    """Return the users with a log in `folder` that belongs to the person: the person, and for a token of the HTTP API its users."""
+    return [user for user in list_users(folder) if find_log_owner(user) == person]
+
+
+def find_user(log: Path) -> str:
+    """Return the user of a log. A long id stands in the file name as a hash, so its user is read from the first records.
+
+    If no record can be read, the name of the file is returned.
+    """
+    user = parse_user(log)
+    if f"{user}.jsonl" != log.name or "%%" not in user:
+        return user
+    for file in archives.open_all(log):
+        with file, suppress(EOFError, zlib.error, OSError):
+            told = (str(record.get("user", "")) for line in file for record in parse_record(line) if isinstance(record, dict))
+            found = next((each for each in told if f"{build_file_name(each)}.jsonl" == log.name), "")
+            if found:
+                return found
+    return user
 
 
 def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:

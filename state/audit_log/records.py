@@ -18,7 +18,24 @@ log = logging.getLogger(__name__)
 
 LONGEST_NAME = 120
 
+_MANY_USERS = "http:"
+"""The beginning of the keys of people behind whom there are several users: a token of the HTTP API names one with each request."""
+
 _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def find_log_user(person: str, session: str) -> str:
+    """Return the user whose log holds what `person` did in a conversation (S004-48).
+
+    This is the person; for a token of the HTTP API it is the `user_id` that the token named, whose conversation it is: "http:site:42". What
+    a token does elsewhere, such as deciding about cards of others, is in the token's own log. The ids of one token mean nothing to another.
+    """
+    return session if person.startswith(_MANY_USERS) and session.startswith(f"{person}:") else person
+
+
+def find_log_owner(user: str) -> str:
+    """Return the person to whom the log of `user` belongs, as it is erased with them: the token "http:site" for "http:site:42"."""
+    return ":".join(user.split(":", 2)[:2]) if user.startswith(_MANY_USERS) else user
 
 
 @lru_cache(maxsize=1024)  # see locks.build_lock_path
@@ -49,6 +66,19 @@ def parse_user(log_file: Path) -> str:
         return name if "%%" in name else unquote_to_bytes(name).decode()
     except UnicodeDecodeError:
         return name
+
+
+def is_log_of(file_name: str, person: str) -> bool:
+    """Return whether the log with this file name belongs to the person, also if its files are gone and its user cannot be read.
+
+    Of a long id the file name has only the beginning; then the answer is True if that can be the person's.
+    """
+    stem = file_name.removesuffix(".jsonl")
+    if stem == build_file_name(person):
+        return True
+    users = build_file_name(f"{person}:")
+    known, _, is_hashed = stem.partition("%%")
+    return person.startswith(_MANY_USERS) and (known.startswith(users) or (bool(is_hashed) and users.startswith(known)))
 
 
 def parse_record(line: bytes) -> Iterator[dict[str, Any]]:

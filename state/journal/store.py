@@ -83,6 +83,7 @@ class ClearEvent(NamedTuple):
     type: str
     actor: str
     data: Mapping[str, Any]
+    stream: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

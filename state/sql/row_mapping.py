@@ -80,7 +80,7 @@ def to_clear_event(row: Row) -> ClearEvent:
         data.pop(encryption.FIELD, None)
     except (ValueError, AttributeError) as error:
         raise StoreError(f"the data of {build_place(head)} cannot be read") from error
-    return ClearEvent(head.id, head.ts, head.type, head.actor, data)
+    return ClearEvent(head.id, head.ts, head.type, head.actor, data, head.stream)
 
 
 def to_stored_source(source: str) -> str:

@@ -15,9 +15,9 @@ import orjson
 
 from state.audit_log.archives import list_logs
 from state.audit_log.chain import FIELD
-from state.audit_log.interaction_log import DamagedArchive, read_records
+from state.audit_log.interaction_log import DamagedArchive, find_user, read_records
 from state.audit_log.locks import build_lock_path, parse_head
-from state.audit_log.records import parse_user
+from state.audit_log.records import is_log_of
 from state.canonical import dumps, hash_text
 from state.clock import format_iso
 from state.findings import Finding
@@ -125,7 +125,7 @@ def _read_hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int,
     """Return, by number, the hashes of the log's records with the numbers `numbers`, as far as they exist and can be read."""
     found = {}
     with suppress(DamagedArchive, OSError):  # reported by the check of the log itself
-        for record in read_records(folder, parse_user(folder / name)):
+        for record in read_records(folder, find_user(folder / name)):
             link = record.get(FIELD)
             if isinstance(link, dict) and link.get("n") in numbers:
                 found[int(link["n"])] = str(link.get("hash"))
@@ -138,9 +138,10 @@ def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
     The log itself was deleted, if it is the log of an erased person, or it was rewritten without their data. `erased` maps the people
     erased since the anchor was made to the time of their erasure.
     """
-    user = parse_user(folder / name)
-    if user in erased:
-        return f"the log was deleted when its person was erased ({erased[user]})"
+    user = find_user(folder / name)
+    owner = next((person for person in erased if is_log_of(name, person)), "")
+    if owner:
+        return f"the log was deleted when its person was erased ({erased[owner]})"
     if not erased:
         return ""
     since = min(erased.values())

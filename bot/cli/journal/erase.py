@@ -136,11 +136,14 @@ def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of:
     and in the audit logs of `place`; `name_of` returns a person's name by key.
     """
     from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see bot.cli.ops
+    from state.audit_log.records import find_log_owner  # noqa: PLC0415 - see bot.cli.ops
 
     if not who:
         raise SettingsError("say who: a key (tg:7), a Telegram id or a name; --list shows who was erased so far")
     people = list_people(store, place, name_of)
     found = find_candidates(people, who)
+    if not found and (owner := find_log_owner(who)) != who and owner in people:
+        raise SettingsError(f"{who!r} is a user of the token {owner}, and what its users said is under the token's key: erase {owner}")
     if not found and (close := find_similar(people, who)):
         if yes:
             raise SettingsError(f"nobody is called {who!r}; --yes takes a whole name or a key: {_format_people(people, close)}")

@@ -121,28 +121,12 @@ def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterato
     """
     if compute_exit_code(checked.findings) != WHOLE:
         return  # a damaged journal cannot be read to its end, and its damage is reported already
+    from orchestrator.reports.lost_logs import find_lost_logs  # noqa: PLC0415 - see verify
+
+    erased = _find_erased(settings, checked)
     with open_database_reader(settings) as store:
-        yield from _find_missing_logs(settings, store)
+        yield from find_lost_logs(store, settings.log_dir, erased)
         yield from _find_unknown_turns(settings, store)
-
-
-def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]":
-    """Yield a finding for each person whose messages are in the journal, but who has no audit log in LOG_DIR.
-
-    The findings are of kind "note" (no fault, but worth knowing). Only private Telegram chats are checked. A log of which only the lock
-    file is left counts as present.
-    """
-    from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
-    from state.audit_log.interaction_log import list_users  # noqa: PLC0415 - see verify
-    from state.findings import Finding  # noqa: PLC0415 - see verify
-
-    logged = set(list_users(settings.log_dir))
-    for stream in store.list_streams():
-        person = stream.removeprefix("session:")
-        turns = stream.startswith("session:tg:") and person not in logged
-        events = read_stream(store, stream) if turns else ()
-        if any(event.type == "MessageReceived" and event.actor == person and not event.erased for event in events):
-            yield Finding(kind="note", place=stream, why=f"{person} had turns, and LOG_DIR has no audit log: `sdelka logs rebuild`")
 
 
 def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding]":

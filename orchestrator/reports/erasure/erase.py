@@ -19,7 +19,8 @@ from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
 from orchestrator.reports.erasure.trace_search import Probes, Trace, collect_log_names, search_file, search_logs, search_texts
 from orchestrator.reports.log_rebuild.rebuild import collect_names
 from orchestrator.runs.ending import build_owner_gone_row
-from state.audit_log.interaction_log import DamagedArchive, erase_user, list_users, read_records, transform_user
+from state.audit_log.interaction_log import DamagedArchive, erase_user, list_logs_of, list_users, read_records, transform_user
+from state.audit_log.records import find_log_owner
 from state.clock import generate_id
 from state.events.base import Event, type_names
 from state.events.calls import CallOutcomeUnknown
@@ -109,7 +110,8 @@ def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], s
     """
     erasure = store.open_erasure()
     known = {row.person: set[str]() for row in erasure.list_keys()}
-    logged = ((user, find_log_names(place.logs, user)) for user in list_users(place.logs) if ":" in user)
+    owners = {find_log_owner(user) for user in list_users(place.logs) if ":" in user}
+    logged = ((owner, find_log_names(place.logs, owner)) for owner in sorted(owners))
     for key, names in [*erasure.list_actors().items(), *logged, *_collect_journal_names(store).items()]:
         known.setdefault(key, set()).update(names)
     return {key: {*names, name_of(key)} - {""} for key, names in known.items() if not key.startswith(("portal:", "run:"))}
@@ -183,7 +185,7 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
         person=person,
         names=tuple(sorted(probes.names)),
         rows=erasure.count_holdings(person),
-        log_records=sum(1 for _ in read_records(place.logs, person)) if person in list_users(place.logs) else 0,
+        log_records=sum(1 for user in list_logs_of(place.logs, person) for _ in read_records(place.logs, user)),
         in_clear=in_clear,
         obstacles=tuple(obstacles),
         probes=probes,
@@ -225,9 +227,10 @@ def erase_person(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, n
     removed = Counter(erasure.erase(person, now, digests=found.answers, change=unname, end_run=end_run))
     # Ending the leases did not stop a session opened for the first time during the erasure: erase again what it wrote meanwhile.
     removed.update(erasure.erase(person, now, digests=found.answers, change=unname, end_run=end_run))
-    removed.update({"person_keys": dropped, "log records": erase_user(place.logs, person)})
+    own_logs = {person, *list_logs_of(place.logs, person)}
+    removed.update({"person_keys": dropped, "log records": sum(erase_user(place.logs, user) for user in sorted(own_logs))})
     change = partial(erase_from_record, person=person, names=names, runs=erasure.list_runs(person))
-    rewritten = {user: transform_user(place.logs, user, change) for user in list_users(place.logs) if user != person}
+    rewritten = {user: transform_user(place.logs, user, change) for user in list_users(place.logs)}
     erasure.purge_disk()
     remains, held = _search_leftovers(store, found, place)
     done = ErasureResult(

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from state.audit_log.interaction_log import build_log_path, list_users, read_records
+from state.audit_log.interaction_log import build_log_path, list_logs_of, list_users, read_records
+from state.audit_log.records import find_log_owner
 from state.sql.person_rows import StoredText
 
 LONGEST, SHORTEST, SHORTEST_NAME = 48, 10, 3
@@ -113,7 +114,7 @@ def search_texts(texts: Iterable[StoredText], probes: Sequence[str]) -> Iterator
 
 def search_logs(folder: Path, probes: Sequence[str]) -> Iterator[Trace]:
     """Yield one match for each log file, archives included, and each probe it contains; its owner is the person whose log it is."""
-    owners = {build_log_path(folder, user).name: user for user in list_users(folder)}
+    owners = {build_log_path(folder, user).name: find_log_owner(user) for user in list_users(folder)}
     for path in sorted(folder.rglob("*")):
         owner = next((user for name, user in owners.items() if path.name.lstrip(".").startswith(name)), "")
         for probe in search_file(path, probes):
@@ -143,10 +144,10 @@ def search_file(path: Path, probes: Sequence[str]) -> list[str]:
 
 
 def collect_log_names(folder: Path, person: str) -> set[str]:
-    """Return the names that the records of a person's own audit log give for this person."""
+    """Return the names that the records of a person's own audit logs give for this person."""
     names = set()
-    if folder.is_dir() and person in list_users(folder):
-        for record in read_records(folder, person):
+    for user in list_logs_of(folder, person):
+        for record in read_records(folder, user):
             for who in (record.get("requested_by"), record.get("decided_by")):
                 if isinstance(who, dict) and who.get("key") == person:
                     names.add(str(who.get("name", "")))

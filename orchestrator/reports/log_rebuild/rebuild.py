@@ -18,6 +18,7 @@ from orchestrator.reports.reading.journal_reader import parse_event, read_stream
 from orchestrator.runtime.audit import SCHEMA, trim_state
 from state.audit_log.file_rights import FOLDER_MODE, open_private
 from state.audit_log.interaction_log import LIMIT, InteractionLogger, build_log_path
+from state.audit_log.records import find_log_owner, find_log_user
 from state.clock import SystemClock, parse_iso
 from state.events import fold
 from state.events.base import Event
@@ -34,12 +35,20 @@ _NAMING_EVENTS = ("ConfirmationRequested", "ConfirmationApproved", "Confirmation
 
 
 def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
-    """Yield (key of the person, audit record) for every iteration, decision and node of a stream, in the order in which they were logged.
+    """Yield (user of the log, audit record) for every iteration, decision and node of a stream, in the order in which they were logged.
 
     An iteration is one answer of the model with the calls it led to, a node a named piece of the work of a run. `names` gives the names of
     people by their key.
     """
     session, state = to_session_name(stream), fold.create_state()
+    for person, record in _rebuild_session(store, stream, session, state, names):
+        yield find_log_user(person, state.run.home if state.run else session), record
+
+
+def _rebuild_session(
+    store: Store, stream: str, session: str, state: SessionState, names: Mapping[str, str]
+) -> Iterator[tuple[str, Record]]:
+    """Yield (key of the person, audit record) as `rebuild_records` does, and fold the events of the stream into `state`."""
     turn: Turn | None = None
     decided: dict[str, StoredEvent] = {}
     held: tuple[StoredEvent, StoredEvent] | None = None
@@ -152,7 +161,7 @@ def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, st
     spools: dict[str, Path] = {}
     for stream in store.list_streams():
         for person, record in rebuild_records(store, stream, names):
-            if user and person != user:
+            if user and user not in {person, find_log_owner(person)}:
                 continue
             path = spools.setdefault(person, build_log_path(folder, person).with_suffix(".spool"))
             with open(path, "ab", opener=open_private) as file:

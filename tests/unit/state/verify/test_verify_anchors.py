@@ -19,12 +19,12 @@ from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
 from state.audit_log.interaction_log import InteractionLogger, erase_user, transform_user
 from state.audit_log.verify import verify_logs
-from state.clock import SystemClock, format_iso
+from state.clock import FixedClock, SystemClock, format_iso
 from state.journal import journal
 from state.journal.journal import RecordHead
 from state.sql import build_sqlite_url, open_reader
 from state.verify.anchors import Anchor, NoAnchor, check_logs, group_by_stream, read_anchors, take_anchor
-from tests.unit.spine_kit import CHAT
+from tests.unit.spine_kit import CHAT, NOW
 from tests.unit.verify_kit import STREAM, told, verified
 
 app = typer.Typer()
@@ -204,7 +204,7 @@ def test_a_log_that_was_written_anew_is_caught_with_an_anchor_only(database: Pat
 def test_a_database_put_back_beside_newer_logs_is_named(database: Path) -> None:
     """The chain of an older copy is whole; the log knows a turn that it does not, and is named with the number of its record."""
     turn = {"type": "iteration", "session": CHAT, "turn_id": "01a2030b-90be-799d-b898-6bb62976bc1e"}
-    writer = InteractionLogger(database.parent / "logs", clock=SystemClock())
+    writer = InteractionLogger(database.parent / "logs", clock=FixedClock(NOW))
     store = open_reader(build_sqlite_url(database))
     known = next(event.data["turn_id"] for event in store.read_events(STREAM) if event.data.get("turn_id"))
     store.close()

@@ -1,5 +1,6 @@
 """What `journal verify` says of a database it cannot read, of one it cannot check, and of logs that are gone."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,11 @@ from typer.testing import CliRunner
 
 from bot.cli.journal import verify
 from orchestrator.domain.errors import SettingsError
+from orchestrator.reports.erasure.erase import ErasureFiles, erase_person, inspect_person
 from state.audit_log.interaction_log import InteractionLogger, erase_user
-from state.clock import SystemClock
-from tests.unit.spine_kit import ANNA, CHAT
+from state.clock import FixedClock
+from state.sql import build_sqlite_url, open_store
+from tests.unit.spine_kit import ANNA, CHAT, NOW
 from tests.unit.verify_kit import told, verified, written
 
 app = typer.Typer()
@@ -71,12 +74,35 @@ def test_a_version_that_never_was_is_damage(database: Path) -> None:
     assert called("--no-logs")[0] == 1
 
 
-def test_a_log_that_is_gone_with_its_lock_is_noted(database: Path) -> None:
-    """Nothing tells of it but the journal; a person with a log is not mentioned, and a note is no damage."""
-    log = InteractionLogger(database.parent / "logs", clock=SystemClock())
+@pytest.mark.req("S004-48")
+def test_a_log_that_is_gone_with_all_its_side_files_is_found(database: Path) -> None:
+    """Nothing in the folder tells of it, but the journal does; a person with a log is not mentioned, and `--no-logs` leaves it out."""
+    log = InteractionLogger(database.parent / "logs", clock=FixedClock(NOW))
     log.record(ANNA.key, {"type": "iteration"})
-    assert called()[1].count("had turns") == 0
+    assert called()[0] == 0
     erase_user(database.parent / "logs", ANNA.key)
+    assert list((database.parent / "logs").iterdir()) == []
     code, said = called()
+    assert (code, said.count(f"turns and decisions of {ANNA.key} since"), "logs rebuild" in said) == (1, 1, True)
+    assert called("--no-logs")[0] == 0
 
-    assert (code, said.count(f"{ANNA.key} had turns, and LOG_DIR has no audit log")) == (0, 1)
+
+@pytest.mark.req("S004-48")
+@pytest.mark.parametrize("late", [timedelta(seconds=30), timedelta(days=1)])
+def test_a_log_that_was_begun_anew_after_its_files_were_removed_is_found(database: Path, late: timedelta) -> None:
+    """Its own chain is whole: that it begins after what it must tell is seen in the journal. A slow disk is no fault."""
+    InteractionLogger(database.parent / "logs", clock=FixedClock(NOW + late)).record(ANNA.key, {"type": "iteration"})
+    code, said = called()
+    assert (code, said.count("older files of it were removed")) == ((1, 1) if late > timedelta(minutes=1) else (0, 0))
+
+
+def test_of_an_erased_person_no_log_is_missed(database: Path) -> None:
+    """The erasure took it, and the journal says so."""
+    InteractionLogger(database.parent / "logs", clock=FixedClock(NOW)).record(ANNA.key, {"type": "iteration"})
+    store = open_store(build_sqlite_url(database))
+    place = ErasureFiles(logs=database.parent / "logs")
+    erase_person(store, inspect_person(store, ANNA.key, place), place, now=NOW + timedelta(days=1), by="cli:ops")
+    store.close()
+    assert (database.parent / "logs" / "tg%3a1007.jsonl").exists() is False
+    code, said = called()
+    assert (code, "turns and decisions" in said) == (0, False), said
