@@ -184,7 +184,7 @@ def _find_base_fault(spec: ProviderSpec, settings: Settings) -> str:
     if endpoint := next((one for one in _ENDPOINTS if path.endswith(one)), ""):
         return f"{label} ends in {endpoint}, which is added by itself: leave it out"
     dialect = find_spec_dialect(spec, settings)
-    if dialect.paths and path.rstrip("/") not in dialect.paths:
+    if dialect.paths and not any(path.endswith(one) if one else path == "/" for one in dialect.paths):
         return f"{label}: the address of {dialect.name} ends in {' or '.join(one or 'its host' for one in dialect.paths)}"
     return ""
 

@@ -274,6 +274,8 @@ async def test_a_name_is_sent_as_it_is_written(name: str) -> None:
         ({"openai_api_base": "https://llm.api.cloud.yandex.net/v1", "openai_model": "yandexgpt"}, "names its models gpt://<folder>"),
         ({"openai_api_base": "https://openrouter.ai/api/v1", "openai_model": "gpt-5"}, "names its models <author>/<model>"),
         ({"gigachat_credentials": SecretStr("0c1d:secret")}, "not id and secret"),
+        ({"openai_api_base": "https://api.deepseek.com/", "openai_model": "deepseek-chat"}, ""),
+        ({"openai_api_base": "http://gpu.lan:11434/ollama/v1"}, ""),
         ({}, ""),
     ],
 )
