@@ -19,6 +19,7 @@ from orchestrator.engines.crm_agent.created_records import Submitted, Waits, fil
 from orchestrator.engines.crm_agent.ending import finish_turn
 from orchestrator.engines.crm_agent.grammar import Fence
 from orchestrator.engines.crm_agent.list_steps import complete_select
+from orchestrator.engines.crm_agent.lists import hide_markers
 from orchestrator.engines.crm_agent.plan import (
     NameQuestion,
     PlannedStep,
@@ -145,7 +146,7 @@ class _Turn:
             fresh = stream.feed(delta)
             if fresh:
                 shown += fresh
-                await self._ctx.show_partial(shown)
+                await self._ctx.show_partial(hide_markers(shown))
 
         request = TurnModelRequest(iteration=self._asked, messages=messages, prose=self._work.prose)
         answer = await self._ctx.ask_model(request, on_delta)

@@ -14,6 +14,7 @@ _MARKER: Final = re.compile(
     r"[ \t]*\[\[\s*list\s+(?:(?P<iteration>\d{1,3})\s*\.\s*)?(?P<step>\d{1,3})\s*(?::(?P<fields>[^\[\]]{0,600}))?\]\][ \t]*",
     re.IGNORECASE | re.ASCII,
 )
+_UNFINISHED: Final = re.compile(r"[ \t]*\[(?:\[[^\]]{0,600}\]?)?\Z")
 _SEPARATOR: Final = re.compile(r"[\s,;]+")
 
 
@@ -46,6 +47,11 @@ async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order
             notices.append(Notice(code="columns-unknown", args={"count": len(unknown)}))
     _add_text(parts, assistant[position:])
     return PlacedLists(parts=tuple(parts), notices=tuple(notices))
+
+
+def hide_markers(text: str) -> str:
+    """Return the part of a text that has arrived so far without markers of lists, also without one that has only begun."""
+    return _UNFINISHED.sub("", _MARKER.sub("", text))
 
 
 def _find_place(work: TurnWork, match: re.Match[str], order: Sequence[int]) -> tuple[int, int] | None:

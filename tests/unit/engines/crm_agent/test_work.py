@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.domain.outputs import Table, Text
 from orchestrator.engines.base import TurnContext
-from orchestrator.engines.crm_agent.lists import place_lists
+from orchestrator.engines.crm_agent.lists import hide_markers, place_lists
 from orchestrator.engines.crm_agent.turn_work import ReadList, start_work
 from state.events.fold import create_state
 from tests.unit.engines.crm_agent.engine_kit import Fake, done
@@ -74,3 +74,18 @@ async def test_markers_of_lists(text: str, kinds: list[str]) -> None:
     parts = (await place_lists(cast("TurnContext", Fake()), work, text, order=(1,))).parts
     assert [part.kind for part in parts] == kinds
     assert all(not isinstance(part, Text) or part.text.strip() for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("до\n[[list 1: TITLE]]\nпосле", "до\n\nпосле"),
+        ("до [[list 1: TI", "до"),
+        ("до [", "до"),
+        ("до [[list 1]", "до"),
+        ("[скобки] и [ссылка](x)", "[скобки] и [ссылка](x)"),
+    ],
+)
+def test_a_draft_has_no_markers(text: str, shown: str) -> None:
+    """Neither whole ones nor one that has only begun."""
+    assert hide_markers(text) == shown
