@@ -46,27 +46,44 @@ def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxR
     `state` is the state before the step. A turn whose cards are all decided at the moment it ends goes on at once.
     """
     ended = {one.turn_id: one.asker for one in step.events if isinstance(one, TurnFinished) and one.goes_on}
-    askers = {turn: paused.asker for turn, paused in (state.paused or {}).items()} | ended
-    return [_build_row(turn, card, key, step, askers[turn]) for turn, card in _find_due_turns(step, state, list(ended))]
-
-
-def _find_due_turns(step: Commit, state: SessionState, ended: Sequence[str]) -> Iterator[tuple[str, Card]]:
-    """Yield (turn, a card of it) for each turn that goes on; `ended` are the turns that end in this step with cards."""
     if not ended and not (state.paused and step.effects):
-        return
+        return []
+    askers = {turn: paused.asker for turn, paused in (state.paused or {}).items()} | ended
+    due = [*_find_settled_turns(step, state), *_find_ended_turns(list(ended), state)]
+    return [_build_row(turn, card, key, step, askers[turn]) for turn, card in due if turn in askers]
+
+
+def _find_settled_turns(step: Commit, state: SessionState) -> Iterator[tuple[str, Card]]:
+    """Yield (turn, card) for each turn that has ended and of which this step settles the last card by a person's decision."""
     cards = state.agent.confirmations
     settled = {change.effect_id: change.status for change in step.effects}
     withdrawn = {one.effect_id for one in step.events if isinstance(one, ConfirmationDenied) and one.via == "model"}
     decided = {effect_id for effect_id, status in settled.items() if status in _DECIDED} - withdrawn
-    for turn in (*(state.paused or ()), *ended):
-        own = [card for card in cards.values() if find_origin_slot(card, cards).startswith(f"{turn}/")]
-        last = next((card for card in own if card.effect_id in decided), None)
-        if turn in ended and last is None:
-            last = next((card for card in own if card.status in {"executed", "refused", "denied"} and card.via != "model"), None)
-        waits = any(card.status in OPEN_STATUSES and card.effect_id not in settled for card in own)
+    last = {_find_turn(card, cards): card for card in cards.values() if card.effect_id in decided}
+    for turn, card in last.items():
+        waits = any(one.status in OPEN_STATUSES and one.effect_id not in settled for one in _list_cards(turn, cards))
         asked = any(isinstance(one, ConfirmationRequested) and one.slot.startswith(f"{turn}/") for one in step.events)
-        if last is not None and not waits and not asked and state.turn_id in {"", turn if turn in ended else ""}:
-            yield turn, last
+        if not waits and not asked:
+            yield turn, card
+
+
+def _find_ended_turns(ended: Sequence[str], state: SessionState) -> Iterator[tuple[str, Card]]:
+    """Yield (turn, card) for each turn that ends in this step and whose cards are all decided already: somebody was very quick."""
+    cards = state.agent.confirmations
+    for turn in ended:
+        own = _list_cards(turn, cards)
+        card = next((one for one in own if one.status in {"executed", "refused", "denied"} and one.via != "model"), None)
+        if card is not None and not any(one.status in OPEN_STATUSES for one in own):
+            yield turn, card
+
+
+def _list_cards(turn: str, cards: Mapping[str, Card]) -> list[Card]:
+    return [card for card in cards.values() if find_origin_slot(card, cards).startswith(f"{turn}/")]
+
+
+def _find_turn(card: Card, cards: Mapping[str, Card]) -> str:
+    """Return the turn of the plan that led to the card: the slot is "<turn>/<iteration>/<step>"."""
+    return find_origin_slot(card, cards).rpartition("/")[0].rpartition("/")[0]
 
 
 def _build_row(turn: str, card: Card, key: str, step: Commit, asker: JsonObject) -> InboxRow:

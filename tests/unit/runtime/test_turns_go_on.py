@@ -1,5 +1,6 @@
 """A turn that waited for a card goes on when it is decided: once, with what came of it, and through every crash."""
 
+import asyncio
 import contextlib
 from collections.abc import Mapping
 from datetime import timedelta
@@ -198,3 +199,20 @@ async def test_killed_anywhere_between_approval_and_the_next_proposal(world: Wor
     assert [params["id"] for _, params in world.portal.written("crm.deal.update")] == [481]
     assert [event.data["params"]["id"] for event in world.events("ConfirmationRequested")] == [481, 482]
     assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "waiting"]
+
+
+async def test_a_decision_while_another_turn_runs_wakes_the_first_one_too(world: World) -> None:
+    """The person writes on while the card waits, and presses while the model thinks: both turns come to their end."""
+    await ask(world)
+    shown = world.events("ConfirmationRequested")[-1].data
+    world.model.gate = asyncio.Event()
+    world.model.will(reply(text="Привет."))
+    async with world.working() as orchestrator:
+        await orchestrator.receive([message("привет")])
+        await spine_kit.until(lambda: len(world.model.prompts) == 2)
+        await orchestrator.receive([press({**shown, "status": "requested"})])
+        await spine_kit.until(lambda: bool(world.portal.written()))
+        world.model.gate.set()
+        await world.idle()
+    assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "answered", "answered"]
+    assert told(world).endswith(AFTER_CARDS)
