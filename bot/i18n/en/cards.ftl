@@ -363,16 +363,21 @@ plan-head = Plan: { $count } { $count ->
     [one] action
    *[other] actions
 }
-plan-over = { $done } of { $count } done
+plan-over = { $done } of { $count } done{ $approved ->
+    [yes] {" · "}decided by { $who }
+   *[no] {""}
+}
 plan-step-denied = denied by { $who }{ $reasoned ->
     [yes] {"."} Reason: { $reason }
    *[no] {""}
 }
 plan-step-unknown = nobody knows whether it was done: please check
-plan-step-expired = time is over
+plan-step-expired = time is over, not done
+plan-step-closed = waits no more, not done
 button-approve-all = ✅ Do all ({ $count })
 button-deny-all = ✖ Deny all
 button-leave-out = ✖ without { $number }
 button-edit-step = ✏ { $number }
 button-undo-step = ↩ Undo { $number }
 button-check-step = 🔄 Check { $number }
+button-again-step = ↻ Request { $number } again
