@@ -159,7 +159,7 @@ async def test_an_unknown_outcome_stops_the_rest_and_the_same_button_pressed_aga
 
 
 @pytest.mark.parametrize(("halts", "made"), [(True, []), (False, [482])])
-async def test_halt_on_block_stops_behind_a_refusal(tmp_path: Path, halts: bool, made: list[int]) -> None:
+async def test_halt_on_block_stops_behind_a_refusal(tmp_path: Path, *, halts: bool, made: list[int]) -> None:
     """The policy says whether a plan goes on behind a step that the portal refused; a second tap does not go on either."""
     async with a_world(tmp_path) as world:
         plan = await ask_plan(world, *TWO)
