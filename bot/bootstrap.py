@@ -27,8 +27,7 @@ from bot.http_credentials import load_http_credentials
 from bot.http_transport import build_transport
 from bot.model_providers import ProviderSpec, build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.secret_values import hide_secrets
-from bot.settings import Settings
+from bot.settings import Settings, hide_secrets
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
