@@ -8,7 +8,7 @@ from typing import Literal
 from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
-from orchestrator.engines.base import EndReason, PlanStep, TurnEnd
+from orchestrator.engines.base import REST_NOT_BEGUN, EndReason, PlanStep, TurnEnd
 from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args
 from orchestrator.runtime.turn_context import Context
@@ -97,6 +97,22 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
     done = changes.made_notices if not reply.parts and (sentences or changes.made) else []
     notices = (*sentences[:1], *done, *sentences[1:])
     return replace(end, reply=reply.model_copy(update={"notices": notices}))
+
+
+async def name_rest(end: TurnEnd, context: Context) -> TurnEnd:
+    """Return the end of a turn whose sentence about a stopped plan names the changes that were not begun; unchanged without one."""
+    if not any(notice.code == REST_NOT_BEGUN for notice in end.reply.notices):
+        return end
+    left = [step.slot for step in end.next_planned_actions if step.slot in context.proposed_steps and step.slot not in context.outcomes]
+    rest = [slot for slot in left if context.proposed_steps[slot].name_problem is None]
+    names = [name for slot in rest if (name := await _describe_change(slot, None, context)) is not None]
+    notices = [
+        Notice(code=notice.code, args={**notice.args, "named": bool(names), "calls": format_names(names)})
+        if notice.code == REST_NOT_BEGUN
+        else notice
+        for notice in end.reply.notices
+    ]
+    return replace(end, reply=end.reply.model_copy(update={"notices": tuple(notices)}))
 
 
 def _has_failure(context: Context) -> bool:

@@ -163,7 +163,11 @@ waiting-on-card = { $count ->
     [one] What is on the card below is not done yet
    *[other] What is on the cards below is not done yet
 }
+rest-named = { $named ->
+    [yes] {" "}({ $calls })
+   *[no] {""}
+  }
 rest-not-begun = { $count ->
-    [one] The plan stopped: { $count } further step was not begun. To come back to it, write “go on”
-   *[other] The plan stopped: { $count } further steps were not begun. To come back to them, write “go on”
+    [one] The plan stopped: { $count } further step was not begun{ rest-named }. To come back to it, write “go on”
+   *[other] The plan stopped: { $count } further steps were not begun{ rest-named }. To come back to them, write “go on”
 }

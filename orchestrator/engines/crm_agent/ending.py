@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
-from orchestrator.engines.base import EndReason, TurnEnd
+from orchestrator.engines.base import REST_NOT_BEGUN, EndReason, TurnEnd
 from orchestrator.engines.crm_agent.setbacks import find_recovered, list_open_steps
 from orchestrator.engines.crm_agent.turn_work import TurnWork
 
@@ -47,7 +47,7 @@ def _build_notices(work: TurnWork, assistant: str) -> list[Notice]:
     if waiting and assistant:  # the model wrote its text before it knew that a person would be asked
         notices.append(Notice(code="waiting-on-card", args={"count": waiting}))
     if work.rest:
-        notices.append(Notice(code="rest-not-begun", args={"count": len(work.rest)}))
+        notices.append(Notice(code=REST_NOT_BEGUN, args={"count": len(work.rest), "named": False, "calls": []}))
     return notices
 
 

@@ -88,7 +88,7 @@ async def test_the_rest_of_a_stopped_plan_is_kept_and_told(blocked: Outcome | Pe
         ("t1/1/3", "tasks.task.add", {"id": 1}),
         ("t1/1/4", "crm.deal.list", {}),
     ]
-    assert end.reply.notices[-1] == Notice(code="rest-not-begun", args={"count": 2})
+    assert end.reply.notices[-1] == Notice(code="rest-not-begun", args={"count": 2, "named": False, "calls": []})
 
 
 async def test_the_model_reads_what_was_not_begun() -> None:
