@@ -37,7 +37,7 @@ from orchestrator.replies.failed_reads import add_failed_reads
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import WAITING, drop_repetition
 from orchestrator.replies.shown_lists import collect_shown_lists
-from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
+from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, name_rest
 from orchestrator.replies.withdrawals import add_withdrawal_line
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -317,7 +317,7 @@ async def _run_engine(engine: Engine, context: Context, tools: Tools, session: S
     if isinstance(early, _StartingTurn) and early.stopped:
         context.stop()
     try:
-        return await add_change_notices(await task, context)
+        return await name_rest(await add_change_notices(await task, context), context)
     except asyncio.CancelledError:
         if not context.stopped:
             task.cancel()  # the process stops: a call that was sent is awaited, the rest is left to the restart

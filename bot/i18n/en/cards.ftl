@@ -212,6 +212,10 @@ batch-failed = { $count ->
    *[other] None of the { $count } commands succeeded
 }
 card-all-failed = ⚠️ Not done: { batch-failed }
+list-cut = Bitrix24 stopped answering in the middle of the list: { $read }{ $total ->
+    [0] {""}
+   *[other] {" "}of { $total }
+  } read. I do not show a part as the whole, nor count it – try again a little later
 portal-unreadable = The record could not be read in Bitrix24, so nothing was done{ $code ->
     [none] {""}
     [away] {""}: it cannot be reached just now. Try again later

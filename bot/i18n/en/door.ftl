@@ -177,12 +177,16 @@ waiting-on-card = { $count ->
    *[other] What is on the cards below is not done yet
 }
 rest-after-card = { $count ->
-    [one] The next step follows when the card is decided
-   *[other] The other steps ({ $count }) follow when the card is decided
+    [one] The next step{ rest-named } follows when the card is decided
+   *[other] The other steps, { $count }{ rest-named }, follow when the card is decided
 }
+rest-named = { $named ->
+    [yes] {" "}({ $calls })
+   *[no] {""}
+  }
 rest-not-begun = { $count ->
-    [one] The plan stopped: { $count } further step was not begun. To come back to it, write “go on”
-   *[other] The plan stopped: { $count } further steps were not begun. To come back to them, write “go on”
+    [one] The plan stopped: { $count } further step was not begun{ rest-named }. To come back to it, write “go on”
+   *[other] The plan stopped: { $count } further steps were not begun{ rest-named }. To come back to them, write “go on”
 }
 created-none = This step was not begun: the record that it belongs to was not created
 created-misplaced = It is unclear where the new record belongs: the step was left out
