@@ -17,14 +17,15 @@ _MARKS = {"approved": "⏳ ", "executed": "✅ ", "refused": "⚠️ ", "denied"
 """The mark before a step that no longer waits, by the status of its card."""
 _TOLD_AS_ONE = frozenset({"approved", "elsewhere"})
 """The statuses of the whole plan that the last line tells as on the card of a single call: it runs, or others decide about it now."""
-_LONGEST_FATE = 200
-"""Length in characters to which what came of a step is cut: one message must hold the fates of all steps."""
+_FATES, _LONGEST_FATE = 900, 200
+"""Lengths in characters to which what came of all steps together, and of one, is cut: one message must hold it all."""
 
 
 def render_plan_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: the steps with each old and new value, and while some wait, the reasons and who asked."""
     as_one = _is_told_as_one(view)
-    steps = join_blocks([_render_step(number, card, tr, with_fate=not as_one) for number, card in enumerate(view.members, start=1)], "\n")
+    room = 0 if as_one else min(_LONGEST_FATE, _FATES // len(view.members))
+    steps = join_blocks([_render_step(number, card, tr, room) for number, card in enumerate(view.members, start=1)], "\n")
     blocks = [format_bold(tr.translate("plan-head", count=len(view.members))), steps]
     if view.card.is_waiting:
         blocks.extend(render_waiting(view, tr))
@@ -58,19 +59,19 @@ def _is_told_as_one(view: CardView) -> bool:
     return str(view.card.status) in _TOLD_AS_ONE or (len(ends) == 1 and view.card.status in {"denied", "expired"})
 
 
-def _render_step(number: int, card: Card, tr: Translator, *, with_fate: bool) -> Spans:
+def _render_step(number: int, card: Card, tr: Translator, fate_room: int) -> Spans:
     preview = Preview.model_validate(card.preview or {})
     head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", render_heading(preview, card.method, tr))
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
     parts = list_items(preview.items, {}, tr) if preview.items else []
-    told = _trim(_render_fate(card, tr)) if with_fate else ""
+    told = _trim(_render_fate(card, tr), fate_room) if fate_room else ""
     made = render_outcome_details(CardView.from_card(card), tr)
     lines = [join_blocks([head, join_blocks(changes, "; ")], " — "), *parts]
     return join_blocks([*lines, format_bold(told) if told else (), made], "\n")
 
 
-def _trim(text: str) -> str:
-    return text if len(text) <= _LONGEST_FATE else f"{text[: _LONGEST_FATE - 1]}…"
+def _trim(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _render_change(line: PreviewLine) -> Spans:
