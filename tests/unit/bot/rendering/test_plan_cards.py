@@ -51,6 +51,7 @@ def test_the_same_in_english() -> None:
         ({"status": "executed", "approved_by_name": "Анна"}, "✅"),
         ({"status": "refused", "code": "ACCESS_DENIED", "detail": "нет прав"}, "⚠️ "),
         ({"status": "denied", "denied_by_name": "Вера", "reason": "не сейчас"}, "отклонено: Вера. Причина: не сейчас"),
+        ({"status": "denied", "denied_by": "tg:1", "requested_by": "tg:1", "denied_by_name": "Анна"}, "убрано из плана"),
         ({"status": "unknown"}, "неизвестно, выполнено ли"),
         ({"status": "expired"}, "время вышло"),
         ({"status": "superseded", "why": "no-access"}, "больше не ждёт решения"),
