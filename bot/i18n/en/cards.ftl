@@ -416,12 +416,15 @@ plan-step-denied = denied by { $who }{ $reasoned ->
    *[no] {""}
 }
 plan-step-unknown = nobody knows whether it was done: please check
+plan-step-left-out = left out of the plan
 plan-step-expired = time is over, not done
 plan-step-closed = waits no more, not done
 button-approve-all = ✅ Do all ({ $count })
 button-deny-all = ✖ Deny all
-button-leave-out = ✖ without { $number }
-button-edit-step = ✏ { $number }
+button-leave-out = ✖ Leave out { $number }
+button-leave-out-short = ✖ { $number }
+button-edit-step = ✏ Edit { $number }
+button-edit-step-short = ✏ { $number }
 button-undo-step = ↩ Undo { $number }
 button-check-step = 🔄 Check { $number }
 card-then = Then:
