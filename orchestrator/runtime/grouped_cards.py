@@ -38,7 +38,7 @@ def group_card_rows(rows: Sequence[OutboxRow], key: str, cards: Mapping[str, Car
             kept.append(row)
             continue
         before = drawn.get(group.anchor)
-        drawn[group.anchor] = _build_group_row(row, group, before, describe, known, changed)
+        drawn[group.anchor] = _build_group_row(row, group, before, describe, known)
         kept = [one for one in kept if one is not before] + [drawn[group.anchor]]
     return kept
 
@@ -58,7 +58,6 @@ def _build_group_row(
     before: OutboxRow | None,
     describe: DescribeCard,
     known: Mapping[str, Card],
-    changed: Mapping[str, Card],
 ) -> OutboxRow:
     """Return the row of the whole group: the merged card, and its members in the order of the plan's steps.
 
@@ -69,7 +68,7 @@ def _build_group_row(
     marks |= {name: earlier[name] for name in _MARKS if earlier.get(name)}
     stage = max(int(row.body.get("stage") or 1), int(earlier.get("stage") or 1))
     hidden = (*_HIDDEN, *(("told",) if marks.get("anew") else ()))
-    members = [card if card.confirmation_id in changed else describe(card, known) for card in group.members]
+    members = [describe(card, known) for card in group.members]
     told = [one.without(*hidden).to_stored() for one in members]
     body = {**group.merge().without(*hidden).to_stored(), "stage": stage, **marks, "members": told}
     return replace(row, key=f"card:{group.anchor}", body=body)

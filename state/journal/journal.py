@@ -17,7 +17,7 @@ from state.session_state import SessionState
 log = logging.getLogger(__name__)
 
 SNAPSHOT_EVERY = 50
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 """Increase it with every change of the fold in `state/events/fold.py`: snapshots of another version are not used."""
 
 PAGE = 1000

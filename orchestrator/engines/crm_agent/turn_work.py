@@ -62,6 +62,7 @@ class TurnWork:
         """Drop what the person has been told before the turn waited for its cards: it is not said again."""
         self.notices.clear()
         self.pending.clear()
+        self.planned.clear()
         self.left.clear()
 
     def build_provenance(self) -> Provenance:
