@@ -18,6 +18,7 @@ from bench.idle import idle_benches
 from bench.journal import journal_benches
 from bench.people import people_benches
 from bench.postgres import postgres_benches
+from bench.prompt import prompt_benches
 from bench.runs import run_benches
 from bench.scripts import script_benches
 from bench.tokens import token_benches
@@ -25,6 +26,7 @@ from bench.turn import turn_benches
 
 BENCHES = {
     "turn": turn_benches,
+    "prompt": prompt_benches,
     "journal": journal_benches,
     "history": history_benches,
     "people": people_benches,

@@ -9,6 +9,7 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks, to_plain_text
 from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart
 from orchestrator.domain.outcome import CommandReport
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.language.text import quote
 
 Reports = Mapping[str, CommandReport]
@@ -66,7 +67,7 @@ def render_failed_commands(view: CardView, tr: Translator) -> list[str]:
         tr.translate(
             "card-failed-one",
             what=to_plain_text(_render_command_name(items.get(report.key, PreviewPart()), report.method, tr)),
-            text=report.error,
+            text=tr.translate_notice(explain_portal_error(report.error, method=report.method, reference=view.card.effect_id[:8])),
         )
         for report in wrong[:MAX_FAILED]
     ]

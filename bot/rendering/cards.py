@@ -13,7 +13,7 @@ from bot.rendering.headings import format_change, is_number, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.language.text import format_number, quote
 from state.card import Card
 from state.clock import parse_iso
@@ -227,6 +227,9 @@ def _render_state(view: CardView, tr: Translator) -> Spans:
             why = f"\n{tr.translate('card-denied-why')} "
             return build_spans(said, why, Span(card.reason, "italic")) if card.reason else said
         case "refused":
+            if view.commands and not _is_undo(card):
+                lines = [build_spans(line) for line in render_failed_commands(view, tr)]
+                return join_blocks([format_bold(tr.translate("card-all-failed", count=len(view.commands))), *lines], "\n")
             return format_bold(_render_refusal(card, tr))
         case "expired":
             return format_bold(tr.translate("card-expired-at", at=at))
@@ -258,7 +261,11 @@ def _render_refusal(card: Card, tr: Translator) -> str:
     undo = _is_undo(card)
     if not card.code:  # not refused: a look at the portal showed that it did not happen
         return tr.translate("card-undo-not-done" if undo else "card-not-done", method=card.method)
-    known = tr.translate(card.code, **card.args) if tr.has_message(card.code) else escape_text(card.detail, locale=tr.locale)
+    if tr.has_message(card.code):
+        known = tr.translate(card.code, **card.args)
+    else:
+        said = explain_portal_error(card.detail, code=card.code, method=card.method, reference=card.effect_id[:8])
+        known = tr.translate("portal-refused", text=tr.translate_notice(said))
     if card.code.startswith(_UNDO_CODES):  # the sentence is complete by itself
         return f"⚠️ {known}"
     return tr.translate("card-undo-refused" if undo else "card-refused", text=known)

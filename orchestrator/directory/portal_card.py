@@ -14,6 +14,7 @@ from itertools import accumulate, islice
 from typing import Final
 
 from bitrix.errors import BitrixError
+from bitrix.masking import mask
 from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_data import Category, Field, ProductCatalog, SmartType, Stage
 from orchestrator.directory.rows import User
@@ -152,7 +153,7 @@ class PortalCard:
 
 
 def _format_part(heading: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"{heading}:", *lines]) if lines else f"{heading}: none"
+    return mask("\n".join([f"{heading}:", *lines])) if lines else f"{heading}: none"
 
 
 def _format_unknown(part: _Part) -> str:

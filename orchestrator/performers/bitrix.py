@@ -110,7 +110,7 @@ class BitrixPerformer:
         if "success" not in said and "unknown" in said:
             return Unknown(detail=_format_failures(reports), foreign_text=foreign)
         if "success" not in {report.status for report in reports}:
-            return Rejected(code="batch_failed", detail=_format_failures(reports), foreign_text=foreign)
+            return Rejected(code="batch_failed", detail=_format_failures(reports), foreign_text=foreign, commands=reports)
         return Succeeded(result=results, changes=changes, commands=reports, foreign_text=foreign)
 
 

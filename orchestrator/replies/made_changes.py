@@ -22,12 +22,13 @@ from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.multifields import Step
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args, decode_call
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, format_number, quote, trim_text
-from orchestrator.replies.turn_outcome import ALREADY_DONE, MAX_NAMED, is_made_without_card
+from orchestrator.replies.turn_outcome import ALREADY_DONE, MAX_NAMED, is_batch_refused, is_made_without_card
 from orchestrator.runtime.turn_context import Context
 from state.journal.store import EffectRow
 from state.stored import JsonObject
@@ -36,7 +37,6 @@ log = logging.getLogger(__name__)
 
 MAX_VALUE: Final = 600
 """The length in characters to which a value is cut in a line: the whole of it stands in the record that the line links to."""
-_MAX_ERROR: Final = 200
 _WORDS: Final = load_lexicon("card_fields")
 _YOU: Final = _WORDS.read_titles("you")
 _WAS_ADDED: Final = _WORDS.read_titles("was_added")
@@ -76,7 +76,7 @@ async def add_made_lines(reply: Reply, context: Context, deps: GateDeps) -> Repl
 
 async def _list_made(context: Context) -> list[EffectRow]:
     found = [await context.find_effect(slot) for slot in context.untold_steps]
-    return [row for row in found if row is not None and is_made_without_card(row)]
+    return [row for row in found if row is not None and (is_made_without_card(row) or is_batch_refused(row))]
 
 
 async def _build_lines(row: EffectRow, context: Context, deps: GateDeps) -> list[Notice]:
@@ -140,8 +140,8 @@ def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, nam
     }
     if change.report is None or change.report.status == "success":
         return Notice(code="made", args=args)
-    error = escape_text(change.report.error, locale=actor.locale, limit=_MAX_ERROR)
-    return Notice(code="made-not", args={**args, "state": change.report.status, "error": error})
+    said = explain_portal_error(change.report.error, method=call.method, reference=effect_id[:8])
+    return Notice(code="made-not", args={**args, "state": change.report.status, "error": said.model_dump(mode="json")})
 
 
 def _find_record(created: str, call: Call, *, is_new: bool) -> Target | tuple[str, int]:

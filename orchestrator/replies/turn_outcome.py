@@ -133,6 +133,12 @@ def is_made_without_card(row: EffectRow) -> bool:
     return row.status == "succeeded" and not order.is_erased and not order.confirmation_id and order.call.kind == "bitrix"
 
 
+def is_batch_refused(row: EffectRow) -> bool:
+    """Return whether the stored effect is a batch without a card, none of whose commands the portal carried out."""
+    order, outcome = StoredOrder.from_data(row.call), EffectOutcome.model_validate(row.outcome or {})
+    return row.status == "refused" and not order.is_erased and not order.confirmation_id and bool(outcome.commands)
+
+
 def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate:
     """Return what became of a change that has a row in the table of effects: its call was started, or a card was made for it.
 

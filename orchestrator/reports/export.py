@@ -47,6 +47,7 @@ NAMES: Final = {
     "CallOutcomeUnknown": ("Call outcome unknown", 8),
     "OutcomeReconciled": ("Unknown outcome looked up", 4),
     "TurnFinished": ("Turn finished", 1),
+    "TurnResumed": ("Turn went on after its cards", 1),
     "ConversationCleared": ("Conversation cleared", 1),
     "PortalEventReceived": ("Portal event received", 1),
     "PortalLookFailed": ("Portal could not be read", 5),

@@ -26,13 +26,25 @@ _MENDED: Final = "`sdelka logs rebuild` writes it anew"
 
 
 @dataclass(kw_only=True)
-class _Session:
-    """What is needed of one stream to know whose log tells of it: the people whose turns are open, and for a run its owner and home."""
+class _Turn:
+    """A turn of which not all that makes a record has been read: who asked, that a model answered, when it ended."""
 
-    people: dict[str, str] = field(default_factory=dict)
-    answered: set[str] = field(default_factory=set)
+    person: str = ""
+    is_answered: bool = False
+    ended_at: str = ""
+
+
+@dataclass(kw_only=True)
+class _Session:
+    """What has been read of one stream: unfinished turns, for a run its owner and home, and (person, time) of what a log must tell.
+
+    The person is "" for what a run does for its owner.
+    """
+
+    turns: dict[str, _Turn] = field(default_factory=dict)
     owner: str = ""
     home: str = ""
+    told: list[tuple[str, str]] = field(default_factory=list)
 
 
 def find_lost_logs(store: Store, folder: Path, erased: Mapping[str, str]) -> Iterator[Finding]:
@@ -52,42 +64,49 @@ def find_lost_logs(store: Store, folder: Path, erased: Mapping[str, str]) -> Ite
 def _collect_expected(store: Store, erased: Mapping[str, str]) -> dict[str, list[str]]:
     """Return, by user, the times of what the journal knows and the user's log must tell, in order."""
     sessions: dict[str, _Session] = {}
-    found: dict[str, list[str]] = {}
     after = ""
     while page := store.scan_clear(_TYPES, after=after, limit=_PAGE):
         for event in page:
-            name = event.stream.removeprefix("session:")
-            session = sessions.setdefault(name, _Session())
-            person = _find_person(event, session)
-            if person and event.ts > erased.get(person, ""):
-                user = find_log_user(person, session.home or name)
-                found.setdefault(user, []).append(event.ts)
+            _take_event(event, sessions.setdefault(event.stream.removeprefix("session:"), _Session()))
         after = page[-1].id
-    return found
+    found: dict[str, list[str]] = {}
+    for name, session in sessions.items():
+        for person, moment in session.told:
+            who = person or session.owner
+            if who and moment > erased.get(who, ""):
+                found.setdefault(find_log_user(who, session.home or name), []).append(moment)
+    return {user: sorted(moments) for user, moments in found.items()}
 
 
-def _find_person(event: ClearEvent, session: _Session) -> str:
-    """Return the person in whose log the event leads to a record; "" if it leads to none. Updates `session`."""
-    turn_id = str(event.data.get("turn_id", ""))
+def _take_event(event: ClearEvent, session: _Session) -> None:
+    """Add what the event says to `session`; events of the same millisecond come in any order."""
     match event.type:
         case "RunStarted":
             session.owner, session.home = event.actor, str(event.data.get("home", ""))
-        case "MessageReceived":
-            session.people[turn_id] = event.actor
-        case "ModelAnswered":
-            session.answered.add(turn_id)
-        case "TurnFinished" if turn_id in session.answered:
-            session.answered.discard(turn_id)
-            return session.people.pop(turn_id, "")
         case "ConfirmationApproved":
-            return str(event.data.get("approved_by") or event.actor)
+            session.told.append((str(event.data.get("approved_by") or event.actor), event.ts))
         case "ConfirmationDenied" if event.data.get("via") != "model":
-            return str(event.data.get("denied_by") or event.actor)
+            session.told.append((str(event.data.get("denied_by") or event.actor), event.ts))
         case "NodeDone" if event.data.get("kind") in {"model", "effect"}:
-            return session.owner
+            session.told.append(("", event.ts))
+        case "MessageReceived" | "ModelAnswered" | "TurnFinished":
+            _take_turn_event(event, str(event.data.get("turn_id", "")), session)
         case _:
             pass
-    return ""
+
+
+def _take_turn_event(event: ClearEvent, turn_id: str, session: _Session) -> None:
+    turn = session.turns.setdefault(turn_id, _Turn())
+    match event.type:
+        case "MessageReceived":
+            turn.person = event.actor
+        case "ModelAnswered":
+            turn.is_answered = True
+        case _:
+            turn.ended_at = event.ts
+    if turn.person and turn.is_answered and turn.ended_at:
+        session.told.append((turn.person, turn.ended_at))
+        del session.turns[turn_id]
 
 
 def _is_in_log_of_owner(folder: Path, user: str, present: set[str]) -> bool:

@@ -32,6 +32,7 @@ from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
 from orchestrator.replies.code_notes import add_attachment_notice, add_forward_buttons, add_own_only_notices, add_repeat_notice
+from orchestrator.replies.failed_reads import add_failed_reads
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import drop_repetition
 from orchestrator.replies.shown_lists import collect_shown_lists
@@ -129,6 +130,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     end = replace(end, reply=end.reply if turn.is_resumed else add_forward_buttons(end.reply, turn))
     deps = tools.gate.deps
     end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps))
+    end = replace(end, reply=add_failed_reads(end.reply, context, deps))
     end = replace(end, reply=drop_repetition(add_repeat_notice(end.reply, context), context, session=session.key))
     end = replace(end, reply=await add_withdrawal_line(add_attachment_notice(end.reply, turn), context))
     undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)

@@ -1,6 +1,6 @@
 """Events of calls to the portal (Bitrix24) and their outcomes, and the folds, which apply these events to a session's state."""
 
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -97,6 +97,9 @@ class CallRefused(Event):
     detail: Personal[str] = ""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
     """Arguments of `code` if it is a message of this program and not an error of the portal."""
+    later: ClassVar[frozenset[str]] = frozenset({"commands"})
+    commands: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    """For a batch of which no command ran: the result of each."""
     seconds: float = 0.0
     confirmation_id: str = ""
 

@@ -3,7 +3,7 @@
 Each event is encrypted with the key of the person whom it concerns.
 """
 
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from state.events.base import Event, Fold, keep_last
 from state.events.personal import Personal
@@ -78,6 +78,7 @@ class PreferenceSet(Event):
 class PersonErased(Event):
     """An operator erased all data of a person. Only the key `person` remains, for example in records of decisions."""
 
+    later: ClassVar[frozenset[str]] = frozenset({"probes", "unproven"})
     person: str
     by: str
     keys: int

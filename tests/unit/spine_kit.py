@@ -90,7 +90,7 @@ class ScriptedModel:
 
     async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelAnswer:
         self.prompts.append(payload["messages"])
-        if payload["messages"][-1]["content"].endswith(AFTER_CARDS):
+        if str(payload["messages"][-1]["content"]).endswith(AFTER_CARDS):
             return Said(self._go_on(payload))
         if not self.script:
             self.overrun += 1

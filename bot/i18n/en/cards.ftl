@@ -187,14 +187,35 @@ withdrawn = { $named ->
 }
 portal-said-no = Bitrix24 answered no and changed nothing
 portal-wait = Bitrix24 asks to wait until { $at }: nothing was sent. Ask again after that
-portal-no-access = Bitrix24 does not accept the bot's key ({ $code }): nothing was done. Tell the administrator
+portal-no-access = Bitrix24 does not accept the bot's key: nothing was done. Tell the administrator
 portal-no-scope = The bot's key lacks the right “{ $scope }”: nothing was done. Tell the administrator
 portal-not-reached = Bitrix24 could not be reached: nothing was sent. Try again a little later
 portal-refused = Bitrix24 refused: { $text }
+portal-error-access = the bot or you have no access to it
+portal-error-missing = there is no such record, or it was deleted
+portal-error-method = your Bitrix24 cannot do this
+portal-error-value = one of the values does not suit it
+portal-error-required = a required field is empty
+portal-error-busy = too many requests, try again a little later
+portal-error-fault = it has an internal error, try again a little later
+portal-error-declined = it changed nothing
+portal-error-said = { $said }
+portal-error-other = { $acted ->
+    [yes] “{ $act }” did not work
+   *[no] this did not work
+  }{ $reference ->
+    [none] {""}
+   *[other] . Code for the administrator: { $reference }
+  }
+batch-failed = { $count ->
+    [one] The only command failed
+   *[other] None of the { $count } commands succeeded
+}
+card-all-failed = ⚠️ Not done: { batch-failed }
 portal-unreadable = The record could not be read in Bitrix24, so nothing was done{ $code ->
     [none] {""}
     [away] {""}: it cannot be reached just now. Try again later
-   *[other] {" "}(code { $code })
+   *[other] {""}
   }
 of-service = { $service ->
     [database] the database
@@ -331,7 +352,22 @@ call-of = { $entity ->
     [emailrecord] the e-mail of the record
    *[other] the record ({ $method })
   }
+call-many = { $entity ->
+    [activity] activities
+    [comment] comments
+    [company] companies
+    [contact] contacts
+    [deal] deals
+    [item] items
+    [lead] leads
+    [productrow] products
+    [task] tasks
+    [user] employees
+   *[other] records
+  }
 call-verb = { $verb ->
+    [get] reading { call-of }
+    [list] search for { call-many }
     [add] creating { call-of }
     [update] changing { call-of }
     [delete] deleting { call-of }

@@ -190,14 +190,36 @@ withdrawn = { $named ->
 }
 portal-said-no = Битрикс24 ответил «нет» и ничего не изменил
 portal-wait = Битрикс24 просит подождать до { $at }: ничего не отправлено. Повторите просьбу после этого
-portal-no-access = Битрикс24 не принимает ключ бота ({ $code }): ничего не выполнено. Скажите администратору
+portal-no-access = Битрикс24 не принимает ключ бота: ничего не выполнено. Скажите администратору
 portal-no-scope = У ключа бота нет права «{ $scope }»: ничего не выполнено. Скажите администратору
 portal-not-reached = Не удалось связаться с Битрикс24: ничего не отправлено. Попробуйте ещё раз чуть позже
 portal-refused = Битрикс24 отказал: { $text }
+portal-error-access = у бота или у вас нет доступа к этому
+portal-error-missing = такой записи нет, или её удалили
+portal-error-method = такого действия в вашем Битрикс24 нет
+portal-error-value = ему не подошло одно из значений
+portal-error-required = не заполнено обязательное поле
+portal-error-busy = слишком много запросов, попробуйте чуть позже
+portal-error-fault = у него внутренняя ошибка, попробуйте чуть позже
+portal-error-declined = он ничего не изменил
+portal-error-said = { $said }
+portal-error-other = { $acted ->
+    [yes] «{ $act }» не прошло
+   *[no] это не прошло
+  }{ $reference ->
+    [none] {""}
+   *[other] . Код для администратора: { $reference }
+  }
+batch-failed = { $count ->
+    [one] Единственная команда не прошла
+    [few] Ни одна из { $count } команд не прошла
+   *[other] Ни одна из { $count } команд не прошла
+}
+card-all-failed = ⚠️ Не выполнено: { batch-failed }
 portal-unreadable = Битрикс24 не показал запись, поэтому ничего не отправлено{ $code ->
     [none] {""}
     [away] {""}: он сейчас не отвечает. Попробуйте позже
-   *[other] {" "}(код { $code })
+   *[other] {""}
   }
 # Кто отвечает: «ответ базы данных потерян», «проверил в Битрикс24».
 of-service = { $service ->
@@ -337,7 +359,22 @@ call-of = { $entity ->
     [emailrecord] письма в карточке
    *[other] записи ({ $method })
   }
+call-many = { $entity ->
+    [activity] дел
+    [comment] комментариев
+    [company] компаний
+    [contact] контактов
+    [deal] сделок
+    [item] элементов
+    [lead] лидов
+    [productrow] товаров
+    [task] задач
+    [user] сотрудников
+   *[other] записей
+  }
 call-verb = { $verb ->
+    [get] чтение { call-of }
+    [list] поиск { call-many }
     [add] создание { call-of }
     [update] изменение { call-of }
     [delete] удаление { call-of }

@@ -32,6 +32,7 @@ from orchestrator.features.cards.resubmit import (
 from orchestrator.features.cards.value_options import list_options, load_call_fields, read_choice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.lexicon import load_lexicon
@@ -311,7 +312,10 @@ async def _pass_on(row: InboxRow, actor: Actor, session: Session) -> None:
 def _find_reason(result: Outcome) -> Notice:
     if result.status == "planned":
         return Notice(code="shadow-now")
-    return result.reason or Notice(code="portal-refused", args={"text": result.detail})
+    if result.reason is not None:
+        return result.reason
+    said = explain_portal_error(result.detail, method=result.method)
+    return Notice(code="portal-refused", args={"text": said.model_dump(mode="json")})
 
 
 def _next_question_number(card: _EditableCard, session: Session) -> int:

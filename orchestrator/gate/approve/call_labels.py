@@ -41,6 +41,11 @@ def build_call_label(call: Call, card: Preview) -> JsonObject:
     return _build_label_args(call.method, verb=card.verb, entity=card.entity, title=card.title, changes=changes)
 
 
+def build_read_label(method: str, verb: str, entity: str) -> JsonObject:
+    """Return the label of a call that reads, by its method's verb and kind of record."""
+    return _build_label_args(method, verb=verb, entity=entity)
+
+
 async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> JsonObject:
     """Return the label of a call that has no card, or {} if that fails.
 

@@ -123,6 +123,8 @@ class Rejected:
     foreign_text: bool = False
     args: Mapping[str, object] = field(default_factory=dict)
     """Arguments of the sentence `code`, in place of `detail` as its text; for codes that are messages of this program."""
+    commands: tuple[CommandReport, ...] = ()
+    """For a batch of which no command ran: the result of each."""
 
 
 @dataclass(frozen=True, kw_only=True)

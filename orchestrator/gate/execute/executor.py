@@ -20,6 +20,7 @@ from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.limits import count_call_changes
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
 from orchestrator.gate.decide.freeze_check import may_run_while_frozen
@@ -255,9 +256,17 @@ def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *,
                 created=performed.created,
             )
         case Rejected():
-            told = _build_refusal_notice(performed, order.call)
+            told = _build_refusal_notice(performed, order)
             args = dict(told.args) if told.code == performed.code else {}
-            return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, args=args, seconds=round(seconds, 4))
+            return CallRefused(
+                **common,
+                params=params,
+                code=performed.code,
+                detail=performed.detail,
+                args=args,
+                seconds=round(seconds, 4),
+                commands=[report.model_dump() for report in performed.commands],
+            )
         case Unknown():
             return CallOutcomeUnknown(**common, detail=performed.detail)
         case _:
@@ -295,8 +304,9 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
         case Rejected():
             return Outcome(
                 status="refused",
-                reason=_build_refusal_notice(performed, order.call),
+                reason=_build_refusal_notice(performed, order),
                 detail=performed.detail,
+                commands=performed.commands,
                 foreign_text=performed.foreign_text,
                 **common,
             )
@@ -317,14 +327,17 @@ def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | No
     return Notice(code=code, args={"field": critical_fields.to_field_code(leaf, name), "more": len(unchanged) - 1})
 
 
+_REFERENCE: Final = 8
+"""How many characters of an effect's id an administrator needs to find it."""
 _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client", "PAYMENT_REQUIRED"})
 
 
-def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
+def _build_refusal_notice(performed: Rejected, order: Order) -> Notice:
     """Return the message to the person about a call that the portal rejected or that was not sent.
 
-    It is a sentence of this program for refusals that it knows, otherwise it quotes the portal.
+    It is a sentence of this program: the portal's own words are for the model and for operations staff.
     """
+    call = order.call
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
     if call.kind != "bitrix":
@@ -339,7 +352,12 @@ def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
         return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
     if not performed.sent:
         return Notice(code="portal-not-reached")
-    return Notice(code="portal-refused", args={"text": escape_text(performed.detail), "code": performed.code})
+    if performed.commands:
+        return Notice(code="batch-failed", args={"count": len(performed.commands)})
+    if performed.args:
+        return Notice(code=performed.code, args=dict(performed.args))
+    why = explain_portal_error(performed.detail, code=performed.code, method=call.method, reference=order.effect_id[:_REFERENCE])
+    return Notice(code="portal-refused", args={"text": why.model_dump(mode="json"), "code": performed.code})
 
 
 def _format_detail(performed: Succeeded) -> str:

@@ -233,7 +233,7 @@ def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | 
     call_class = "" if isinstance(said, StepRefused) else said.call_class
     row = None if isinstance(said, StepRefused) else store.find_effect(said.effect_id)
     outcome = EffectOutcome.model_validate((row.outcome if row else None) or {})
-    commands = (said.commands if isinstance(said, CallSucceeded) else ()) or outcome.commands
+    commands = (said.commands if isinstance(said, CallSucceeded | CallRefused) else ()) or outcome.commands
     base: Record = {
         "method": said.method,
         "status": _find_status(said),

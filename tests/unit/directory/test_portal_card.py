@@ -223,6 +223,15 @@ def test_a_name_cannot_leave_its_place(name: str) -> None:
     assert not any(mark in told for mark in ("<<<", ">>>", "```", "\u2028", "\r", "\x00"))
 
 
+async def test_a_secret_in_a_name_is_hidden() -> None:
+    """An administrator may have put an address of a webhook into a title."""
+    title = {"type": "string", "isDynamic": True, "formLabel": "https://portal.example/rest/1/abcdefghij0123/"}
+    async with open_desk(_portal(**{"crm.deal.fields": {"UF_CRM_HOOK": title}})) as desk:
+        told = await _card(desk).build(ANNA)
+    assert "UF_CRM_HOOK" in told
+    assert "abcdefghij0123" not in told
+
+
 async def test_the_sandbox_portal_has_a_card_of_ordinary_size() -> None:
     """A few thousand characters; nothing in it is an address or a phone."""
     async with sandbox() as naming:

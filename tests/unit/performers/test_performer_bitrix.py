@@ -121,7 +121,7 @@ async def test_a_list_is_read_to_its_end(world: World, performer: Performer) -> 
     [
         ({"result": {"a": 1, "b": True}, "result_error": []}, Succeeded, ["success", "success"]),
         ({"result": {"a": 1}, "result_error": {"b": {"error": "E", "error_description": "нет"}}}, Succeeded, ["success", "error"]),
-        ({"result": [], "result_error": {"a": {"error": "E"}, "b": {"error": "E"}}}, Rejected, []),
+        ({"result": [], "result_error": {"a": {"error": "E"}, "b": {"error": "E"}}}, Rejected, ["error", "error"]),
         ({"result": [], "result_error": []}, Unknown, []),
         ({"result": [], "result_error": {"b": {"error": "E"}}}, Unknown, []),
         ({"result": {"a": 1}, "result_error": []}, Succeeded, ["success", "unknown"]),

@@ -28,7 +28,7 @@ CASES: dict[str, tuple[dict[str, Any], Callable[[World], object], str]] = {
     "the portal says no": (
         TASK,
         lambda world: world.portal.will("tasks.task.add", NO),
-        "Не сделано: создание задачи «Позвонить». Битрикс24 отказал: ERROR_CORE: Нет прав (HTTP 400)",
+        "Не сделано: создание задачи «Позвонить». Битрикс24 отказал: Нет прав",
     ),
     "it was never sent": (
         TASK,
@@ -150,7 +150,7 @@ async def test_what_was_made_is_told_apart_from_what_was_not(end: Any, world: Wo
     assert said(row)[1:] == [
         f"Создана задача «Позвонить» №9001 ({address}) — Исполнитель: вы",
         "Это уже сделано, повторять не нужно.",
-        "Не сделано: создание задачи «B2». Битрикс24 отказал: ERROR_CORE: Нет прав (HTTP 400)",
+        "Не сделано: создание задачи «B2». Битрикс24 отказал: Нет прав",
     ]
 
 

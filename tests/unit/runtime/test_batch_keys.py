@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.unit.engines.crm_agent.engine_kit import Fake, run
-from tests.unit.spine_kit import World, message, press, reply, step
+from tests.unit.spine_kit import World, message, press, reply, state_of, step
 
 UNSORTED = {
     "user": "user.get?ID=7",
@@ -42,8 +42,9 @@ async def test_a_write_that_waits_keeps_them_through_card_and_state(world: World
     world.model.will(reply(step("batch", {"cmd": moved})), reply(text="Ждёт."))
     await world.work(message("поменяй сделку 481"))
     await world.work(message("что там?"))
-    assert "--" not in world.model.prompts[1][1]["content"]
-    assert '"deal": "crm.deal.update' in world.model.prompts[1][1]["content"]
+    told = json.dumps(state_of(world.model.prompts[1]), ensure_ascii=False)
+    assert "--" not in told
+    assert '"deal": "crm.deal.update' in told
     (card,) = world.events("ConfirmationRequested")
     assert [item["key"] for item in card.data["preview"]["items"]] == list(moved)
     await world.work(press(card.data))

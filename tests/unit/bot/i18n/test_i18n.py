@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[4]
 LOCALES: tuple[Locale, ...] = ("ru", "en")
 SOURCES = sorted(path for ring in ("bot", "orchestrator", "examples") for path in (ROOT / ring).rglob("*.py"))
 BUILT = {
+    "portal-error-": ("access", "missing", "method", "value", "required", "busy", "fault", "declined"),
     "which-": ("deal", "lead", "contact", "company", "task"),
     "recovered-": tuple(verdict.replace("_", "-") for verdict in get_args(OutcomeReconciled.model_fields["verdict"].annotation)),
     "card-already-": ("approved", "denied", "expired", "superseded", "executed", "refused", "unknown"),

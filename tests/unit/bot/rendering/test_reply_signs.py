@@ -36,7 +36,7 @@ def test_a_records_number_is_not_grouped(code: str, key: str) -> None:
 
 @pytest.mark.parametrize(
     ("code", "told"),
-    [("away", "он сейчас не отвечает. Попробуйте позже"), ("none", "ничего не отправлено"), ("ERROR_CORE", "(код ERROR_CORE)")],
+    [("away", "он сейчас не отвечает. Попробуйте позже"), ("none", "ничего не отправлено"), ("ERROR_CORE", "ничего не отправлено")],
 )
 def test_a_portal_in_trouble_is_told_in_words(code: str, told: str) -> None:
     """«INTERNAL_SERVER_ERROR» says nothing to a person."""

@@ -9,7 +9,8 @@ import pytest
 
 from state.events.conversation import KEEP_HISTORY, MAX_HISTORY
 from state.events.fold import create_state, fold_events
-from tests.unit.spine_kit import a_world, message, reply
+from tests.unit.spine_kit import MODEL_KEY, a_world, message, reply
+from tests.unit.spine_portal import CODE, WEBHOOK
 
 TURNS = 48
 PAUSE = timedelta(minutes=7)
@@ -33,6 +34,7 @@ async def test_all_before_the_state_begins_the_next_prompt(tmp_path: Path) -> No
             world.clock.advance(PAUSE)
         told = [_before_state(prompt) for prompt in world.model.prompts]
     assert told[0][1].startswith("system:# Portal")
+    assert not [secret for secret in (MODEL_KEY, CODE, WEBHOOK) if secret in str(world.model.prompts)]
     for number, (before, after) in enumerate(pairwise(told), start=1):
         if after[: len(before)] != before:
             cuts.append(number)

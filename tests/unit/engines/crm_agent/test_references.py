@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.engines.crm_agent.field_keys import find_doubled_keys
 from orchestrator.engines.crm_agent.plan import find_references, replace_references
 
 JSON = st.recursive(
@@ -35,6 +36,10 @@ JSON = st.recursive(
         ("@invoice:5", []),
         ("anna@user:x", []),
         ({"@me": 1}, []),
+        ({"fields": {"@field:Площадка": "@option:Север"}}, ["@field:Площадка", "@option:Север"]),
+        ({"filter": {">=@field:Бюджет": "@sum:5", "!=@field:A b": 1}}, ["@field:Бюджет", "@field:A b", "@sum:5"]),
+        ({"a": "@option:x", "select": ["@field:y"]}, ["@field:y", "@option:x"]),
+        ({"@field:": 1, "x@field:y": 2, "@Field:z": 3}, []),
         (5, []),
         (None, []),
     ],
@@ -65,3 +70,13 @@ def test_a_value_is_put_in_and_never_expanded_again() -> None:
     params = {"id": "@deal:Ромашка", "fields": {"TITLE": "@deal:Ромашка и @me", "OWNER": ["@me"]}}
     made = replace_references(params, {"@deal:Ромашка": "@me", "@me": 7})
     assert made == {"id": "@me", "fields": {"TITLE": "@deal:Ромашка и @me", "OWNER": [7]}}
+
+
+def test_a_key_is_replaced_with_its_sign_and_never_merged() -> None:
+    """The value stays with its field; a field that would stand twice is found before one of the values is lost."""
+    values = {"@field:Бюджет": "UF_CRM_B", "@sum:5": 5}
+    asked = {"filter": {">=@field:Бюджет": "@sum:5"}, "select": ["@field:Бюджет", "ID"]}
+    assert replace_references(asked, values) == {"filter": {">=UF_CRM_B": 5}, "select": ["UF_CRM_B", "ID"]}
+    assert find_doubled_keys(asked, values) == ""
+    assert find_doubled_keys({"fields": [{"@field:Бюджет": 1, "UF_CRM_B": 2}]}, values) == "UF_CRM_B"
+    assert find_doubled_keys({"filter": {">=@field:Бюджет": 1, "<=@field:Бюджет": 2}}, values) == ""

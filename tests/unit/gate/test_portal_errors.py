@@ -1,0 +1,86 @@
+"""What the portal says of an error reaches a person only in words of this program, or in Russian."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.i18n.translate import Translator
+from bot.rendering.cards import render_card
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import to_plain_text
+from orchestrator.domain.card_view import CardView
+from orchestrator.domain.outputs import Reply
+from orchestrator.gate.call.portal_errors import explain_portal_error
+from tests.unit.gate.test_failed_commands import LATIN, told_of
+from tests.unit.spine_kit import World, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import says
+
+RU, EN = Translator("ru"), Translator("en")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("ERROR_CORE: Access denied. (HTTP 400)", "ERROR_CORE", "у бота или у вас нет доступа к этому"),
+        ("ACCESS_DENIED: anything at all (HTTP 403)", "ACCESS_DENIED", "у бота или у вас нет доступа к этому"),
+        ("Not found (HTTP 400)", "", "такой записи нет, или её удалили"),
+        ("ERROR_CORE: Заполните бюджет", "ERROR_CORE", "Заполните бюджет"),
+        ("100: Wrong field", "100", "ему не подошло одно из значений"),
+        ("E_QUITE_NEW: Something odd (HTTP 500)", "E_QUITE_NEW", "это не прошло. Код для администратора: abcd1234"),
+        ("", "", "это не прошло. Код для администратора: abcd1234"),
+    ],
+)
+def test_an_error_is_said_in_words(text: str, code: str, said: str) -> None:
+    assert RU.translate_notice(explain_portal_error(text, code=code, method="crm.deal.get", reference="abcd1234")) == said
+
+
+def test_an_unknown_error_names_what_did_not_work() -> None:
+    """By the method's plain name where it has one."""
+    notice = explain_portal_error("E: x", method="crm.deal.contact.delete", reference="abcd1234")
+    assert RU.translate_notice(notice) == "«отвязать контакт от сделки» не прошло. Код для администратора: abcd1234"
+    assert EN.translate_notice(notice).endswith("Code for the administrator: abcd1234")
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126), max_size=80), st.from_regex(r"[A-Z_]{0,20}", fullmatch=True))
+def test_nothing_english_of_the_portal_is_ever_said(text: str, code: str) -> None:
+    """Whatever it says: the Russian sentence has no Latin word but the product's own."""
+    said = RU.translate_notice(explain_portal_error(f"{code}: {text}", code=code))
+    assert not re.findall(r"[A-Za-z]{3,}", said)
+
+
+@pytest.mark.parametrize("body", [{"error": "ERROR_CORE", "error_description": "Wrong field: UF_SECRET"}, {"error": "E_NEW"}])
+@pytest.mark.parametrize("wish", [step("crm.deal.list", {}), step("tasks.task.add", {"fields": {"TITLE": "А"}})])
+async def test_a_person_reads_no_code_of_a_refused_step(world: World, body: dict[str, Any], wish: dict[str, Any]) -> None:
+    """Reads and writes alike; the code to give the administrator finds the whole of it in the journal."""
+    session = await world.session()
+    world.portal.will(wish["method"], says(400, body))
+    world.model.will(reply(wish), reply(text="Вот."))
+    await world.turn(session, message("сделай"))
+    text = told_of(world)
+    assert not LATIN.findall(text), text
+    (refused,) = world.events("CallRefused")
+    assert refused.data["effect_id"][:8] in text
+    assert body["error"] in refused.data["detail"]
+
+
+async def test_a_card_that_the_portal_refuses_says_it_in_words(world: World) -> None:
+    """The card keeps the whole error for the administrator and shows none of it."""
+    world.model.will(reply(raise_sum()))
+    await world.work(message("подними сумму сделки 481 до 1 200 000"))
+    (card,) = world.events("ConfirmationRequested")
+    world.outbox()
+    world.portal.will("crm.deal.update", says(400, {"error": "E_NEW", "error_description": "Robot #5 said no"}))
+    await world.work(press(card.data))
+    bodies = [row.body for row in world.outbox() if row.kind == "card"]
+    text = to_plain_text(render_card(CardView.from_body(bodies[-1]), RU))
+    assert "Битрикс24 отказал: это не прошло. Код для администратора:" in text
+    assert "Robot" not in text
+
+
+def test_what_an_earlier_version_stored_is_still_read() -> None:
+    """A stored reply with the portal's text is drawn as it was stored."""
+    reply_ = Reply.model_validate({"notices": [{"code": "portal-refused", "args": {"text": "Нет прав"}}]})
+    assert to_plain_text(render_reply(reply_, RU)) == "Битрикс24 отказал: Нет прав"
