@@ -29,8 +29,7 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.secret_values import hide_secrets
-from bot.settings import Settings
+from bot.settings import Settings, hide_secrets
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger

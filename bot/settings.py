@@ -6,6 +6,8 @@ This module imports no Telegram library, because `sdelka doctor` uses it too.
 import os
 import re
 from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bitrix.limits.plan import parse_plan
+from bitrix.masking import install_secrets
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Effort
@@ -212,8 +215,6 @@ def load_settings(**overrides: Any) -> Settings:
     except ValidationError as error:
         faults = [f"{'.'.join(str(part) for part in item['loc']).upper()}: {item['msg']}" for item in error.errors()]
         raise SettingsError("settings: " + "; ".join(faults)) from None
-    from bot.secret_values import hide_secrets  # noqa: PLC0415 - it reads settings itself
-
     hide_secrets(settings)
     return settings
 
@@ -254,6 +255,30 @@ def list_secrets(settings: Settings) -> tuple[str, ...]:
     passwords = [text for address in addresses for text in _find_passwords(address)]
     gigachat = _find_gigachat_secret(settings.gigachat_credentials)
     return tuple(dict.fromkeys(value for value in (*whole, *entries, *tokens, *portal, *bot, *passwords, *gigachat) if value))
+
+
+def hide_secrets(settings: Settings) -> tuple[str, ...]:
+    """Let all texts of this process be masked with the secrets of this installation, and return them.
+
+    A file of secrets that cannot be read is left out: whoever needs it reports that.
+    """
+    found = tuple(dict.fromkeys(_collect_secrets(settings)))
+    install_secrets(found)
+    return found
+
+
+def _collect_secrets(settings: Settings) -> Iterator[str]:
+    yield from list_secrets(settings)
+    if settings.models_file is not None:
+        from bot.model_plan import list_model_secrets  # noqa: PLC0415 - most commands have no such file and need no clients
+
+        with suppress(SettingsError):
+            yield from list_model_secrets(settings)
+    if settings.http_credentials_file is not None:
+        from bot.http_credentials import list_http_secrets, load_http_credentials  # noqa: PLC0415 - see above
+
+        with suppress(SettingsError):
+            yield from list_http_secrets(load_http_credentials(settings))
 
 
 def _find_passwords(address: str) -> list[str]:

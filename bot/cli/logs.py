@@ -297,7 +297,8 @@ def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
 
     If there are none, return the keys of those whose name contains it. `known` are person keys; `folder` holds their logs.
     """
-    from orchestrator.reports.erasure.erase import find_candidates, find_log_names, find_similar  # noqa: PLC0415 - see verify
+    from orchestrator.reports.erasure.erase import find_candidates, find_similar  # noqa: PLC0415 - see verify
+    from orchestrator.reports.erasure.trace_search import find_log_names  # noqa: PLC0415 - see verify
     from state.audit_log.records import find_log_owner  # noqa: PLC0415 - see verify
 
     people = {person: find_log_names(folder, person) for person in sorted({find_log_owner(each) for each in known})}

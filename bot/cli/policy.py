@@ -4,7 +4,7 @@ It sends and writes nothing.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -20,8 +20,9 @@ from orchestrator.domain.errors import SettingsError
 from state.clock import SystemClock, format_iso, parse_iso
 
 if TYPE_CHECKING:
+    from bot.access.access import Access
     from bot.cli.policy_explain import ExplainedCall
-    from orchestrator.domain.actor import Mode
+    from orchestrator.domain.actor import Actor, Mode
     from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, Rules
     from orchestrator.reports.rehearsal.summary import Summary
     from state.journal.store import Store
@@ -193,7 +194,6 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode", store: "Sto
     Raises SettingsError that lists every mistake of the file.
     """
     from bitrix.catalogue.catalogue import load_catalogue  # noqa: PLC0415 - see replay
-    from bot.cli.actors import build_actor_finder  # noqa: PLC0415 - see replay
     from orchestrator.gate.call.policy import SHIPPED, check_policy, load_with_places  # noqa: PLC0415 - see replay
     from orchestrator.reports.rehearsal.rehearse import Rules  # noqa: PLC0415 - see replay
 
@@ -210,10 +210,51 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode", store: "Sto
         catalogue=catalogue,
         policy=policy,
         mode=mode,
-        person=build_actor_finder(settings, store),
+        person=_build_actor_finder(settings, store),
         portal=_find_portal(settings),
         by_webhook=settings.bitrix_oauth_client_id is None,
     )
+
+
+def _build_actor_finder(settings: Settings, store: "Store | None" = None) -> "Callable[[str], Actor | None]":
+    """Return a function that finds the actor with a key, with their present rights; it returns None for who has no access today.
+
+    It knows the people of the access file, those who joined by invitation, as `store` has them, the tokens of the HTTP API, and the local
+    user of the command line. Raises SettingsError for an invalid access file or list of tokens.
+    """
+    from bot.access.access import load_access  # noqa: PLC0415 - see replay
+    from bot.http_api.server.tokens import PREFIX, Tokens, read_tokens  # noqa: PLC0415 - see replay
+    from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see replay
+
+    access = load_access(settings.access_file)
+    tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant)
+    if store is not None:
+        _add_joined_people(access, store)
+
+    def find(key: str) -> Actor | None:
+        door, _, name = key.partition(":")
+        if door == "cli":
+            return Actor(key=key, name=name, role="admin", sees="all")
+        if key.startswith(PREFIX):
+            client = tokens.find_by_name(name)
+            return client.actor if client is not None else None
+        return access.find_actor_by_key(key)
+
+    return find
+
+
+def _add_joined_people(access: "Access", store: "Store") -> None:
+    """Add the people who joined by invitation; a registry that cannot be read is left out, and then only the file's people are known."""
+    from orchestrator.features.people.registry import STREAM, extract_registry  # noqa: PLC0415 - see replay
+    from state.events.codec import UnknownEvent  # noqa: PLC0415 - see replay
+    from state.journal.journal import load_state  # noqa: PLC0415 - see replay
+    from state.journal.store import StoreError  # noqa: PLC0415 - see replay
+
+    try:
+        state, seq = load_state(store, STREAM)
+    except (StoreError, UnknownEvent):
+        return
+    access.apply_registry(extract_registry(state), seq)
 
 
 def _find_portal(settings: Settings) -> str:

@@ -58,7 +58,7 @@ def render_card(view: CardView, tr: Translator) -> Spans:
             blocks.append(format_bold(tr.translate("card-cut-opened" if view.opened else "card-cut")))
         blocks.extend(render_waiting(view, tr))
     else:
-        blocks.append(_render_state(view, tr))
+        blocks.append(render_state(view, tr))
     return join_blocks(blocks, "\n\n")
 
 
@@ -91,7 +91,7 @@ def render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
     before a second confirmation, a warning.
     """
     card, mode = view.card, view.preview.mode
-    reasons = _render_reasons(view, tr)
+    reasons = _list_reasons(view, tr)
     badge = tr.translate("card-risk", level=_evaluate_risk(view))
     if reasons:
         yield build_spans(badge, " ", Span(". ".join(reasons), "italic"))
@@ -153,7 +153,7 @@ def _render_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
     return tr.translate(_RECORD_NAMED if code == _UNNAMED and "title" in args else code, **args)
 
 
-def _render_reasons(view: CardView, tr: Translator) -> list[str]:
+def _list_reasons(view: CardView, tr: Translator) -> list[str]:
     """Return the reasons why a confirmation is needed, one text per kind of reason.
 
     A reason that several commands of a batch have is given once, with the number of further commands.
@@ -214,7 +214,8 @@ def _format_before(line: PreviewLine) -> str:
     return f"{line.before} → " if line.before else ""
 
 
-def _render_state(view: CardView, tr: Translator) -> Spans:
+def render_state(view: CardView, tr: Translator) -> Spans:
+    """Return the line of a card that no longer waits: how it was decided, or what came of its call."""
     card = view.card
     who, at = card.approved_by_name or card.denied_by_name, card.find_time(card.status)
     match str(card.status):
@@ -371,14 +372,19 @@ def render_details(view: CardView, tr: Translator) -> Spans:
     preview, card = view.preview, view.card
     number = f" {format_number(preview.id, tr.locale)}" if preview.id else ""
     head = format_bold(build_spans(render_heading(preview, card.method, tr), number))
-    lines = [_render_line(line, "block") for line in preview.lines]
-    values = join_blocks(lines or list_commands(view, tr), "\n")
+    values = render_changes(view, tr)
     total = build_spans(tr.translate("card-sum", sum=preview.sum)) if preview.sum else ()
     asked = build_spans(tr.translate("details-asked", who=card.requested_by_name))
-    return join_blocks([head, total, values, _render_all_reasons(view, tr), asked], "\n\n")
+    return join_blocks([head, total, values, render_reasons(view, tr), asked], "\n\n")
 
 
-def _render_all_reasons(view: CardView, tr: Translator) -> Spans:
+def render_changes(view: CardView, tr: Translator) -> Spans:
+    """Return every value that the call changes, or every command of a batch, without cutting or folding anything."""
+    lines = [_render_line(line, "block") for line in view.preview.lines]
+    return join_blocks(lines or list_commands(view, tr), "\n")
+
+
+def render_reasons(view: CardView, tr: Translator) -> Spans:
     """Return a list of all reasons why the call needs a confirmation, without repetitions. Texts of company rules are shown as written."""
     said = dict.fromkeys(_render_whole_reason(reason, view.preview, tr) for reason in view.reasons)
     if not said:

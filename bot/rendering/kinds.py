@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card, render_details
 from bot.rendering.daily import render_daily, render_reminder
-from bot.rendering.plan_cards import render_plan_card
+from bot.rendering.plan_cards import render_plan_card, render_plan_details
 from bot.rendering.questions import render_edit, render_waiting_cards
 from bot.rendering.record_changes import render_history, render_news
 from bot.rendering.replies import render_reply
@@ -39,6 +39,10 @@ def _render_card(view: CardView, tr: Translator) -> Spans:
     return render_plan_card(view, tr) if view.members else render_card(view, tr)
 
 
+def _render_details(view: CardView, tr: Translator) -> Spans:
+    return render_plan_details(view, tr) if view.members else render_details(view, tr)
+
+
 def _render_toast(toast: Toast, tr: Translator) -> Spans:
     return build_spans(tr.translate_notice(toast.notice))
 
@@ -52,7 +56,7 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
     "toast": _build_renderer(Toast.model_validate, _render_toast),
     "code": _build_renderer(Code.model_validate, _render_code),
     "card": _build_renderer(CardView.from_body, _render_card),
-    "details": _build_renderer(CardView.from_body, render_details),
+    "details": _build_renderer(CardView.from_body, _render_details),
     "news": render_news,
     "daily": render_daily,
     "reminder": render_reminder,

@@ -1,39 +1,76 @@
-"""Renders the card of a plan with several waiting steps: a line for each step, with its values, its state and what came of it. Pure."""
+"""Renders the card of a plan with several waiting steps: a line for each step, with its values, its state and what came of it. Pure.
+
+The details view of such a card describes all its steps.
+"""
 
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_items
-from bot.rendering.cards import render_following, render_outcome_details, render_waiting
+from bot.rendering.cards import render_changes, render_following, render_outcome_details, render_reasons, render_state, render_waiting
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.language.text import format_number
 from state.card import Card
 
-_MARKS = {"approved": "⏳ ", "executed": "✅ ", "refused": "⚠️ ", "denied": "✖ ", "expired": "⌛ ", "unknown": "❓ "}
+_MARKS = {"approved": "⏳ ", "executed": "✅ ", "refused": "⚠️ ", "denied": "✖ ", "expired": "⌛ ", "unknown": "❓ ", "superseded": "✖ "}
 """The mark before a step that no longer waits, by the status of its card."""
+_TOLD_AS_ONE = frozenset({"approved", "elsewhere"})
+"""The statuses of the whole plan that the last line tells as on the card of a single call: it runs, or others decide about it now."""
+_LONGEST_FATE = 200
+"""Length in characters to which what came of a step is cut: one message must hold the fates of all steps."""
 
 
 def render_plan_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: the steps with each old and new value, and while some wait, the reasons and who asked."""
-    steps = join_blocks([_render_step(number, card, tr) for number, card in enumerate(view.members, start=1)], "\n")
+    as_one = _is_told_as_one(view)
+    steps = join_blocks([_render_step(number, card, tr, with_fate=not as_one) for number, card in enumerate(view.members, start=1)], "\n")
     blocks = [format_bold(tr.translate("plan-head", count=len(view.members))), steps]
     if view.card.is_waiting:
         blocks.extend(render_waiting(view, tr))
+    elif as_one:
+        blocks.append(render_state(view, tr))
     else:
         done = sum(card.status == "executed" for card in view.members)
-        blocks.append(format_bold(tr.translate("plan-over", done=done, count=len(view.members))))
+        deciders = ", ".join(dict.fromkeys(card.approved_by_name for card in view.members if card.approved_by_name))
+        over = tr.translate("plan-over", done=done, count=len(view.members), who=deciders, approved="yes" if deciders else "no")
+        blocks.append(format_bold(over))
     return join_blocks(blocks, "\n\n")
 
 
-def _render_step(number: int, card: Card, tr: Translator) -> Spans:
+def render_plan_details(view: CardView, tr: Translator) -> Spans:
+    """Return the details view of the plan: each step with its record and every value, then all reasons and who asked."""
+    steps = [_render_step_details(number, card, tr) for number, card in enumerate(view.members, start=1)]
+    asked = build_spans(tr.translate("details-asked", who=view.card.requested_by_name))
+    return join_blocks([*steps, render_reasons(view, tr), asked], "\n\n")
+
+
+def _render_step_details(number: int, card: Card, tr: Translator) -> Spans:
+    view = CardView.from_card(card)
+    record = f" {format_number(view.preview.id, tr.locale)}" if view.preview.id else ""
+    head = format_bold(build_spans(f"{number}. ", render_heading(view.preview, card.method, tr), record))
+    return join_blocks([head, render_changes(view, tr)], "\n")
+
+
+def _is_told_as_one(view: CardView) -> bool:
+    """Return whether one line tells of all steps: the plan runs, others decide about it, or it came to the same end as a whole."""
+    ends = {(card.status, card.denied_by_name, card.reason) for card in view.members}
+    return str(view.card.status) in _TOLD_AS_ONE or (len(ends) == 1 and view.card.status in {"denied", "expired"})
+
+
+def _render_step(number: int, card: Card, tr: Translator, *, with_fate: bool) -> Spans:
     preview = Preview.model_validate(card.preview or {})
     head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", render_heading(preview, card.method, tr))
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
     parts = list_items(preview.items, {}, tr) if preview.items else []
-    told = _render_fate(card, tr)
+    told = _trim(_render_fate(card, tr)) if with_fate else ""
     made = render_outcome_details(CardView.from_card(card), tr)
     lines = [join_blocks([head, join_blocks(changes, "; ")], " — "), *parts]
     return join_blocks([*lines, format_bold(told) if told else (), made, render_following(card, tr)], "\n")
+
+
+def _trim(text: str) -> str:
+    return text if len(text) <= _LONGEST_FATE else f"{text[: _LONGEST_FATE - 1]}…"
 
 
 def _render_change(line: PreviewLine) -> Spans:
@@ -54,6 +91,8 @@ def _render_fate(card: Card, tr: Translator) -> str:
             return tr.translate("plan-step-unknown")
         case "expired":
             return tr.translate("plan-step-expired")
+        case "superseded":
+            return tr.translate("plan-step-closed")
         case "executed" if card.undone_at:
             return tr.translate("card-undone", who=card.undone_by, at=card.undone_at)
         case _:

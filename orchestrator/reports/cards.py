@@ -17,8 +17,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL
-from orchestrator.gate.approve import confirmations
-from orchestrator.gate.approve.card_groups import find_shown_card
+from orchestrator.gate.approve import card_groups, confirmations
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
 from state.events.fold import list_open_confirmations
@@ -201,6 +200,4 @@ async def list_open_cards(store: AsyncStore, session: str) -> list[Card]:
 
 async def list_shown_cards(store: AsyncStore, session: str) -> list[Card]:
     """Return the cards that wait as a chat shows them, oldest first: one for all waiting steps of a plan."""
-    state = await load_session_state(store, session)
-    shown = (find_shown_card(card.confirmation_id, state) for card in list_open_confirmations(state))
-    return list({card.confirmation_id: card for card in shown if card is not None}.values())
+    return card_groups.list_shown_cards(await load_session_state(store, session), session)

@@ -13,8 +13,8 @@ from typing import Any
 from orchestrator.domain.schedule_inputs import SchedulesRestored
 from orchestrator.gate.execute.recovery import MARK, SETTLED, TIMER
 from orchestrator.reports.erasure import erase
-from orchestrator.reports.erasure.earlier_erasures import OPS
 from orchestrator.reports.erasure.erase import ErasureFiles
+from orchestrator.reports.erasure.trace_search import OPS
 from orchestrator.runs.ending import build_restored_row
 from orchestrator.runtime.input_filter import build_system_row
 from state.clock import Clock, format_iso, generate_id

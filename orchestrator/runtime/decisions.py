@@ -14,7 +14,7 @@ from orchestrator.domain.inputs import CardDecision, CardTimerDue, Click
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations, undo_policy
-from orchestrator.gate.approve.card_groups import find_group, find_shown_card
+from orchestrator.gate.approve.card_groups import find_group, find_shown_card, is_merged
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.gate.call.serialization import build_effect_id
@@ -52,7 +52,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     )
     entry = session.state.cards.get(decision.confirmation_id)
     group = find_group(entry, session.state.cards) if entry is not None and session.state.run is None else None
-    told = find_shown_card(decision.confirmation_id, session.state) or NO_CARD
+    told = find_shown_card(decision.confirmation_id, session.state, session.key) or NO_CARD
     press = ButtonClick(
         decision=decision,
         toast=said.callback_id,
@@ -94,7 +94,7 @@ def _find_reply_chat(row: InboxRow, session: Session) -> str:
 
     A lead (head of sales) who got a copy of the card is answered in their own chat, anybody else in the card's chat.
     """
-    entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state) or NO_CARD
+    entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state, session.key) or NO_CARD
     return row.actor_key if row.actor_key in (entry.told or ()) else session.key
 
 
@@ -104,7 +104,7 @@ def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
     It goes to the lead's own chat. The list is empty if the click or reason came from anybody else. The requester of the card is told
     separately.
     """
-    entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state)
+    entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state, session.key)
     if entry is None or (door := _find_reply_chat(row, session)) == session.key:
         return []
     about = {"what": find_title(entry), "who": entry.requested_by_name, "id": row.id[-8:]}
@@ -290,18 +290,24 @@ def _build_lead_approved_row(entry: Card, who: str, outcome: Outcome, session: S
 
 
 def _build_expiry_rows(entry: Card, session: Session) -> list[OutboxRow]:
-    """Return the messages that tell the requester and the leads that nobody decided in time; an empty list if no lead was asked."""
-    if not entry.told:
+    """Return the messages that tell the requester and the leads that nobody decided in time; an empty list if no lead was asked.
+
+    Of the steps of a plan that are shown on one card, only the last one that expires is told about.
+    """
+    shown = find_shown_card(entry.confirmation_id, session.state, session.key)
+    if not entry.told or (shown is not None and shown.is_waiting):
         return []
-    about = {"who": ", ".join(entry.told_names or ()), "what": find_title(entry)}
+    about = {"who": ", ".join(entry.told_names or ()), "what": find_title(shown or entry)}
     rows = [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-expired", args=about)), session.now)]
-    over = Notice(code="lead-expired-yours", args={"what": find_title(entry), "who": entry.requested_by_name})
+    over = Notice(code="lead-expired-yours", args={"what": find_title(shown or entry), "who": entry.requested_by_name})
     return [*rows, *(outbox.build_reply_row(chat, build_reply(over), session.now) for chat in entry.told)]
 
 
 def find_title(entry: Card) -> str:
-    """Return a short name of what a card is about: the title of its record, or else the method."""
-    return Preview.model_validate(entry.preview or {}).title or entry.method
+    """Return a short name of what a card is about: the title of its record, of a plan those of its records, or else the method."""
+    preview = Preview.model_validate(entry.preview or {})
+    titles = [part.title for part in preview.items if part.title] if is_merged(entry) else []
+    return preview.title or ", ".join(dict.fromkeys(titles)) or entry.method
 
 
 def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from orchestrator.gate.approve.card_groups import CardGroup, find_group
+from orchestrator.domain.address import Address
+from orchestrator.gate.approve.card_groups import VERB, CardGroup, find_group, is_merged, list_loose_cards
+from orchestrator.runtime import outbox
 from state.card import Card
 from state.journal.store import OutboxRow
 
@@ -22,29 +24,33 @@ def keep_card(card: Card, _cards: Mapping[str, Card]) -> Card:
 def group_card_rows(rows: Sequence[OutboxRow], key: str, cards: Mapping[str, Card], describe: DescribeCard) -> Sequence[OutboxRow]:
     """Return the messages of a step of the session `key` with one row for all cards of a plan, in place of the rows of single cards.
 
-    `cards` are the session's cards before the step; the rows hold those that the step changes as they will be.
+    `cards` are the session's cards before the step; the rows hold those that the step changes as they will be. A row may also hold the
+    merged card of a group, which changes none. If a plan no longer fits into one message, its waiting cards get rows of their own. A client
+    that fetches its messages decides cards one by one, and gets them so.
     """
-    shown = [row for row in rows if _is_own_card(row, key)]
-    if not shown:
+    if Address.parse(key).is_pulled or not any(_is_own_card(row, key) for row in rows):
         return rows
-    changed = {card.confirmation_id: card for card in (Card.from_stored(row.body) for row in shown)}
-    known = {**cards, **{number: _overlay(cards.get(number), card) for number, card in changed.items()}}
-    found = {number: find_group(known[number], known) for number in changed}
+    shown = [Card.from_stored(row.body) for row in rows if _is_own_card(row, key)]
+    changed = {card.confirmation_id: _overlay(cards.get(card.confirmation_id), card) for card in shown if not is_merged(card)}
+    known = {**cards, **changed}
     drawn: dict[str, OutboxRow] = {}
     kept: list[OutboxRow] = []
     for row in rows:
-        group = found.get(row.body["confirmation_id"]) if _is_own_card(row, key) else None
-        if group is None:
+        card = known.get(row.body["confirmation_id"]) if _is_own_card(row, key) else None
+        group = find_group(card, known) if card is not None else None
+        if card is None or group is None:
             kept.append(row)
             continue
         before = drawn.get(group.anchor)
-        drawn[group.anchor] = _build_group_row(row, group, before, describe, known, changed)
+        drawn[group.anchor] = _build_group_row(row, group, before, describe, known)
         kept = [one for one in kept if one is not before] + [drawn[group.anchor]]
-    return kept
+    loose = {one.confirmation_id: one for card in changed.values() for one in list_loose_cards(card, known)}
+    missing = [describe(one, known) for number, one in loose.items() if number not in changed]
+    return [*kept, *(outbox.build_card_row(key, one, rows[0].created_at) for one in missing)]
 
 
 def _is_own_card(row: OutboxRow, key: str) -> bool:
-    return row.kind == "card" and row.session == key and "home" not in row.body
+    return row.kind == "card" and row.session == key and "home" not in row.body and "members" not in row.body
 
 
 def _overlay(old: Card | None, new: Card) -> Card:
@@ -53,23 +59,19 @@ def _overlay(old: Card | None, new: Card) -> Card:
 
 
 def _build_group_row(
-    row: OutboxRow,
-    group: CardGroup,
-    before: OutboxRow | None,
-    describe: DescribeCard,
-    known: Mapping[str, Card],
-    changed: Mapping[str, Card],
+    row: OutboxRow, group: CardGroup, before: OutboxRow | None, describe: DescribeCard, known: Mapping[str, Card]
 ) -> OutboxRow:
     """Return the row of the whole group: the merged card, and its members in the order of the plan's steps.
 
-    `before` is the row that another card of the same step has given already; its marks are kept.
+    `before` is the row that another card of the same step has given already; its marks are kept. Only a row of the merged card can ask for
+    the second tap, because a tap on a single card says nothing about the others.
     """
-    marks = {name: row.body[name] for name in _MARKS if row.body.get(name)}
-    earlier = before.body if before is not None else {}
-    marks |= {name: earlier[name] for name in _MARKS if earlier.get(name)}
-    stage = max(int(row.body.get("stage") or 1), int(earlier.get("stage") or 1))
-    hidden = (*_HIDDEN, *(("told",) if marks.get("anew") else ()))
-    members = [card if card.confirmation_id in changed else describe(card, known) for card in group.members]
-    told = [one.without(*hidden).to_stored() for one in members]
-    body = {**group.merge().without(*hidden).to_stored(), "stage": stage, **marks, "members": told}
+    earlier: Mapping[str, Any] = before.body if before is not None else {}
+    marks = {name: one[name] for one in (row.body, earlier) for name in _MARKS if one.get(name)}
+    taps = [int(one.get("stage") or 1) for one in (row.body, earlier) if (one.get("preview") or {}).get("verb") == VERB]
+    merged = group.merge()
+    copies = not marks.get("anew") or "told" in row.body or "told" in earlier
+    hidden = _HIDDEN if copies else (*_HIDDEN, "told")
+    members = [(card if card.undone_at else describe(card, known)).without(*_HIDDEN, "told").to_stored() for card in group.members]
+    body = {**merged.without(*hidden).to_stored(), "stage": max(taps, default=1), **marks, "members": members}
     return replace(row, key=f"card:{group.anchor}", body=body)

@@ -39,9 +39,13 @@ def _is_opened_in(session: str, entry: Card) -> bool:
     return session in entry.opened or (Address.parse(session).is_group and bool(entry.opened))
 
 
-def build_details_row(session: str, entry: Card, now: datetime) -> OutboxRow:
-    """Return the outbox row of a message that describes the call of a card completely and in words."""
-    return build_row(session, "details", entry.without("params", "before", "provenance", "nonce").to_stored(), now, "")
+def build_details_row(session: str, entry: Card, now: datetime, *, members: Sequence[Card] = ()) -> OutboxRow:
+    """Return the outbox row of a message that describes the call of a card completely and in words.
+
+    For the card of a plan, `members` are the cards of its steps.
+    """
+    body, *steps = (card.without("params", "before", "provenance", "nonce").to_stored() for card in (entry, *members))
+    return build_row(session, "details", body | {"members": steps} if steps else body, now, "")
 
 
 def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:

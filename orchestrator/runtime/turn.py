@@ -8,7 +8,7 @@ of the model are used again and each effect has an id made of its place in the t
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -25,16 +25,17 @@ from orchestrator.domain.inputs import (
     parse_input,
     parse_neighbour,
 )
-from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.engines.runs import find_cause
 from orchestrator.gate.approve import undo_policy
+from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
 from orchestrator.replies.code_notes import add_attachment_notice, add_forward_buttons, add_own_only_notices, add_repeat_notice
 from orchestrator.replies.failed_reads import add_failed_reads
 from orchestrator.replies.made_changes import add_made_lines
-from orchestrator.replies.one_message import drop_repetition
+from orchestrator.replies.one_message import WAITING, drop_repetition
 from orchestrator.replies.shown_lists import collect_shown_lists
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
 from orchestrator.replies.withdrawals import add_withdrawal_line
@@ -133,6 +134,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     end = replace(end, reply=add_failed_reads(end.reply, context, deps))
     end = replace(end, reply=drop_repetition(add_repeat_notice(end.reply, context), context, session=session.key))
     end = replace(end, reply=await add_withdrawal_line(add_attachment_notice(end.reply, turn), context))
+    end = replace(end, reply=_count_cards(end.reply, session))
     undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
     end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
     await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
@@ -379,8 +381,30 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
     rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{place}")] if told_now else []
     entries = session.state.cards
     shown = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
-    rows.extend(outbox.build_card_row(session.key, entries[item], now) for item in shown if item in entries)
+    rows.extend(_build_card_row(item, shown, turn, session) for item in shown if item in entries)
     await session.commit(*told, event, actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+def _build_card_row(confirmation_id: str, shown: Collection[str], turn: TurnInput, session: Session) -> OutboxRow:
+    """Return the row of a card that the turn shows.
+
+    A turn that goes on may add a step to a plan with a card further up. That card is then shown anew, or nobody would notice the step.
+    """
+    entry = session.state.cards[confirmation_id]
+    group = find_group(entry, session.state.cards) if turn.is_resumed and entry.is_waiting else None
+    if group is None or all(one.confirmation_id in shown for one in group.members):
+        return outbox.build_card_row(session.key, entry, session.now)
+    row = outbox.build_card_row(session.key, entry, session.now, anew=True)
+    return replace(row, body={**row.body, "told": list(entry.told)})
+
+
+def _count_cards(reply: Reply, session: Session) -> Reply:
+    """Return the reply with the number of messages that show its cards in the sentence that announces them: a plan may have one for all."""
+    found = (find_shown_card(item, session.state, session.key) for item in reply.confirmations)
+    count = len({card.confirmation_id for card in found if card is not None and card.is_waiting})
+    counted = {"count": max(1, count)}
+    told = [one.model_copy(update={"args": {**one.args, **counted}}) if one.code == WAITING else one for one in reply.notices]
+    return reply.model_copy(update={"notices": tuple(told)})
 
 
 def _list_withdrawn_cards(session: Session) -> list[str]:

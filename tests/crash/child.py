@@ -15,6 +15,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -44,7 +45,8 @@ from state.journal.store import EffectStatus, Store
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.crash.lab_faults import FAULTS
-from tests.crash.lab_flows import LIMIT, STAFFED
+from tests.crash.lab_flows import LIMIT
+from tests.crash.lab_go_on import GOING_ON, STAFFED
 from tests.crash.lab_people import Hearing, Listeners, staff
 from tests.crash.lab_person import LabClock, Person, Told
 from tests.crash.lab_points import STALLED, Points, Wire, watch_store
@@ -72,10 +74,19 @@ def _settings() -> Settings:
     return Settings(_env_file=None, agent_mode="full")
 
 
+def _find_text(said: Mapping[str, Any], began: Mapping[str, Mapping[str, Any]], asking: Mapping[str, str]) -> str:
+    """What a message asks for; of one that answers a question what the question is about."""
+    while said["answers"]:
+        said = began[asking[said["answers"]]]
+    return str(said["text"])
+
+
 def known_answers(store: Store) -> list[list[Any]]:
     """[what was asked, iteration] of every recorded answer of the model."""
     events = [event for stream in store.list_streams() for event in store.read_events(stream, limit=ALL)]
-    asked = {event.data["turn_id"]: event.data["text"] for event in events if event.type == "MessageReceived"}
+    began = {event.data["turn_id"]: event.data for event in events if event.type == "MessageReceived"}
+    asking = {event.data["question_id"]: event.data["turn_id"] for event in events if event.type == "NameAsked"}
+    asked = {turn: _find_text(said, began, asking) for turn, said in began.items()}
     answered = [(event.data["turn_id"], event.data["iteration"]) for event in events if event.type == "ModelAnswered"]
     return [[asked[turn], iteration] for turn, iteration in answered if turn in asked]
 
@@ -171,6 +182,10 @@ async def _course(config: dict[str, Any], person: Person, clock: LabClock, told:
             await http.post(f"http://127.0.0.1:{config['port']}/lab/late")
         clock.ahead += AHEAD  # now the outcomes that stayed open are looked at again
         await person.rest()
+        if config["script"] in GOING_ON:  # a turn that waited for such an outcome goes on only now, and what it asks for is pressed too
+            await person.act(steps)
+            clock.ahead += AHEAD
+            await person.rest()
 
 
 def live(config: dict[str, Any]) -> None:

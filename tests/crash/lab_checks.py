@@ -2,12 +2,13 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.gate.call.serialization import build_effect_id
 from tests.crash.lab import Evidence
-from tests.crash.lab_demands import JUDGED_HERE, demands
+from tests.crash.lab_demands import JUDGED_HERE, demands, list_cards
 from tests.crash.lab_order import dead_handles, unflushed
 from tests.crash.lab_script import DONE, NOT_DONE, SCRIPTS, UNKNOWN, Change, changes
 
@@ -93,6 +94,9 @@ def _model(run: Evidence) -> Iterator[str]:
     for generation, asked, iteration in run.world.asked:
         if (asked, iteration) in known.get(generation, []):
             yield f"the model was asked again for iteration {iteration} of «{asked}»"
+    for (_, asked, iteration), times in Counter(run.world.asked).items():
+        if times > 1:
+            yield f"the model was asked again for iteration {iteration} of «{asked}» within one life"
 
 
 def _moments(run: Evidence) -> Iterator[str]:
@@ -174,10 +178,15 @@ def _planned(change: Change, run: Evidence) -> list[str]:
 def _named_as_left(slot: str, change: Change, run: Evidence) -> bool:
     """Whether the answer of that turn says that what was proposed there was not made."""
     turn_id = slot.partition("/")[0]
-    answers = [line["body"] for line in run.lines if line["kind"] == "reply" and line["key"] == f"turn:{turn_id}"]
+    answers = [line["body"] for line in run.lines if line["kind"] == "reply" and _is_answer(line, turn_id)]
     notices = [notice for body in answers for notice in body["notices"] if notice["code"] == "not-made"]
     words = json.dumps([body["parts"] for body in answers], ensure_ascii=False)
     return any(_names(notice, build_effect_id(slot)) for notice in notices) or f"{NOT_DONE}:{change.mark}" in words
+
+
+def _is_answer(line: Mapping[str, Any], turn_id: str) -> bool:
+    """Whether a reply is the answer of that turn, or of its part after the cards, which has a key of its own."""
+    return line["key"] == f"turn:{turn_id}" or (line["key"].startswith("turn:") and line["body"].get("turn_id") == turn_id)
 
 
 def _names(notice: Mapping[str, Any], effect_id: str) -> bool:
@@ -190,9 +199,10 @@ def _told(change: Change, effect: Mapping[str, Any], run: Evidence) -> set[str]:
     told = set()
     last_card = ""
     for line in run.lines:
-        if line["kind"] == "card" and line["body"]["effect_id"] == effect["effect_id"]:
-            last_card = line["body"]["status"]
-            told |= {{"executed": "done", "refused": "not done"}.get(last_card, last_card)}
+        for card in list_cards(line):
+            if card["effect_id"] == effect["effect_id"]:
+                last_card = card["status"]
+                told |= {{"executed": "done", "refused": "not done"}.get(last_card, last_card)}
         if line["kind"] == "reply":
             told |= _of_reply(line, change, effect, doubted=effect["effect_id"] in run.report["doubted"])
     if effect["call"]["confirmation_id"]:
@@ -207,7 +217,7 @@ def _of_reply(line: Mapping[str, Any], change: Change, effect: Mapping[str, Any]
     words = {DONE: "done", UNKNOWN: "unknown", NOT_DONE: "not done"}
     told = {meaning for word, meaning in words.items() if f"{word}:{change.mark}" in text}
     for notice in line["body"]["notices"]:
-        own = line["key"] == f"turn:{effect['call']['turn_id']}"
+        own = _is_answer(line, effect["call"]["turn_id"])
         named = notice["args"].get("effect_id", "")  # none where a card has the button
         its = {"method": change.method, **(effect["call"].get("named") or {})}  # two calls of one method differ in what they change
         about = doubted and its.items() <= notice["args"].items() and named in {"", effect["effect_id"]}

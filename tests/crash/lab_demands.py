@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.crash.lab import Evidence
-from tests.crash.lab_flows import FLOWS, OWN, Flow, Told
+from tests.crash.lab_flows import OWN, Flow, Told
+from tests.crash.lab_go_on import FLOWS
 
 JUDGED_HERE = frozenset({"value", "value-now", "reason"})
 """Inputs that are answered by a card, a question or a sentence of their own: none of them may be lost without one of these demands failing."""
+_SETTLED = frozenset({"executed", "refused", "denied", "superseded"})
 _BACK = ("undo_until", "undone_at")
 
 
@@ -19,11 +21,20 @@ def demands(run: Evidence) -> Iterator[str]:
     if flow is None:
         return
     yield from _presses(run)
+    yield from _parts(run)
     yield from _writes(flow, run)
     yield from _cards(run)
     yield from _offers(run)
     for told in flow.told:
         yield from _said(told, flow, run)
+
+
+def list_cards(line: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The cards that a line shows: the one, or those of a whole plan."""
+    if line["kind"] != "card":
+        return ()
+    members: Sequence[Mapping[str, Any]] = line["body"].get("members") or [line["body"]]
+    return members
 
 
 def _presses(run: Evidence) -> Iterator[str]:
@@ -33,6 +44,30 @@ def _presses(run: Evidence) -> Iterator[str]:
         if count > 1 + run.deaths:
             codes = [body["notice"]["code"] for body in answers.values() if body["callback_id"] == source]
             yield f"the press {source} was answered {count} times: {codes}"
+
+
+def _parts(run: Evidence) -> Iterator[str]:
+    """A turn that waits for cards goes on once for each time it waited, and each of its parts ends once."""
+    events = [(event["type"], event["data"]) for event in run.report["journal"]]
+    ends = [said for kind, said in events if kind == "TurnFinished"]
+    waited = Counter(said["turn_id"] for said in ends if said.get("goes_on"))
+    ended, resumed = Counter(said["turn_id"] for said in ends), Counter(said["turn_id"] for kind, said in events if kind == "TurnResumed")
+    decided = _decided_turns(run)
+    for turn, times in ended.items():
+        if times != resumed[turn] + 1:
+            yield f"the turn {turn} went on {resumed[turn]} times and ended {times} times"
+    for turn, times in waited.items():
+        if resumed[turn] > times:
+            yield f"the turn {turn} waited {times} times and went on {resumed[turn]} times"
+        if resumed[turn] < times and turn in decided:
+            yield f"the turn {turn} waited {times} times and went on {resumed[turn]} times: what is left of it is lost"
+
+
+def _decided_turns(run: Evidence) -> set[str]:
+    """The turns of which a person has decided all cards, and of which it is known what came of that."""
+    entries = run.report["streams"][f"session:{OWN}"]["state"]["agent"]["confirmations"].values()
+    open_ = {entry["turn_id"] for entry in entries if entry["status"] not in _SETTLED}
+    return {entry["turn_id"] for entry in entries} - open_
 
 
 def _writes(flow: Flow, run: Evidence) -> Iterator[str]:
@@ -69,7 +104,7 @@ def _regular(flow: Flow, run: Evidence) -> bool:
 def _cards(run: Evidence) -> Iterator[str]:
     """At the end nothing waits, each card stands in each chat as the journal has it, and what can be taken back says so."""
     entries = run.report["streams"][f"session:{OWN}"]["state"]["agent"]["confirmations"]
-    last = {(line["session"], line["body"]["confirmation_id"]): line["body"] for line in run.lines if line["kind"] == "card"}
+    last = {(line["session"], card["confirmation_id"]): card for line in run.lines for card in list_cards(line)}
     for number, entry in entries.items():
         if entry["status"] == "requested":
             yield f"the card {number} waits still"

@@ -1,4 +1,4 @@
-"""Faults planted into edits, undos, decisions of leads, forwarded leads and second requests. Never imported by anything but the child."""
+"""Faults planted into edits, undos, decisions of leads, forwarded leads, second requests and turns that go on. Imported by the child only."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from orchestrator.features.cards import resubmit
 from orchestrator.features.talking import button_requests
 from orchestrator.features.undo import rules
 from orchestrator.gate.approve import undo_policy
-from orchestrator.runtime import recovery
+from orchestrator.runtime import paused_turns, recovery, steps, turn, turn_context
 from orchestrator.runtime.session import Session
 from state.clock import generate_id
 from state.events.cards import EditClosed
@@ -76,4 +76,67 @@ def again_every_time() -> None:
     resubmit.submit_again = anew
 
 
-PLANTED: tuple[Callable[[], None], ...] = (edit_apart, reason_apart, undo_blind, undo_found_alone, forward_every_time, again_every_time)
+def go_on_apart() -> None:
+    """The last card is settled in one commit, and the input with which its turn goes on is stored in the next one."""
+    build, commit = steps.build_go_on_rows, Session.commit
+    late: list[Any] = []
+
+    def put_off(*given: Any) -> list[Any]:
+        late.extend(build(*given))
+        return []
+
+    async def in_two(self: Any, *events: Any, actor: str, **more: Any) -> None:
+        await commit(self, *events, actor=actor, **more)
+        if late:
+            rows = [late.pop() for _ in range(len(late))]
+            await commit(self, actor="system", inbox_new=rows)
+
+    steps.build_go_on_rows = put_off  # type: ignore[attr-defined]
+    Session.commit = in_two  # type: ignore[method-assign]
+
+
+def go_on_forgotten() -> None:
+    """Once a turn has begun to go on, the input that made it do so is thought to be done with."""
+    restore = turn._restore_turn
+
+    async def only_paused(said: Any, session: Any, tools: Any) -> Any:
+        return await restore(said, session, tools) if said.turn_id in (session.state.paused or {}) else None
+
+    turn._restore_turn = only_paused
+
+
+def go_on_early() -> None:
+    """A turn goes on when the first of its cards is decided, and not when the last one is."""
+    paused_turns.OPEN_STATUSES = frozenset()  # type: ignore[attr-defined]
+
+
+def told_again() -> None:
+    """What a turn had done before its cards is submitted once more, as if it were new, and nobody looks what the turn has done already."""
+    submit = turn_context.Context.submit
+
+    async def anew(self: Any, effect: Any) -> Any:
+        told = effect.slot in self.recorded.told.slots
+        return await submit(self, effect.model_copy(update={"slot": f"{effect.slot}/anew"}) if told else effect)
+
+    turn_context.Context.submit = anew  # type: ignore[method-assign]
+    turn_context.Context._list_earlier_effects = lambda self, slot: []  # type: ignore[method-assign]
+
+
+def told_as_first() -> None:
+    """Of a card that was replaced the turn reads what became of the first, not of the last."""
+    paused_turns.find_origin_slot = lambda card, cards: card.slot  # type: ignore[attr-defined]
+
+
+PLANTED: tuple[Callable[[], None], ...] = (
+    edit_apart,
+    reason_apart,
+    undo_blind,
+    undo_found_alone,
+    forward_every_time,
+    again_every_time,
+    go_on_apart,
+    go_on_forgotten,
+    go_on_early,
+    told_again,
+    told_as_first,
+)

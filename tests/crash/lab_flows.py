@@ -271,7 +271,6 @@ FLOWS: dict[str, Flow] = {
         record=(484, "300021"),
     ),
 }
-STAFFED = frozenset(name for name, flow in FLOWS.items() if flow.staffed)
 
 SCRIPTS |= {name: flow.steps for name, flow in FLOWS.items()}
 MORE |= {name: flow.more for name, flow in FLOWS.items()}

@@ -18,7 +18,7 @@ from orchestrator.runtime.worker import Orchestrator
 from state.clock import generate_id, measure_mark_age, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, OutboxRow, StoreError
-from tests.crash.lab_flows import FLOWS
+from tests.crash.lab_go_on import FLOWS
 from tests.crash.lab_hands import acted, made_by
 from tests.crash.lab_people import ACTOR, OTHERS
 from tests.crash.lab_script import SESSION, Step
@@ -280,12 +280,20 @@ class Person:
             case "redelivered":
                 return self._redelivered(name, first)
             case _:
-                return [
-                    self._press(f"{source}/{card['confirmation_id']}", card, step.kind)
-                    for source in step.sources
-                    for card in self._told.cards(name)
-                    if step.kind == "again" or card["status"] == "requested"
-                ]
+                return self._presses(step, name)
+
+    def _presses(self, step: Step, name: str) -> list[InboxRow]:
+        """One press on every card, or on one of the steps that each card shows."""
+        if step.kind == "apart":
+            at, source = (-1 if step.text == "deny" else 0), step.sources[0]
+            members = [card["members"][at] for card in self._waiting(name, source) if "members" in card]
+            return [self._press(f"{source}/{card['confirmation_id']}", card, step.text) for card in members]
+        return [
+            self._press(f"{source}/{card['confirmation_id']}", card, step.kind)
+            for source in step.sources
+            for card in self._told.cards(name)
+            if step.kind == "again" or card["status"] == "requested"
+        ]
 
     def _acted(self, step: Step, name: str) -> list[InboxRow]:
         """What features are asked for; of a value and a press on the old card in the order in which they are handed in."""

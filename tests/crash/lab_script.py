@@ -12,6 +12,7 @@ Kind = Literal[
     "message",  # said; with several sources a paste in pieces, and what is said right after it
     "approve",  # pressed on every card that waits
     "deny",
+    "apart",  # of the steps on one card the last alone is denied, or the first alone approved: `text` says which
     "again",  # pressed on every card, whatever became of it
     "presses",  # several presses at once, as `text` says
     "meanwhile",  # the same, but the later ones while the call of the first is held on its way
@@ -134,6 +135,8 @@ CHANGES: dict[str, tuple[Change, ...]] = {
 }
 MORE: dict[str, tuple[Change, ...]] = {}
 """By script: changes that come of no request of their own."""
+NEXT: dict[str, tuple[list[dict[str, Any]], ...]] = {}
+"""By request: what the model proposes after the results of its first plan, and then after those of each further one."""
 
 
 def _said(name: str, text: str, kind: Kind = "message") -> Step:
@@ -279,12 +282,14 @@ def answer(messages: list[dict[str, str]]) -> tuple[str, int, str]:
     spoken = [item["content"] for item in messages if item["role"] == "user"]
     seen = [text for text in spoken if text.startswith("OBSERVATION ")]
     asked = _known(next(text for text in reversed(spoken) if not text.startswith("OBSERVATION ")))
-    steps = PLANS[asked] if not seen else []
-    said = _report(asked, seen[-1]) if seen else "Сейчас."
+    plans = (PLANS[asked], *NEXT.get(asked, ()))
+    steps = plans[len(seen)] if len(seen) < len(plans) else []
+    said = _report(asked, seen[-1], sum(map(len, plans[: len(seen) - 1]))) if seen else "Сейчас."
     return asked, len(seen) + 1, f"THOUGHT:\nдумаю\nACTION:\n{json.dumps(steps, ensure_ascii=False)}\nASSISTANT:\n{said}"
 
 
-def _report(asked: str, observation: str) -> str:
+def _report(asked: str, observation: str, before: int) -> str:
+    """What came of the last plan, step by step; `before` is how many steps the plans before it had."""
     words = {"ok": DONE, "unknown": UNKNOWN}
     lines = [json.loads(line) for line in observation.splitlines() if line.startswith("{")]
-    return " ".join(f"{words.get(line['status'], NOT_DONE)}:{CHANGES[asked][line['step'] - 1].mark}" for line in lines)
+    return " ".join(f"{words.get(line['status'], NOT_DONE)}:{CHANGES[asked][before + line['step'] - 1].mark}" for line in lines)

@@ -56,6 +56,11 @@ TEETH: dict[str, tuple[str, Plan]] = {
     "reason_apart": ("lead-no", {"kills": [death("~commit.DenialReasonGiven.:after")]}),
     "forward_every_time": ("forward-create", {}),
     "again_every_time": ("again-expired", {}),
+    "go_on_apart": ("go-on-free", {"kills": [death("~CallSucceeded.*->succeeded.*card.*:after")]}),
+    "go_on_forgotten": ("go-on-free", {"kills": [death("~TurnResumed.*:after")]}),
+    "go_on_early": ("go-on-apart", {}),
+    "told_again": ("go-on-free", {}),
+    "told_as_first": ("go-on-edit", {}),
 }
 BY_CALLS = {"half_a_step", "no_journal", "errors_ignored", "handle_kept", "intent_optional", "unstored_acknowledged"}
 """Found by what the shim does or sees."""

@@ -103,7 +103,7 @@ def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]
 
     Returns an empty dict if the journal is damaged according to `checked`, the report of its check.
     """
-    from orchestrator.reports.erasure.earlier_erasures import OPS  # noqa: PLC0415 - see verify
+    from orchestrator.reports.erasure.trace_search import OPS  # noqa: PLC0415 - see verify
     from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
     from state.events.people import PersonErased  # noqa: PLC0415 - see verify
 

@@ -403,13 +403,17 @@ plan-head = Plan: { $count } { $count ->
     [one] action
    *[other] actions
 }
-plan-over = { $done } of { $count } done
+plan-over = { $done } of { $count } done{ $approved ->
+    [yes] {" · "}decided by { $who }
+   *[no] {""}
+}
 plan-step-denied = denied by { $who }{ $reasoned ->
     [yes] {"."} Reason: { $reason }
    *[no] {""}
 }
 plan-step-unknown = nobody knows whether it was done: please check
-plan-step-expired = time is over
+plan-step-expired = time is over, not done
+plan-step-closed = waits no more, not done
 button-approve-all = ✅ Do all ({ $count })
 button-deny-all = ✖ Deny all
 button-leave-out = ✖ without { $number }
@@ -417,3 +421,4 @@ button-edit-step = ✏ { $number }
 button-undo-step = ↩ Undo { $number }
 button-check-step = 🔄 Check { $number }
 card-then = Then:
+button-again-step = ↻ Request { $number } again

@@ -411,13 +411,17 @@ plan-head = План: { $count } { $count ->
     [few] действия
    *[other] действий
 }
-plan-over = Выполнено { $done } из { $count }
+plan-over = Выполнено { $done } из { $count }{ $approved ->
+    [yes] {" · "}решение: { $who }
+   *[no] {""}
+}
 plan-step-denied = отклонено: { $who }{ $reasoned ->
     [yes] {"."} Причина: { $reason }
    *[no] {""}
 }
 plan-step-unknown = неизвестно, выполнено ли: проверьте
-plan-step-expired = время вышло
+plan-step-expired = время вышло, не выполнено
+plan-step-closed = больше не ждёт решения, не выполнено
 button-approve-all = ✅ Выполнить всё ({ $count })
 button-deny-all = ✖ Отклонить всё
 button-leave-out = ✖ без { $number }
@@ -425,3 +429,4 @@ button-edit-step = ✏ { $number }
 button-undo-step = ↩ Отменить { $number }
 button-check-step = 🔄 Проверить { $number }
 card-then = Затем:
+button-again-step = ↻ Запросить { $number }

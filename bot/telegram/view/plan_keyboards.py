@@ -7,6 +7,7 @@ from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ActionClick, ButtonClick, CardClick, CheckClick
 from orchestrator.domain.address import is_card_session
 from orchestrator.domain.card_view import CardView
+from orchestrator.features.cards.resubmit import may_repeat
 from state.card import Card
 
 Button = tuple[str, ButtonClick]
@@ -16,13 +17,15 @@ PER_LINE: Final = 4
 
 
 def list_step_buttons(view: CardView, tr: Translator) -> Iterator[Sequence[Button]]:
-    """Yield rows of buttons for single steps: leave one out or edit it while it waits, afterwards take it back or check its outcome."""
+    """Yield rows of buttons for single steps: leave one out or edit it while it waits, afterwards take it back, check or repeat it."""
     buttons = [button for number, card in enumerate(view.members, start=1) for button in _list_buttons(number, card, view, tr)]
     for start in range(0, len(buttons), PER_LINE):
         yield buttons[start : start + PER_LINE]
 
 
 def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> Iterator[Button]:
+    if str(view.card.status) == "elsewhere":
+        return
     if card.is_waiting:
         if len([one for one in view.members if one.is_waiting]) > 1 and (not view.home or is_card_session(view.home)):
             press = CardClick(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=False, home=view.home or view.topic)
@@ -35,6 +38,8 @@ def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> It
         yield tr.translate("button-check-step", number=number), CheckClick(confirmation_id=card.confirmation_id)
     elif card.status == "executed" and card.undo_until:
         yield tr.translate("button-undo-step", number=number), ActionClick(words=("undo", card.effect_id))
+    elif may_repeat(card):
+        yield tr.translate("button-again-step", number=number), ActionClick(words=("again", card.confirmation_id))
 
 
 def _is_fixed(card: Card) -> bool:

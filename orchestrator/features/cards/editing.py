@@ -332,7 +332,7 @@ async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, 
     entries = session.state.cards
     closing = confirmations.build_superseded_closing(card.entry, why="edited", by=new_id)
     over = EditClosed(confirmation_id=card.id, how="replaced")
-    old = card.entry.with_values(status="superseded", why="edited")
+    old = card.entry.with_values(status="superseded", why="edited", by=new_id)
     out = [
         outbox.build_card_row(session.key, old, session.now),
         outbox.build_card_row(session.key, entries[new_id], session.now),

@@ -15,6 +15,7 @@ from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import CallLine, EditableField, EditBody, WaitingBody
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.card_groups import list_shown_cards
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Receive, Tools
 from orchestrator.runtime.input_filter import build_cross_session_row, build_system_row
@@ -88,7 +89,7 @@ async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: 
     number of cards in other sessions that wait for the person; the last message mentions it, and those sessions show their cards
     themselves. So do the runs of this chat; `of_runs` is the number of their cards.
     """
-    entries = list_open_confirmations(session.state)
+    entries = list_shown_cards(session.state, session.key)
     told = outbox.build_reply_row(session.key, build_reply(Notice(code="pending", args={"count": len(entries) + of_runs})), session.now)
     also = (
         [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-pending", args={"count": of_others})), session.now)]
@@ -118,7 +119,7 @@ async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> N
     Raises StoreError.
     """
     del tools
-    shown = [build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_open_confirmations(session.state)]
+    shown = [build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_shown_cards(session.state, session.key)]
     note = (
         [outbox.build_reply_row(session.key, build_reply(Notice(code="cards-again", args={"count": len(shown)})), session.now)]
         if shown

@@ -13,11 +13,13 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.card_groups import find_shown_card
 from orchestrator.gate.approve.confirmations import Decision, can_see_all, check_entitlement
 from orchestrator.gate.call.permissions import Staff
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
 from orchestrator.runtime.feature import Receive, Tools
+from orchestrator.runtime.grouped_cards import group_card_rows
 from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session
 from state.canonical import dumps, hash_text
@@ -171,37 +173,60 @@ async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) 
     """
     out: list[OutboxRow] = []
     looks: list[Timer] = []
-    for entry in list_open_confirmations(session.state):
-        if session.now < parse_iso(entry.expires_at) and is_for_lead(entry) and (brought := await transfer_card(entry, session, tools)):
+    for entries in list_lead_cards(session):
+        if brought := await transfer_cards(entries, session, tools):
             out.extend(brought)
-            looks.append(confirmations.build_arrival_timer(entry, session))
+            looks.append(confirmations.build_arrival_timer(entries[0], session))
     await session.commit(actor="system", outbox=out, timers=looks, inbox_done=[row.id])
 
 
-async def transfer_card(entry: Card, session: Session, tools: Tools) -> list[OutboxRow]:
-    """Return the messages that move the card to the chats of the leads who decide now; empty if it is there already.
+def list_lead_cards(session: Session) -> list[list[Card]]:
+    """Return the cards of the session that can be decided and wait for somebody else than their requester.
 
-    The journal records the new assignment. In the chats of leads who no longer decide, the card loses its buttons.
+    Those that one message shows, because they are steps of one plan, stand together in the order of the requests.
     """
-    before = list(entry.told or ())
-    if not await record_assignment(compute_assignment(entry, tools), entry, session):
+    found: dict[str, list[Card]] = {}
+    for entry in list_open_confirmations(session.state):
+        if session.now < parse_iso(entry.expires_at) and is_for_lead(entry):
+            shown = find_shown_card(entry.confirmation_id, session.state, session.key) or entry
+            found.setdefault(shown.confirmation_id, []).append(entry)
+    return list(found.values())
+
+
+async def transfer_cards(entries: Sequence[Card], session: Session, tools: Tools) -> list[OutboxRow]:
+    """Return the messages that move cards to the chats of the leads who decide now; empty if they are there already.
+
+    `entries` are cards that one message shows. The journal records the new assignments. In the chats of leads who no longer decide any of
+    them, the message loses its buttons.
+    """
+    number = entries[0].confirmation_id
+    before = _find_shown_card(number, session).told
+    changed = [entry for entry in entries if await record_assignment(compute_assignment(entry, tools), entry, session)]
+    if not changed:
         return []
-    entry = session.state.cards[entry.confirmation_id]
-    left = [lead for lead in before if lead not in entry.told and tools.refresh_actor(Actor(key=lead, name=""))]  # others read nothing more
-    gone = [lead for lead in left if await tools.store.find_sent_ref(lead, f"card:{entry.confirmation_id}")]
-    shown = outbox.build_card_row(session.key, entry, session.now)
-    return [shown, *(_build_closed_copy(shown, lead, entry) for lead in gone), *build_news_rows(entry, session)]
+    card = _find_shown_card(number, session)
+    asked = {lead for entry in entries for lead in session.state.cards[entry.confirmation_id].told}
+    left = [lead for lead in before if lead not in asked and tools.refresh_actor(Actor(key=lead, name=""))]  # others read nothing more
+    gone = [lead for lead in left if await tools.store.find_sent_ref(lead, f"card:{card.confirmation_id}")]
+    shown = draw_card(outbox.build_card_row(session.key, card, session.now), session)
+    news = build_news_rows(session.state.cards[changed[0].confirmation_id], session)
+    return [shown, *(_build_closed_copy(shown, lead, card) for lead in gone), *news]
+
+
+def draw_card(row: OutboxRow, session: Session) -> OutboxRow:
+    """Return the row of a card, or of a merged card of a group, as it is stored: with all steps of its plan."""
+    return group_card_rows([row], session.key, session.state.cards, session.describe_card)[0]
+
+
+def _find_shown_card(confirmation_id: str, session: Session) -> Card:
+    return find_shown_card(confirmation_id, session.state, session.key) or session.state.cards[confirmation_id]
 
 
 def build_news_rows(entry: Card, session: Session) -> list[OutboxRow]:
     """Return a list with the message that tells the requester which leads decide about the card now, or that there is none left."""
-    who = ", ".join(entry.told_names or ())
-    told = Notice(code="lead-moved", args={"who": who, "what": find_title(entry)})
-    return [
-        outbox.build_reply_row(
-            session.key, build_reply(told if who else Notice(code="lead-gone", args={"what": find_title(entry)})), session.now
-        )
-    ]
+    who, what = ", ".join(entry.told_names or ()), find_title(_find_shown_card(entry.confirmation_id, session))
+    told = Notice(code="lead-moved", args={"who": who, "what": what})
+    return [outbox.build_reply_row(session.key, build_reply(told if who else Notice(code="lead-gone", args={"what": what})), session.now)]
 
 
 def _build_closed_copy(shown: OutboxRow, lead: str, entry: Card) -> OutboxRow:

@@ -17,7 +17,9 @@ from orchestrator.domain.inputs import Click, FeatureClick
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.runtime import outbox
+from orchestrator.runtime.commands import build_plan_details_rows
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_cross_session_row
 from orchestrator.runtime.session import Session
@@ -58,8 +60,11 @@ async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, 
 
 
 async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence[Card]:
+    """Return the cards of another session that wait for `actor`, as a chat shows them: one for all steps of a plan."""
     state, _ = await tools.store.read(load_state, to_stream(home))
-    return [entry for entry in list_open_confirmations(state) if assignment.is_asked(entry, actor, tools)]
+    asked = [entry for entry in list_open_confirmations(state) if assignment.is_asked(entry, actor, tools)]
+    shown = [find_shown_card(entry.confirmation_id, state, home) or entry for entry in asked]
+    return list({card.confirmation_id: card for card in shown}.values())
 
 
 async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -69,19 +74,22 @@ async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> N
     """
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     out: list[OutboxRow] = []
-    for entry in list_open_confirmations(session.state) if actor is not None else ():
-        if actor is None or not assignment.is_asked(entry, actor, tools):
+    for entries in assignment.list_lead_cards(session) if actor is not None else ():
+        asked = [entry for entry in entries if actor is not None and assignment.is_asked(entry, actor, tools)]
+        if actor is None or not asked:
             continue
-        if actor.key not in (entry.told or ()):
-            await assignment.record_assignment(assignment.add_lead(entry, actor, tools), entry, session)
-            out.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
-        out.append(_build_copy(session.state.cards[entry.confirmation_id], actor, session))
+        for entry in asked:
+            if actor.key not in (entry.told or ()):
+                await assignment.record_assignment(assignment.add_lead(entry, actor, tools), entry, session)
+                out.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
+        out.append(_build_copy(session.state.cards[asked[0].confirmation_id], actor, session))
     await session.commit(actor=row.actor_key, outbox=out, inbox_done=[row.id])
 
 
 def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
     shown = outbox.build_card_row(lead.key, entry, session.now, anew=True)
-    return replace(shown, body={**shown.body, "home": session.key})
+    drawn = assignment.draw_card(replace(shown, session=session.key), session)
+    return replace(drawn, session=lead.key, channel=shown.channel, body={**drawn.body, "home": session.key})
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -104,12 +112,18 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
     """Send the exact call of a card to the lead who requests it, if the card was shown to them and they may decide. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
-    entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
+    number = Click.model_validate(row.body).confirmation_id
+    entry = session.state.cards.get(number)
+    group = find_group(entry, session.state.cards) if entry is not None and find_shown_card(number, session.state, session.key) else None
+    members = [entry] if group is None and entry is not None else group.members if group is not None else []
     out: list[OutboxRow] = []
     opened: list[CardOpened] = []
     if actor is not None:
-        asked = entry is not None and actor.key in (entry.told or ()) and assignment.may_decide(entry, actor, tools)
-        if asked and entry is not None and entry.has_call:
+        told = any(actor.key in one.told for one in members)
+        asked = told and all(assignment.may_decide(one, actor, tools) for one in members)
+        if asked and entry is not None and group is not None:
+            out.extend(build_plan_details_rows(actor.key, entry, session, with_calls=actor.role == "admin"))
+        elif asked and entry is not None and entry.has_call:
             out.append(outbox.build_details_row(actor.key, entry, session.now))
             if actor.role == "admin":
                 text = f"{entry.method}\n{dumps(mask_value(entry.params))}"

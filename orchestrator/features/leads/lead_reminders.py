@@ -14,13 +14,13 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
 from orchestrator.features.leads.assignment import compute_assignment
 from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.card_groups import find_shown_card
 from orchestrator.language.work_calendar import MORNING, to_utc
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from state.card import Card
-from state.clock import parse_iso
 from state.journal.store import InboxRow, OutboxRow, Timer
 
 _NIGHT_FROM: Final = time(21)
@@ -35,14 +35,15 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
     due = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(due.confirmation_id)
     told: list[OutboxRow] = []
-    if entry is not None and _is_open(entry, session):
+    if entry is not None and _list_together(entry, session)[:1] == [entry]:
+        card = find_shown_card(entry.confirmation_id, session.state, session.key) or entry
         brought = entry.told or ()
         named = {lead.key for lead in compute_assignment(entry, tools).named_leads} & set(
             brought
         )  # that it reached a lead who is away helps nobody
-        shown = [lead for lead in named or brought if await tools.store.find_sent_ref(lead, f"card:{entry.confirmation_id}")]
+        shown = [lead for lead in named or brought if await tools.store.find_sent_ref(lead, f"card:{card.confirmation_id}")]
         if not shown:
-            lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.told_names or ()), "what": find_title(entry)})
+            lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.told_names or ()), "what": find_title(card)})
             told.append(outbox.build_reply_row(session.key, build_reply(lost), session.now))
     await session.commit(actor="system", outbox=told, timers=[_build_drop_timer(due, session)], inbox_done=[row.id])
 
@@ -50,23 +51,26 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
 async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
     """Remind the leads who must decide about the card, each once and not at night. Raises StoreError.
 
-    If other leads decide now, the card moves to them and they are reminded later. The field `left` of the input holds the keys of the leads
-    who were not reminded yet. The card is sent again where it did not arrive.
+    For the steps of a plan that one card shows, the timer of the first one that waits does this. If other leads decide now, the card moves
+    to them and they are reminded later. The field `left` of the input holds the keys of the leads who were not reminded yet. The card is
+    sent again where it did not arrive.
     """
     fired = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(fired.confirmation_id)
-    if entry is None or not _is_open(entry, session):
+    together = _list_together(entry, session) if entry is not None else []
+    if entry is None or together[:1] != [entry]:
         await session.commit(actor="system", timers=[_build_drop_timer(fired, session)], inbox_done=[row.id])
         return
     asked = compute_assignment(entry, tools)
     before = set(entry.told or ())
-    brought = await assignment.transfer_card(entry, session, tools)
+    brought = await assignment.transfer_cards(together, session, tools)
     entry = session.state.cards[entry.confirmation_id]
+    what = find_title(find_shown_card(entry.confirmation_id, session.state, session.key) or entry)
     due = [lead for lead in asked.named_leads if lead.key in (fired.left or before)]
     awake = [lead for lead in due if not _is_night(lead, session.now)]
     later = {lead.key: _find_next_morning(lead, session.now) for lead in due if lead not in awake}
     later |= {lead.key: session.now + tools.gate.policy.remind_lead_after for lead in asked.notified if lead.key not in before}
-    about = {"who": entry.requested_by_name, "what": find_title(entry), "at": entry.expires_at}
+    about = {"who": entry.requested_by_name, "what": what, "at": entry.expires_at}
     told = [outbox.build_reply_row(lead.key, build_reply(Notice(code="lead-remind", args=about)), session.now) for lead in awake]
     shown = [outbox.build_card_row(session.key, entry, session.now)] if awake and not brought else []
     timers = [_postpone_timer(fired, later, session) if later else _build_drop_timer(fired, session)]
@@ -94,12 +98,12 @@ def _postpone_timer(fired: CardTimerDue, later: Mapping[str, datetime], session:
     return Timer(id=fired.timer, due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
 
 
-def _is_open(entry: Card, session: Session) -> bool:
-    """Whether the card can still be decided: nobody has decided, and its time has not passed.
+def _list_together(entry: Card, session: Session) -> list[Card]:
+    """Return the cards that wait for a lead and that one message shows together with `entry`; empty if `entry` does not wait any more.
 
-    After downtime, the time may have passed although the card is not recorded as expired yet.
+    It does not if somebody has decided, or if its time has passed, which after downtime may not be recorded yet.
     """
-    return entry.status == "requested" and session.now < parse_iso(entry.expires_at)
+    return next((cards for cards in assignment.list_lead_cards(session) if entry in cards), [])
 
 
 def _build_drop_timer(due: CardTimerDue, session: Session) -> Timer:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.domain.actor import is_same_person
+from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import CARD_COMMANDS, CARD_ROOM, FORM, Preview, PreviewPart
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
@@ -19,6 +20,7 @@ from orchestrator.gate.approve.run_approved import find_freeze_notice
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import Ledger
 from state.card import Card, CardStatus
+from state.events.fold import list_open_confirmations
 from state.session_state import SessionState
 
 VERB: Final = "plan"
@@ -26,6 +28,12 @@ VERB: Final = "plan"
 _STEP: Final = re.compile(r"(?P<plan>[^:/]+/[0-9]+)/(?P<number>[0-9]+)", re.ASCII)
 _SHOWN_STATUS: Final[tuple[CardStatus, ...]] = ("requested", "approved", "unknown", "executed", "refused", "denied", "expired")
 """The status of a group is the first of these that one of its members has."""
+_KEEPS_NONCE: Final = frozenset({"requested", "approved", "executed"})
+"""The statuses through which a member goes when all goes well. Any other one changes the nonce of its group."""
+_HEAD: Final = 60
+"""Units that the number, the mark and the heading of a step take, apart from the title of its record."""
+_NO_ACCESS: Final = "no-access"
+"""Why the cards of a person were closed who lost access: such a message may still be drawn in that person's chat."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,28 +51,37 @@ class CardGroup:
 
     @property
     def nonce(self) -> str:
-        """The nonce with which a decision about all waiting members proves that the person saw these members."""
-        seen = "/".join(f"{card.confirmation_id}:{card.nonce}" for card in self.members)
+        """The nonce with which a decision about all waiting members proves that the person saw these members.
+
+        It changes with every card that replaces another one, and with every step that is left out, fails or has an unknown outcome: a
+        second click on the same button, and an input that is handled again after a crash, do not go on behind such a step.
+        """
+        seen = "/".join(f"{card.confirmation_id}:{card.nonce}:{_find_turn_for_worse(card)}" for card in self.members)
         return hashlib.sha256(seen.encode()).hexdigest()[:8]
 
     def is_meant_by(self, decision: Decision) -> bool:
         """Return whether the decision is about the whole group, by its nonce."""
-        return decision.nonce in {self.nonce, calculate_second_nonce(self.nonce)}
+        return decision.confirmation_id == self.anchor and decision.nonce in {self.nonce, calculate_second_nonce(self.nonce)}
 
     def tighten(self, card: Card) -> Card:
-        """Return a member with the strictest rules that apply to one of the waiting members."""
+        """Return a member with the strictest rules that apply to one of the waiting members.
+
+        Only leads (heads of sales) who must decide a waiting member are named, but the message stays with all to whom it was shown.
+        """
         strict = self.waiting
-        told = dict(zip((key for one in strict for key in one.told), (name for one in strict for name in one.told_names), strict=False))
         return card.with_values(
             taps=max((one.taps for one in strict), default=1),
             four_eyes=any(one.four_eyes for one in strict),
             lead=any(one.lead for one in strict),
-            told=list(told),
-            told_names=list(told.values()),
+            told=list(dict.fromkeys(key for one in self.members for key in one.told)),
+            told_names=list(dict.fromkeys(name for one in strict for name in one.told_names)),
         )
 
     def merge(self) -> Card:
-        """Return one card that stands for all members: it asks for all that wait, under the group's nonce and the strictest rules."""
+        """Return one card that stands for all members: it asks for all that wait, under the group's nonce and the strictest rules.
+
+        A row of the outbox that is built from it shows the whole group.
+        """
         waiting = self.waiting
         first = (waiting or self.members)[0]
         statuses = {card.status for card in self.members}
@@ -77,32 +94,57 @@ class CardGroup:
             preview=_merge_previews(self.members).to_json(),
             reasons=[reason for number, reason in enumerate(reasons) if reason not in reasons[:number]],
             expires_at=min((card.expires_at for card in waiting), default=first.expires_at),
+            why=_NO_ACCESS if any(card.why == _NO_ACCESS for card in self.members) else first.why,
         )
-        return self.tighten(merged) if waiting else merged
+        return self.tighten(merged)
+
+
+def is_merged(card: Card) -> bool:
+    """Return whether the card stands for a whole group: `CardGroup.merge` made it."""
+    return (card.preview or {}).get("verb") == VERB
 
 
 def find_group(card: Card, cards: Mapping[str, Card]) -> CardGroup | None:
     """Return the group of which the card is a member or was one; None if its plan led to one card only, or to more than a message holds.
 
-    `cards` are all cards that the session knows.
+    `cards` are all cards that the session knows. What does not fit once is never a group again, so that no card is shown in two messages.
     """
-    plan = _find_place(card, cards)
-    if plan is None:
+    placed = _list_versions(card, cards)
+    steps = [_select_current(versions) for versions in placed.values()]
+    members = [one for one in steps if one.is_known]
+    if len(members) < 2 or not _fits(list(placed.values())):  # noqa: PLR2004 - a group has several members
         return None
-    placed = [(place, one) for one in cards.values() if (place := _find_place(one, cards)) is not None and place[0] == plan[0]]
-    placed.sort(key=lambda item: (item[0][1], item[1].requested_at))
-    members = [one for _, one in placed if one.status != "superseded" and one.is_known]
-    if len(members) < 2 or not _fits(members):  # noqa: PLR2004 - a group has several members
-        return None
-    anchor = min((one for _, one in placed), key=lambda one: one.requested_at)
-    return CardGroup(anchor=anchor.confirmation_id, members=members)
+    return CardGroup(anchor=_find_anchor(placed).confirmation_id, members=members)
 
 
-def find_shown_card(confirmation_id: str, state: SessionState) -> Card | None:
-    """Return the card as it is shown: that of its whole group if it belongs to one. The cards of a run are shown one by one."""
+def list_loose_cards(card: Card, cards: Mapping[str, Card]) -> list[Card]:
+    """Return the cards of the card's plan that must be shown one by one because one message cannot hold them: a group may break up.
+
+    These are all that wait, and the oldest card of the plan, in whose message the group may have been shown. Empty if the plan is a group,
+    or led to one card only.
+    """
+    placed = _list_versions(card, cards)
+    if len(placed) < 2 or _fits(list(placed.values())):  # noqa: PLR2004 - a group has several members
+        return []
+    waiting = [one for versions in placed.values() if (one := _select_current(versions)).is_waiting]
+    return list({one.confirmation_id: one for one in (_find_anchor(placed), *waiting) if one.is_known}.values())
+
+
+def find_shown_card(confirmation_id: str, state: SessionState, key: str) -> Card | None:
+    """Return the card of the session `key` as a chat shows it: that of its whole group if it belongs to one.
+
+    The cards of a run are shown one by one, and so are those of a session whose client fetches its messages: it decides them one by one.
+    """
     card = state.cards.get(confirmation_id)
-    group = find_group(card, state.cards) if card is not None and state.run is None else None
+    one_by_one = card is None or state.run is not None or Address.parse(key).is_pulled
+    group = find_group(card, state.cards) if card is not None and not one_by_one else None
     return group.merge() if group is not None else card
+
+
+def list_shown_cards(state: SessionState, key: str) -> list[Card]:
+    """Return the cards that wait as a chat shows them, oldest first: one for all waiting steps of a plan."""
+    shown = (find_shown_card(card.confirmation_id, state, key) for card in list_open_confirmations(state))
+    return list({card.confirmation_id: card for card in shown if card is not None}.values())
 
 
 def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
@@ -110,13 +152,46 @@ def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
 
     A card with edited values replaces the one that the plan led to.
     """
+    return _follow_back(card, _index_replaced(cards)).slot
+
+
+def _index_replaced(cards: Mapping[str, Card]) -> dict[str, Card]:
+    """Return the replaced cards by the ids of the cards that replaced them."""
+    return {one.by: one for one in cards.values() if one.by}
+
+
+def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
     seen = {card.confirmation_id}
-    while (older := next((one for one in cards.values() if one.by == card.confirmation_id), None)) is not None:
-        if older.confirmation_id in seen:
-            break
+    while (older := replaced.get(card.confirmation_id)) is not None and older.confirmation_id not in seen:
         seen.add(older.confirmation_id)
         card = older
-    return card.slot
+    return card
+
+
+def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card]]:
+    """Return the cards of the card's plan by the number of the step that led to them; empty for a card that no plan led to."""
+    replaced = _index_replaced(cards)
+    plan = _STEP.fullmatch(_follow_back(card, replaced).slot)
+    versions: dict[int, list[Card]] = {}
+    for one in cards.values() if plan is not None else ():
+        place = _STEP.fullmatch(_follow_back(one, replaced).slot)
+        if plan is not None and place is not None and place["plan"] == plan["plan"]:
+            versions.setdefault(int(place["number"]), []).append(one)
+    return dict(sorted(versions.items()))
+
+
+def _select_current(versions: Sequence[Card]) -> Card:
+    """Return the card with which a step stands now: the newest one, and only where nothing has replaced it a closed one."""
+    return max(versions, key=lambda one: (one.status != "superseded", one.requested_at))
+
+
+def _find_anchor(placed: Mapping[int, Sequence[Card]]) -> Card:
+    found = [(one.requested_at, number, one.status != "superseded", one) for number, versions in placed.items() for one in versions]
+    return min(found, key=lambda item: item[:3])[3]
+
+
+def _find_turn_for_worse(card: Card) -> str:
+    return "" if card.status in _KEEPS_NONCE else card.status
 
 
 async def find_group_objection(group: CardGroup, decision: Decision, deps: GateDeps, ledger: Ledger) -> Notice | None:
@@ -143,15 +218,16 @@ def build_member_decision(card: Card, decision: Decision) -> Decision:
     return replace(decision, confirmation_id=card.confirmation_id, nonce=nonce, saw_all=True)
 
 
-def _find_place(card: Card, cards: Mapping[str, Card]) -> tuple[str, int] | None:
-    """Return (plan, number of the step) of a card, None for a card that no plan led to."""
-    found = _STEP.fullmatch(find_origin_slot(card, cards))
-    return (found["plan"], int(found["number"])) if found is not None else None
+def _fits(steps: Sequence[Sequence[Card]]) -> bool:
+    """Return whether one message holds all steps; each is given by all cards that it ever had."""
+    sizes = [[_measure(Preview.model_validate(one.preview or {})) for one in versions] for versions in steps]
+    lines = sum(max(count for count, _ in step) for step in sizes)
+    return lines <= CARD_COMMANDS and sum(max(room for _, room in step) for step in sizes) <= CARD_ROOM
 
 
-def _fits(members: Sequence[Card]) -> bool:
-    previews = [Preview.model_validate(card.preview or {}) for card in members]
-    return len(members) <= CARD_COMMANDS and sum(preview.measure_all() for preview in previews) <= CARD_ROOM
+def _measure(preview: Preview) -> tuple[int, int]:
+    """Return how many lines of steps a card takes, and how much of a message's room."""
+    return max(1, len(preview.items)), _HEAD + len(preview.items) * _HEAD + preview.measure_all()
 
 
 def _merge_previews(members: Sequence[Card]) -> Preview:

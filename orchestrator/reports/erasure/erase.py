@@ -14,12 +14,21 @@ from pathlib import Path
 from orchestrator.domain.address import Address, list_possible_keys
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.language.text import replace_yo
-from orchestrator.reports.erasure.earlier_erasures import OPS, find_unproven_erasure
 from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
-from orchestrator.reports.erasure.trace_search import Probes, Trace, collect_log_names, search_file, search_logs, search_texts
+from orchestrator.reports.erasure.trace_search import (
+    OPS,
+    Probes,
+    Trace,
+    collect_log_names,
+    find_log_names,
+    find_unproven_erasure,
+    search_file,
+    search_logs,
+    search_texts,
+)
 from orchestrator.reports.log_rebuild.rebuild import collect_names
 from orchestrator.runs.ending import build_owner_gone_row
-from state.audit_log.interaction_log import DamagedArchive, erase_user, list_logs_of, list_users, read_records, transform_user
+from state.audit_log.interaction_log import erase_user, list_logs_of, list_users, read_records, transform_user
 from state.audit_log.records import find_log_owner
 from state.clock import generate_id
 from state.events.base import Event, type_names
@@ -144,14 +153,6 @@ def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
         return {key: {name} for key, name in collect_names(store).items() if ":" in key}
     except _UNREADABLE:
         return {}
-
-
-def find_log_names(folder: Path, person: str) -> set[str]:
-    """Return the names under which a person appears in their own audit log; an empty set if an archive of the log is damaged."""
-    try:
-        return collect_log_names(folder, person)
-    except DamagedArchive:
-        return set()
 
 
 def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: str = "") -> PersonSurvey:

@@ -1,4 +1,7 @@
-"""Searches every row of the database and every byte of the files for a person's texts, to prove an erasure. Changes nothing."""
+"""Searches every row of the database and every byte of the files for a person's texts, to prove an erasure. Changes nothing.
+
+Who is erased again has no texts left that could be searched for; then it tells what the earlier erasure left unproven.
+"""
 
 import gzip
 import re
@@ -8,10 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from state.audit_log.interaction_log import build_log_path, list_logs_of, list_users, read_records
+from orchestrator.reports.reading.journal_reader import read_stream
+from state.audit_log.interaction_log import DamagedArchive, build_log_path, list_logs_of, list_users, read_records
 from state.audit_log.records import find_log_owner
+from state.events.people import PersonErased
+from state.journal.encryption import DamagedCiphertext
+from state.journal.store import StoreUnwritable
 from state.sql.person_rows import StoredText
+from state.sql.store import SqlStore
 
+OPS = "ops"
+"""The session whose journal records who was erased, when and by whom."""
+_NOTHING = "nothing of the person is known any more to search for"
 LONGEST, SHORTEST, SHORTEST_NAME = 48, 10, 3
 AT_MOST = 400
 """The most texts to search for: more would take longer and prove no more. If there are more, they are picked evenly."""
@@ -152,6 +163,36 @@ def collect_log_names(folder: Path, person: str) -> set[str]:
                 if isinstance(who, dict) and who.get("key") == person:
                     names.add(str(who.get("name", "")))
     return names - {""}
+
+
+def find_log_names(folder: Path, person: str) -> set[str]:
+    """Return the names under which a person appears in their own audit log; an empty set if an archive of the log is damaged."""
+    try:
+        return collect_log_names(folder, person)
+    except DamagedArchive:
+        return set()
+
+
+def find_unproven_erasure(store: SqlStore, person: str) -> str:
+    """Return why the last erasure of a person that searched for their texts is no proof; "" if it is one, or if nobody was erased.
+
+    A record from before the program counted the searched texts counts as a search if it removed anything.
+    """
+    try:
+        stored = [event for event in read_stream(store, f"session:{OPS}") if event.type == PersonErased.__name__]
+    except (DamagedCiphertext, StoreUnwritable):
+        return f"{_NOTHING}, and the record of the earlier erasure cannot be read"
+    mine = [(event.ts, PersonErased.from_data(event.data)) for event in stored]
+    searched = [(ts, said) for ts, said in mine if said.person == person and (said.probes > 0 or (said.probes < 0 and said.removed))]
+    erased = [row.erased_at for row in store.open_erasure().list_keys() if row.person == person and row.erased_at]
+    if not searched:
+        return f"{_NOTHING}, and an earlier erasure was broken off before its search" if erased else ""
+    ts, last = searched[-1]
+    if max(erased, default="") > ts:
+        return f"{_NOTHING}, and the erasure of {max(erased)} was broken off before its search"
+    if last.remains:
+        return f"{_NOTHING}, and the erasure of {ts} found {last.remains} places that still held their texts: look whether they are gone"
+    return f"{_NOTHING}, and the erasure of {ts} could not prove that all is gone" if last.unproven else ""
 
 
 def _open(path: Path) -> BinaryIO:

@@ -64,14 +64,15 @@ async def test_pending_shows_the_open_cards_again(world: World) -> None:
     """Those that wait, and only those."""
     world.model.will(reply(raise_sum(1), raise_sum(2)))
     await world.work(message("две суммы сделки 481"))
-    cards = [event.data for event in world.events("ConfirmationRequested")]
-    await world.work(press({**cards[0], "status": "requested"}, approve=False))
+    (plan,) = [row.body for row in world.outbox() if row.kind == "card"]
+    await world.work(press(plan["members"][0], approve=False))
     world.outbox()
     await world.work(command("pending"))
     rows = world.outbox()
     assert rows[0].body["notices"] == [{"code": "pending", "args": {"count": 1}}]
-    shown = [(one["confirmation_id"], one["status"]) for row in rows[1:] for one in row.body["members"]]
-    assert shown == [(cards[0]["confirmation_id"], "denied"), (cards[1]["confirmation_id"], "requested")]
+    (again,) = [row.body for row in rows[1:]]
+    assert [one["status"] for one in again["members"]] == ["denied", "requested"]
+    assert (again["confirmation_id"], again["anew"]) == (plan["confirmation_id"], True)
 
 
 @pytest.mark.req("S004-X4")

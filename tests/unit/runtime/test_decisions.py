@@ -224,5 +224,6 @@ async def test_doors_read_what_waits(world: World) -> None:
     waiting = await list_open_cards(world.store, CHAT)
     assert [item.params["fields"]["OPPORTUNITY"] for item in waiting] == [1, 2]
     assert [item.confirmation_id for item in waiting] == [one["confirmation_id"] for one in entry["members"]]
+    assert waiting[0].confirmation_id == entry["confirmation_id"]  # the card of the plan has the id of its oldest card
     assert await list_open_cards(world.store, "tg:5") == []
     assert (await load_session_state(world.store, "tg:5")).history == []

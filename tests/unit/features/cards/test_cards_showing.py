@@ -43,8 +43,9 @@ async def test_pending_with_nothing_open_says_so(world: World) -> None:
 
 async def test_pending_in_a_group_gives_links_and_keeps_the_cards_where_they_are(world: World) -> None:
     """20 messages a minute are all a group has; a card that never arrived is shown."""
-    world.model.will(said(raise_sum(1), raise_sum(2)))
+    world.model.will(said(raise_sum(1)), said(raise_sum(2)))
     await world.work(typed("подними сумму сделки 481", key=GROUP))
+    await world.work(typed("нет, до двух", key=GROUP))
     for row in world.sql.list_due_outbox("tg", world.clock.now()):
         world.sql.mark_outbox_sent(row.id, "70")
     rows = world.sql.list_due_outbox("tg", world.clock.now())

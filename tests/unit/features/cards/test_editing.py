@@ -113,8 +113,9 @@ async def test_two_edits_at_once_do_not_meet(world: World) -> None:
     await session.close()
     one, two = await opened(world, first), await opened(world, second)
     await world.work(answer(two, "800 000"), answer(one, "1 100 000"))
-    new = [card for card in cards_of(world.outbox()) if card["status"] == "requested"]
-    assert len(new) == 2
+    plans = [card for card in cards_of(world.outbox()) if card["status"] == "requested"]
+    assert {card["confirmation_id"] for card in plans} == {first.confirmation_id}
+    assert [one["status"] for one in plans[-1]["members"]] == ["requested", "requested"]
     session = await world.session(owner="reader")
     waiting = [card.params["fields"]["OPPORTUNITY"] for card in session.state.agent.confirmations.values() if card.status == "requested"]
     assert sorted(waiting) == [800_000, 1_100_000]

@@ -104,8 +104,8 @@ async def test_an_approved_change_is_counted_when_it_runs_and_refused_at_the_cap
         await session.close()
         for entry in cards:
             await world.work(press(entry))
-        shown = [(row.body["status"], row.body.get("code")) for row in world.outbox() if row.kind == "card"]
-        assert ("refused", "gate-cap-day") in shown
+        (shown,) = [row.body for row in world.outbox() if row.kind == "card"]
+        assert [(one["status"], one.get("code")) for one in shown["members"]] == [("executed", None), ("refused", "gate-cap-day")]
         assert len(world.portal.ledger) == 1
 
 
