@@ -19,7 +19,7 @@ from state.events.confirmations import (
     ConfirmationRequested,
     ConfirmationSuperseded,
 )
-from state.events.conversation import MessageReceived, ModelAnswered, ModelFailed, StepRefused, TurnFinished
+from state.events.conversation import MessageReceived, ModelAnswered, ModelFailed, StepRefused, TurnFinished, TurnResumed
 from state.events.freezing import ConfirmationReopened
 from state.journal.store import Store, StoredEvent
 from state.stored import JsonObject
@@ -134,6 +134,12 @@ def _count_turn(counts: Counts, said: TurnFinished, _event: StoredEvent) -> DayC
     return {"turns": 1}
 
 
+def _count_resumption(counts: Counts, _said: TurnResumed, _event: StoredEvent) -> DayCounts:
+    """Take back that a turn has ended with cards: it goes on, and is counted when it ends for good."""
+    counts.turns["waiting"] -= 1
+    return {"turns": -1}
+
+
 def _count_answer(counts: Counts, said: ModelAnswered, _event: StoredEvent) -> DayCounts:
     counts.prompt_tokens += said.prompt_tokens
     counts.completion_tokens += said.completion_tokens
@@ -181,6 +187,7 @@ def _count_reconciled(counts: Counts, said: OutcomeReconciled, _event: StoredEve
 _COUNTERS: Final = {
     **bind_reader(MessageReceived, _count_message),
     **bind_reader(TurnFinished, _count_turn),
+    **bind_reader(TurnResumed, _count_resumption),
     **bind_reader(ModelAnswered, _count_answer),
     **bind_reader(ModelFailed, _count_failure),
     **bind_reader(StepRefused, _count_step_refusal),

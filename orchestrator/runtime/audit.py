@@ -227,7 +227,7 @@ def trim_state(agent: AgentState) -> JsonObject:
 
 
 def _describe_outcome(outcome: Outcome) -> dict[str, object]:
-    told = outcome.model_dump(mode="json", exclude={"preview", "repeat_of"})
+    told = outcome.model_dump(mode="json", exclude={"preview", "repeat_of", "decided"})
     return {**told, "call": to_written_params(outcome.method, outcome.call)}
 
 

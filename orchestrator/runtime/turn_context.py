@@ -182,8 +182,8 @@ class Context:
 
     @property
     def untold_iterations(self) -> Sequence[Iteration]:
-        """The audit data of the iterations that were not yet written to the audit log."""
-        return [entry for entry in self.iterations if entry.number > self.recorded.told.answers]
+        """The audit data that was not yet written to the audit log: new iterations, and calls of earlier ones that ran after the cards."""
+        return [entry for entry in self.iterations if entry.number > self.recorded.told.answers or entry.calls]
 
     @property
     def halt_on_block(self) -> bool:
@@ -343,7 +343,7 @@ class Context:
     def _record_call(self, effect: Effect, result: Outcome | Pending) -> None:
         self.results.append(result)
         self.outcomes[effect.slot] = result
-        if self.iterations:
+        if self.iterations and not self.is_told(effect.slot):
             self.iterations[-1].calls.append(build_call_record(effect, result))
 
     def find_recorded_plan(self, iteration: int) -> PlanRecorded | None:

@@ -24,7 +24,7 @@ from state.events import fold
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import ConfirmationApproved, ConfirmationDenied, ConfirmationSuperseded
-from state.events.conversation import MessageReceived, TurnFinished
+from state.events.conversation import MessageReceived, TurnFinished, TurnResumed
 from state.events.freezing import ConfirmationReopened
 from state.events.runs import RunWoken
 from state.journal.store import Store, StoredEvent
@@ -50,6 +50,7 @@ def _rebuild_session(
 ) -> Iterator[tuple[str, Record]]:
     """Yield (key of the person, audit record) as `rebuild_records` does, and fold the events of the stream into `state`."""
     turn: Turn | None = None
+    paused: dict[str, Turn] = {}
     decided: dict[str, StoredEvent] = {}
     held: tuple[StoredEvent, StoredEvent] | None = None
     trail = RunTrail(run=session)
@@ -64,12 +65,14 @@ def _rebuild_session(
         elif held is not None:
             yield _build_decision(*held, state, store, names, session)
         held = None
+        turn = paused.pop(said.turn_id, None) if isinstance(said, TurnResumed) else turn
         turn = _update_turn(event, said, turn, state)
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
         common = {"v": SCHEMA, "timestamp": event.ts, "rebuilt": True, "session": session}
         if isinstance(said, TurnFinished) and turn is not None and turn.turn_id == said.turn_id:
             for record in _build_turn_records(turn, said, state, store, names):
                 yield turn.actor, common | record
+            paused |= turn.pause() if said.goes_on else {}
             turn = None
         for owner, told in _build_node_records(said, trail, state, store):
             yield owner, common | told

@@ -56,6 +56,17 @@ class Turn:
         self.started: dict[str, CallStarted] = {}
         self.withdrawn: list[ConfirmationDenied] = []
         """Cards that the model withdrew, in the order of its steps."""
+        self.logged = 0
+        """How many of the iterations were logged before the turn waited for its cards; of these, only what ran afterwards is logged."""
+        self.told: frozenset[str] = frozenset()
+        """The slots whose results were logged with them."""
+
+    def pause(self) -> dict[str, "Turn"]:
+        """Let the turn wait for its cards, and return it by its id: what was logged of it is not logged again when it goes on."""
+        self.logged, self.told = len(self.iterations), self.told | self.results.keys()
+        self.results = {}
+        self.withdrawn = []
+        return {self.turn_id: self}
 
     def take(self, said: Event) -> None:
         """Add what the event says to the turn. An event that belongs to another turn is ignored."""
@@ -82,7 +93,7 @@ class Turn:
             case ConfirmationDenied(turn_id=self.turn_id, via="model"):
                 self.withdrawn.append(said)
             case StepRefused() | ConfirmationRequested() | CallSucceeded() | CallRefused() | CallOutcomeUnknown():
-                if said.turn_id == self.turn_id:
+                if said.turn_id == self.turn_id and said.slot not in self.told:
                     self.results.setdefault(said.slot, said)
             case _:
                 pass
@@ -109,9 +120,11 @@ def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str])
     `person` is the person who made the request, as {"key": …, "name": …}.
     """
     withdrawn = iter(turn.withdrawn)
-    for entry in turn.iterations:
+    for number, entry in enumerate(turn.iterations):
         steps = _parse_steps(entry)
         calls = [] if steps is None else list(_build_calls(entry, steps, turn, store, withdrawn))
+        if number < turn.logged and not calls:
+            continue
         yield {
             "type": "iteration",
             "turn_id": turn.turn_id,
@@ -187,14 +200,14 @@ def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
 
 def _parse_steps(entry: Iteration) -> tuple[Step, ...] | None:
     try:
-        return parse(entry.raw).steps
+        return parse(entry.raw, may_be_silent=True).steps
     except ModelClientError:
         return None
 
 
 def _build_response(entry: Iteration) -> Record:
     try:
-        blocks = parse(entry.raw)
+        blocks = parse(entry.raw, may_be_silent=True)
     except ModelClientError:
         return {"raw": entry.raw}
     action = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]

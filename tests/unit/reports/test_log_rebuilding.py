@@ -87,7 +87,7 @@ async def test_a_rebuilt_log_tells_what_the_lost_one_told(tmp_path: Path) -> Non
         after = told(tmp_path / "rebuilt")
 
     assert counts == {user: len(records) for user, records in before.items()}
-    assert sum(counts.values()) == 17
+    assert sum(counts.values()) == 19
     for user, records in before.items():
         for number, (old, new) in enumerate(zip(records, after[user], strict=True)):
             for key in (old | new).keys() - {"trace_id"}:  # which input a record goes back to only its turn tells afterwards

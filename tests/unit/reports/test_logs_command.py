@@ -65,11 +65,11 @@ async def test_show_tail_and_verify(home: Path) -> None:
         "2026-11-21T12:00:00Z",
     ):
         assert part in shown
-    assert [json.loads(line)["type"] for line in sdelka("show", "tg%3a1007", "--last", "1", "--json")[1].splitlines()] == ["decision"]
+    assert [json.loads(line)["type"] for line in sdelka("show", "tg%3a1007", "--last", "1", "--json")[1].splitlines()] == ["iteration"]
     code, shown = sdelka("show", "tg:9")
     assert (code, "tg:1006, tg:1007" in shown) == (2, True)
     code, shown = sdelka("tail")
-    assert (code, len(shown.splitlines()), "\x1b" in shown) == (0, 4, False)
+    assert (code, len(shown.splitlines()), "\x1b" in shown) == (0, 5, False)
     assert len(sdelka("tail", "tg:1006", "--json", "--last", "1")[1].splitlines()) == 1
     transform_user(home / "logs", "tg:1006", lambda record: record | {"session": ""})
     assert "rewritten: 2 records changed, 0 removed" in sdelka("show", "tg:1006")[1]
@@ -100,7 +100,7 @@ async def test_rebuild_into_a_new_folder_and_in_place(home: Path) -> None:
     code, shown = sdelka("rebuild", "--to", str(home / "new"))
     assert code == 0
     assert "tg:1007" in shown
-    assert [record["type"] for record in read_records(home / "new", "tg:1007")] == ["iteration", "decision"]
+    assert [record["type"] for record in read_records(home / "new", "tg:1007")] == ["iteration", "decision", "iteration"]
     assert sdelka("rebuild", "tg:9")[0] == 1
     assert "empty folder" in sdelka("rebuild", "--to", str(home / "new"))[1]
     assert sdelka("rebuild", "--to", str(home / "x"), "--replace")[0] == 2
@@ -112,9 +112,9 @@ async def test_rebuild_into_a_new_folder_and_in_place(home: Path) -> None:
     (logs / "tg%3a1007.jsonl").unlink()
     assert sdelka("verify")[0] == 1
     code, shown = sdelka("rebuild", "tg:1007", "--replace", "--json")
-    assert (code, json.loads(shown)["records"]) == (0, 2)
+    assert (code, json.loads(shown)["records"]) == (0, 3)
     assert sdelka("verify")[0] == 0
-    assert [record.get("rebuilt") for user in ("tg:1007", "tg:1006") for record in read_records(logs, user)] == [True, True, None, None]
+    assert [record.get("rebuilt") for user in ("tg:1007", "tg:1006") for record in read_records(logs, user)] == [True, True, True, None, None]
     assert [path.name for path in _found(home, "logs-replaced-*/.*")] == [".tg%3a1007.jsonl.lock"]
 
 

@@ -42,7 +42,9 @@ def test_replay_shows_what_stood_then(run: Run, told: Told) -> None:
     after = run("replay", CHAT, "--until", "2026-11-21T12:01:43Z").output
     assert "open cards       —" in after
     assert "crm.deal.update deal 481" in after
-    state = json.loads(run("replay", CHAT, "--until", 37, "--json").output)["state"]
+    steps = rows_of(run("replay", CHAT, "--until", 60, "--step", "--json").output)
+    unknown = next(one["seq"] for one in map(json.loads, steps) if one["type"] == "CallOutcomeUnknown")
+    state = json.loads(run("replay", CHAT, "--until", unknown, "--json").output)["state"]
     assert [entry["method"] for entry in state["unknown"].values()] == ["crm.deal.update"]
 
 

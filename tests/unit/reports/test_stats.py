@@ -21,7 +21,7 @@ def test_everything_is_counted_once(run: Run) -> None:
     """Turns, messages by person, calls by class, method and outcome, decisions with their waiting time, refusals, tokens, days, sizes."""
     report = json.loads(run("stats", "--json").output)
     assert report["messages"] == {"total": 10, "by_person": {"Анна (tg:1007)": 9, "Борис (tg:1008)": 1}}
-    assert report["turns"] == {"total": 10, "ended": {"waiting": 6, "answered": 4}}
+    assert report["turns"] == {"total": 10, "ended": {"answered": 9, "waiting": 1}}
     calls = {(call["method"], call["outcome"]): call["count"] for call in report["calls"]}
     assert calls == {
         ("crm.deal.update", "succeeded"): 2,
@@ -40,7 +40,7 @@ def test_everything_is_counted_once(run: Run) -> None:
     assert cards["median_wait_seconds"] == {"approved": 40.0, "denied": 180.0}
     assert report["refused"] == {"gate-delete": 1}
     assert report["unknown"] == {"open": [], "oldest": "", "looks": {"done": 1}}
-    assert (report["model"]["answers"], report["model"]["prompt_tokens"], report["model"]["completion_tokens"]) == (12, 120, 60)
+    assert (report["model"]["answers"], report["model"]["prompt_tokens"], report["model"]["completion_tokens"]) == (17, 170, 85)
     assert report["days"]["2026-11-21"]["messages"] == 10
     journal = report["journal"]
     assert journal["records"] == report["events"] == sum(stream["records"] for stream in journal["streams"])

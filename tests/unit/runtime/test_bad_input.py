@@ -175,4 +175,4 @@ async def test_what_a_stopped_plan_left_is_named(tmp_path: Path) -> None:
         world.model.will(reply(raise_sum(), *tasks, step("crm.lead.list", {}), text="Меняю."))
         await world.turn(session, message("подними 481, поставь дела 1 и 2, покажи лиды"))
         text = told(world)
-    assert "3 следующих шага не начаты (создание задачи «Дело 1»; создание задачи «Дело 2»)" in text
+    assert "Остальные шаги: 3 (создание задачи «Дело 1»; создание задачи «Дело 2») — начну после решения по карточке" in text
