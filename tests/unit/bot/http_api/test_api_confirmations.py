@@ -11,7 +11,7 @@ from bot.access.access_file import TokenGrant
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from state.journal.freeze_switch import SwitchOperator
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api, together
-from tests.unit.spine_kit import CHAT, VERA, press, step
+from tests.unit.spine_kit import CHAT, VERA, message, press, reply, step
 from tests.unit.spine_portal import Held, lost
 
 pytestmark = pytest.mark.req("S004-58")
@@ -330,3 +330,33 @@ async def test_no_token_learns_nothing(api: Api) -> None:
     for path in ("/confirmations", f"/confirmations/{card['id']}", "/audit", f"/sessions/{OWN}/events"):
         assert (await api.get(path, "wrong-0123456789abcdef")).status_code == 401
     assert (await api.decide(card, caller="wrong-0123456789abcdef")).status_code == 401
+
+
+async def test_confirmations_of_one_plan_have_one_group_and_are_decided_one_by_one(api: Api) -> None:
+    """Each with the fingerprint that was given for it; a confirmation alone belongs to no group."""
+    two = (step("crm.deal.update", {"id": deal, "fields": {"OPPORTUNITY": 60_000}}) for deal in (481, 482))
+    api.world.model.will(reply(*two))
+    await api.world.orchestrator.receive([message("обе суммы", actor=api.clients["site"].actor, key=OWN)])
+    await api.world.idle()
+    first, second = (await api.get("/confirmations", session=OWN)).json()["confirmations"]
+    assert first["group"] == second["group"] == first["id"]
+    assert first["fingerprint"] != second["fingerprint"]
+    assert (await api.decide(second)).json()["status"] == "executed"
+    assert [params["id"] for _, params in api.world.portal.ledger] == [482]
+    assert (await api.decide(first)).json()["status"] == "executed"
+    assert [params["id"] for _, params in api.world.portal.ledger] == [482, 481]
+    alone = await api.ask(step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 70_000}}))
+    assert alone["group"] == ""
+
+
+async def test_a_step_of_a_plan_in_telegram_is_decided_over_the_api(api: Api) -> None:
+    """The chat's card shows it, and asks for the rest."""
+    two = (step("crm.deal.update", {"id": deal, "fields": {"OPPORTUNITY": 60_000}}) for deal in (481, 482))
+    api.world.model.will(reply(*two))
+    await api.world.orchestrator.receive([message("обе суммы", key=CHAT)])
+    await api.world.idle()
+    first, _ = (await api.get("/confirmations", "chief", session=CHAT)).json()["confirmations"]
+    api.world.outbox()
+    assert (await api.decide(first, caller="chief")).json()["status"] == "executed"
+    shown = [row.body for row in api.world.outbox() if row.kind == "card" and row.session == CHAT][-1]
+    assert [one["status"] for one in shown["members"]] == ["executed", "requested"]
