@@ -1,7 +1,7 @@
 """What a prompt of the CRM agent costs: its size, how much of it begins the next prompt too, and the time to build it.
 
-The whole product over the sandbox portal in this process, with a model that answers at once. Tokens are estimated, one for three
-characters: each provider has a vocabulary of its own.
+The whole product over the sandbox portal in this process, with a model that answers at once. Tokens are a third of the characters:
+each provider has a vocabulary of its own.
 """
 
 import asyncio

@@ -10,7 +10,7 @@ import yaml
 
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.frozen import Frozen
-from orchestrator.domain.own_methods import HelpTexts
+from orchestrator.domain.own_reads import HelpTexts
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
 from orchestrator.language.date_forms import fill_date_forms
 from state.stored import JsonObject

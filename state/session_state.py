@@ -4,6 +4,7 @@ The state holds what the model is told about its work, and the data of each feat
 (the functions that apply events) change it, in place; everybody else only reads it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -121,6 +122,10 @@ class PausedTurn(Stored):
     ts: str
     asker: JsonObject
     """The person who asked, as a stored `Actor`."""
+    joined: Sequence[str] = ()
+    """The places of the steps of other turns that led to cards for which this turn waits too."""
+    engine: str = ""
+    """The engine with which it goes on; "" for the default one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ It is an error if a list becomes shorter while it is read, or if its pages do no
 unnoticed: if one row is removed and one is added, the count is the same, and a row that moved to an earlier page is missed.
 """
 
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -102,9 +102,11 @@ async def read_first_rows(
     *,
     max_rows: int,
     priority: Priority = Priority.INTERACTIVE,
+    on_page: Callable[[int, int | None], None] | None = None,
 ) -> FirstRows:
     """Return up to `max_rows` rows from the beginning of a list, read by offset.
 
+    `on_page` is told after each page how many rows are read, and the portal's count of all rows (None if it gave none).
     Raises the errors of `BitrixClient.call`; there is no partial result then. Rows that move between pages meanwhile may come twice or be
     missed, so the caller should sort by an id that does not change.
     """
@@ -113,6 +115,8 @@ async def read_first_rows(
     while True:
         answer = await client.call(method, {**params, "start": start}, repeatable=True, priority=priority)
         rows += extract_rows(answer.result)
+        if on_page is not None:
+            on_page(len(rows), answer.total)
         if answer.next is None:
             enough = answer.total is None or len(rows) >= answer.total
             return FirstRows(rows[:max_rows], answer.total, complete=enough and len(rows) <= max_rows)

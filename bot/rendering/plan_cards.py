@@ -4,11 +4,10 @@ The details view of such a card describes all its steps.
 """
 
 from bot.i18n.translate import Translator
-from bot.rendering.batches import list_items
 from bot.rendering.cards import render_changes, render_following, render_outcome_details, render_reasons, render_state, render_waiting
-from bot.rendering.headings import render_heading
-from bot.rendering.spans import Spans, build_spans, format_bold, join_blocks
-from orchestrator.domain.card_view import CardView, Preview, PreviewLine
+from bot.rendering.headings import format_change, render_heading
+from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from orchestrator.domain.card_view import CardView, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.text import format_number
 from state.card import Card
@@ -17,14 +16,15 @@ _MARKS = {"approved": "⏳ ", "executed": "✅ ", "refused": "⚠️ ", "denied"
 """The mark before a step that no longer waits, by the status of its card."""
 _TOLD_AS_ONE = frozenset({"approved", "elsewhere"})
 """The statuses of the whole plan that the last line tells as on the card of a single call: it runs, or others decide about it now."""
-_LONGEST_FATE = 200
-"""Length in characters to which what came of a step is cut: one message must hold the fates of all steps."""
+_FATES, _LONGEST_FATE = 900, 200
+"""Lengths in characters to which what came of all steps together, and of one, is cut: one message must hold it all."""
 
 
 def render_plan_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: the steps with each old and new value, and while some wait, the reasons and who asked."""
     as_one = _is_told_as_one(view)
-    steps = join_blocks([_render_step(number, card, tr, with_fate=not as_one) for number, card in enumerate(view.members, start=1)], "\n")
+    room = 0 if as_one else min(_LONGEST_FATE, _FATES // len(view.members))
+    steps = join_blocks([_render_step(number, card, tr, room) for number, card in enumerate(view.members, start=1)], "\n\n")
     blocks = [format_bold(tr.translate("plan-head", count=len(view.members))), steps]
     if view.card.is_waiting:
         blocks.extend(render_waiting(view, tr))
@@ -58,19 +58,24 @@ def _is_told_as_one(view: CardView) -> bool:
     return str(view.card.status) in _TOLD_AS_ONE or (len(ends) == 1 and view.card.status in {"denied", "expired"})
 
 
-def _render_step(number: int, card: Card, tr: Translator, *, with_fate: bool) -> Spans:
+def _render_step(number: int, card: Card, tr: Translator, fate_room: int) -> Spans:
     preview = Preview.model_validate(card.preview or {})
-    head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", render_heading(preview, card.method, tr))
+    head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", format_bold(render_heading(preview, card.method, tr)))
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
-    parts = list_items(preview.items, {}, tr) if preview.items else []
-    told = _trim(_render_fate(card, tr)) if with_fate else ""
+    parts = [_render_command(item, tr) for item in preview.items]
+    told = _trim(_render_fate(card, tr), fate_room) if fate_room else ""
     made = render_outcome_details(CardView.from_card(card), tr)
-    lines = [join_blocks([head, join_blocks(changes, "; ")], " — "), *parts]
-    return join_blocks([*lines, format_bold(told) if told else (), made, render_following(card, tr)], "\n")
+    return join_blocks([head, *changes, *parts, build_spans(Span(told, "italic")) if told else (), made, render_following(card, tr)], "\n")
 
 
-def _trim(text: str) -> str:
-    return text if len(text) <= _LONGEST_FATE else f"{text[: _LONGEST_FATE - 1]}…"
+def _render_command(item: PreviewPart, tr: Translator) -> Spans:
+    """Return one command of a batch. It has no number, because the numbers on this card are those of the steps."""
+    changes = "; ".join(format_change(line, named=True) for line in item.lines)
+    return build_spans("• ", render_heading(item, item.method, tr), f" — {changes}" if changes else "")
+
+
+def _trim(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _render_change(line: PreviewLine) -> Spans:
@@ -85,6 +90,8 @@ def _render_fate(card: Card, tr: Translator) -> str:
             return tr.translate(card.code, **card.args) if tr.has_message(card.code) else escape_text(card.detail, locale=tr.locale)
         case "refused":
             return tr.translate("card-not-done", method=card.method)
+        case "denied" if card.denied_by and card.denied_by == card.requested_by:
+            return tr.translate("plan-step-left-out")
         case "denied":
             return tr.translate("plan-step-denied", who=card.denied_by_name, reason=card.reason, reasoned="yes" if card.reason else "no")
         case "unknown":

@@ -1,9 +1,11 @@
 """Resolves references to fields and to the options of list fields: "@field:Площадка" to a code, "@option:Север" to the id of an option.
 
-The portal's administrators give fields and options their titles. A title that fits several fields or options is a question to the person.
+A reference to a field may also be a key: {"fields": {"@field:Площадка": 5}, "filter": {">=@field:Бюджет": 100}}. The portal's
+administrators give fields and options their titles. A title that fits several fields or options is a question to the person.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -21,6 +23,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.language.text import to_visible_line
 from state.stored import JsonObject
 
+_FIELD_KEY: Final = re.compile(r"([^\w@\s]{0,3})(@field:\S.*)", re.DOTALL)
 _SHOWN: Final = 20
 _BEYOND_TITLES: Final = 10**15
 """Numbers of candidates begin here, so that no title that is a number («3») counts as the number of a candidate."""
@@ -152,3 +155,34 @@ def _refuse(kind: _Words, words: str, known: Sequence[str], detail: str) -> Unre
     listed = ", ".join([*(to_visible_line(one, limit=40) for one in known[:_SHOWN]), *(["…"] if len(known) > _SHOWN else [])])
     notice = Notice(code=kind.missing, args={"name": words, "known": listed or "—"})
     return Unresolved(notice=notice, detail=detail or f"no single {kind.thing} is called {words!r}; there are: {listed or 'none'}")
+
+
+def find_key_reference(key: object) -> str:
+    """Return the reference to a field in a key; "" if the key is none."""
+    found = _FIELD_KEY.fullmatch(key) if isinstance(key, str) else None
+    return found[2] if found else ""
+
+
+def replace_key(key: object, values: Mapping[str, object]) -> object:
+    """Return the key with its reference replaced by the field's code in `values`, if that is known."""
+    found = _FIELD_KEY.fullmatch(key) if isinstance(key, str) else None
+    return f"{found[1]}{values[found[2]]}" if found and found[2] in values else key
+
+
+def find_doubled_keys(value: object, values: Mapping[str, object]) -> str:
+    """Return a key that would stand twice in a mapping of `value` when its references are replaced; "" if there is none.
+
+    One of the two values would be lost without a word.
+    """
+    return next(_list_doubled(value, values), "")
+
+
+def _list_doubled(value: object, values: Mapping[str, object]) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        made = [str(replace_key(key, values)) for key in value]
+        yield from (key for number, key in enumerate(made) if key in made[:number])
+        for item in value.values():
+            yield from _list_doubled(item, values)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _list_doubled(item, values)

@@ -19,7 +19,7 @@ from orchestrator.directory.rows import RecordRow, User
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
-from orchestrator.domain.own_methods import OWN_READS
+from orchestrator.domain.own_reads import OWN_READS
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import CurrencyBook, format_sum_short
 from orchestrator.language.text import to_visible_line, trim_text

@@ -4,8 +4,7 @@ from bitrix.masking import mask
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
-from orchestrator.domain.own_methods import HELP
-from orchestrator.domain.record_history import HistoryChange, HistoryLine, RecordHistory
+from orchestrator.domain.own_reads import HELP, HistoryChange, HistoryLine, RecordHistory
 from state.stored import JsonObject
 
 

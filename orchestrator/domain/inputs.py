@@ -93,6 +93,7 @@ class TurnGoesOn(Input, kind="go_on"):
     """The last card that a turn waited for is decided: the turn goes on, with the present rights of the person who asked."""
 
     turn_id: str
+    engine: str = DEFAULT_ENGINE
 
 
 class VoiceMessage(PlacedInput, kind="voice"):

@@ -7,7 +7,7 @@ the model and the portal directly.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.actor import Actor, Mode
@@ -22,6 +22,12 @@ from state.shown_lists import ShownList
 from state.stored import JsonObject, Stored
 
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
+
+
+REST_NOT_BEGUN: Final = "rest-not-begun"
+"""The code of the sentence that a plan was stopped before its other steps; the turn names these in its argument `calls`."""
+REST_AFTER_CARD: Final = "rest-after-card"
+"""The code of the sentence that the other steps of a plan are begun when its card is decided, with the same arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

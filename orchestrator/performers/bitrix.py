@@ -1,13 +1,14 @@
 """Makes the Bitrix24 calls that the gate has allowed. It decides nothing itself, and never repeats a call that may have happened."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, number_keys, read_answer
 from bitrix.client.client import BitrixClient
-from bitrix.errors import NotSent, OutcomeUnknown, Refused
+from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import DECLINED, CallResult, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
@@ -21,6 +22,8 @@ from state.stored import JsonObject
 
 SEND_WITHIN = 5.0
 _CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields, people, currencies
+LIST_CUT: Final = "list-cut"
+"""The code of the refusal of a list that the portal stopped giving in the middle."""
 MAX_ROWS = 500
 """Number of rows kept of a list that is read in a turn; count and sum of a longer one come from `long_lists`."""
 
@@ -85,8 +88,16 @@ class BitrixPerformer:
         """
         return await find_traces(call, since, self._client)
 
-    async def _execute_list(self, call: Call) -> Succeeded:
-        pages = await read_first_rows(self._client, call.method, call.params, max_rows=MAX_ROWS)
+    async def _execute_list(self, call: Call) -> Succeeded | Rejected:
+        read = _ListProgress()
+        try:
+            pages = await read_first_rows(self._client, call.method, call.params, max_rows=MAX_ROWS, on_page=read.tell)
+        except BitrixError as error:
+            if not read.rows:
+                raise
+            told, of = describe_error(error), f" of {read.total}" if read.total else ""
+            detail = f"the portal stopped answering ({told.text}): {read.rows}{of} rows were read, so neither rows, count nor sum is given"
+            return Rejected(code=LIST_CUT, detail=detail, args={"read": read.rows, "total": read.total or 0}, foreign_text=told.foreign)
         done = _build_success(call, to_storable(pages.rows), pages.total)
         added = None if pages.complete else await sum_rows(self._client, call, pages.rows, pages.total)
         if added is None:
@@ -112,6 +123,18 @@ class BitrixPerformer:
         if "success" not in {report.status for report in reports}:
             return Rejected(code="batch_failed", detail=_format_failures(reports), foreign_text=foreign, commands=reports)
         return Succeeded(result=results, changes=changes, commands=reports, foreign_text=foreign)
+
+
+@dataclass(slots=True)
+class _ListProgress:
+    """How many rows of a list are read, and how many it has (None if the portal did not say)."""
+
+    rows: int = 0
+    total: int | None = None
+
+    def tell(self, rows: int, total: int | None) -> None:
+        """Keep the figures of the last page."""
+        self.rows, self.total = rows, total if total is not None else self.total
 
 
 def _is_declined(call: Call, result: object) -> bool:

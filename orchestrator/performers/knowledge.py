@@ -6,8 +6,7 @@ The portal is read only for names, and is never asked the question itself.
 from typing import Protocol
 
 from bitrix.catalogue.catalogue import Catalogue
-from orchestrator.domain.own_methods import HELP, HelpTexts
-from orchestrator.domain.record_history import RecordHistory
+from orchestrator.domain.own_reads import HELP, HelpTexts, RecordHistory
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.kinds.knowledge_methods import HistoryQuestion

@@ -10,7 +10,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Entity, FieldInfo, Method
 from bitrix.catalogue.names import is_custom_field, to_field_key, to_universal
-from orchestrator.domain.own_methods import HelpTexts
+from orchestrator.domain.own_reads import HelpTexts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.modes import describe_classes, is_closed
 from orchestrator.gate.call.policy import Policy

@@ -8,7 +8,7 @@ from typing import Literal
 from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
-from orchestrator.engines.base import EndReason, PlanStep, TurnEnd
+from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, PlanStep, TurnEnd
 from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args
 from orchestrator.runtime.turn_context import Context
@@ -24,6 +24,8 @@ WITHDRAWN = frozenset({"denied-by-model", "gate-withdrawn"})
 """The codes of the refusals of steps that the model withdrew: a line of its own names them, since nothing failed."""
 ALREADY_DONE = frozenset({"done-before", "done-already"})
 """The codes of the sentences that nothing of what was changed needs to be repeated."""
+_RESTS = frozenset({REST_NOT_BEGUN, REST_AFTER_CARD})
+"""The codes of the sentences that steps of a plan were not begun."""
 MAX_NAMED = 10
 """The most changes that one sentence names, or that get a line of their own; further ones are only counted."""
 
@@ -97,6 +99,22 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
     done = changes.made_notices if not reply.parts and (sentences or changes.made) else []
     notices = (*sentences[:1], *done, *sentences[1:])
     return replace(end, reply=reply.model_copy(update={"notices": notices}))
+
+
+async def name_rest(end: TurnEnd, context: Context) -> TurnEnd:
+    """Return the end of a turn whose sentence about a stopped plan names the changes that were not begun; unchanged without one."""
+    if not any(notice.code in _RESTS for notice in end.reply.notices):
+        return end
+    left = [step.slot for step in end.next_planned_actions if step.slot in context.proposed_steps and step.slot not in context.outcomes]
+    rest = [slot for slot in left if context.proposed_steps[slot].name_problem is None]
+    names = [name for slot in rest if (name := await _describe_change(slot, None, context)) is not None]
+    notices = [
+        Notice(code=notice.code, args={**notice.args, "named": bool(names), "calls": format_names(names)})
+        if notice.code in _RESTS
+        else notice
+        for notice in end.reply.notices
+    ]
+    return replace(end, reply=end.reply.model_copy(update={"notices": tuple(notices)}))
 
 
 def _has_failure(context: Context) -> bool:

@@ -11,17 +11,17 @@ from orchestrator.domain.address import is_run
 from orchestrator.domain.card_view import must_be_opened
 from orchestrator.domain.inputs import Command
 from orchestrator.domain.outputs import Notice, Reply, build_reply
-from orchestrator.gate.approve.card_groups import find_group, find_shown_card, is_merged
+from orchestrator.gate.approve.card_groups import find_shown_card, is_merged
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime import outbox, recovery
 from orchestrator.runtime.feature import SHORT_ARGS, CommandSpec, Feature, Tools
+from orchestrator.runtime.grouped_cards import build_plan_details_rows
 from orchestrator.runtime.input_filter import build_cross_session_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.canonical import dumps
-from state.card import Card
 from state.events.confirmations import CardOpened
 from state.events.conversation import ConversationCleared
 from state.events.fold import list_open_confirmations
@@ -109,7 +109,7 @@ async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, sessio
     elif said.name == "check":
         await recovery.reconcile_now(entry.effect_id, session, tools)
     elif shown is not None and is_merged(shown):
-        rows.extend(build_plan_details_rows(session.key, entry, session, with_calls=actor.role == "admin"))
+        rows.extend(build_plan_details_rows(session.key, entry, session.state.cards, session.now, with_calls=actor.role == "admin"))
     else:
         rows.append(outbox.build_details_row(session.key, entry, session.now))
         if actor.role == "admin":
@@ -119,21 +119,6 @@ async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, sessio
             card = entry.with_values(opened=[*entry.opened, actor.key])
             rows.append(outbox.build_card_row(session.key, card, session.now, anew=True))
     await session.commit(*opened, actor=actor.key, outbox=rows, inbox_done=[row.id], inbox_new=passed)
-
-
-def build_plan_details_rows(chat: str, entry: Card, session: Session, *, with_calls: bool) -> list[OutboxRow]:
-    """Return the messages that describe every step of the plan of `entry`, a card of the session, completely and in words for the chat.
-
-    With `with_calls` a message with the exact call of each step follows, as administrators see it. Empty if the plan has no common card.
-    """
-    group = find_group(entry, session.state.cards)
-    if group is None:
-        return []
-    rows = [outbox.build_details_row(chat, group.merge(), session.now, members=group.members)]
-    if with_calls:
-        calls = "\n\n".join(f"{card.method}\n{dumps(mask_value(card.params))}" for card in group.members)
-        rows.append(outbox.build_code_row(chat, calls, session.now))
-    return rows
 
 
 async def _is_run_shown_in(stream: str, session: Session, tools: Tools) -> bool:

@@ -66,7 +66,8 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
         await store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
         return
     current = session.state.turn
-    events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current.turn_id == row.id else []
+    is_begun = current is not None and current.turn_id in {row.id, row.body.get("turn_id")}
+    events = [TurnFinished(turn_id=current.turn_id, reason="failed")] if current is not None and is_begun else []
     over = [timers.build_timer_deletion(row, session)] if row.kind == "timer" else []
     came_back = row.attempts > SET_ASIDE  # restored from a backup: it may have been handled since
     reply = build_reply(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))

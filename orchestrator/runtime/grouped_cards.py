@@ -1,12 +1,15 @@
-"""Shows the cards of one plan as one message: replaces the rows of such cards by one row for all of them."""
+"""Shows the cards of one plan as one message: replaces the rows of such cards by one row for all of them, and describes all its steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 
+from bitrix.masking import mask_value
 from orchestrator.domain.address import Address
 from orchestrator.gate.approve.card_groups import VERB, CardGroup, find_group, is_merged, list_loose_cards
 from orchestrator.runtime import outbox
+from state.canonical import dumps
 from state.card import Card
 from state.journal.store import OutboxRow
 
@@ -47,6 +50,22 @@ def group_card_rows(rows: Sequence[OutboxRow], key: str, cards: Mapping[str, Car
     loose = {one.confirmation_id: one for card in changed.values() for one in list_loose_cards(card, known)}
     missing = [describe(one, known) for number, one in loose.items() if number not in changed]
     return [*kept, *(outbox.build_card_row(key, one, rows[0].created_at) for one in missing)]
+
+
+def build_plan_details_rows(chat: str, card: Card, cards: Mapping[str, Card], now: datetime, *, with_calls: bool) -> list[OutboxRow]:
+    """Return the messages for the chat that describe every step of the plan of `card` completely and in words.
+
+    `cards` are all cards of the session. With `with_calls` a message with the exact call of each step follows, as administrators see it.
+    Empty if the plan has no common card.
+    """
+    group = find_group(card, cards)
+    if group is None:
+        return []
+    rows = [outbox.build_details_row(chat, group.merge(), now, members=group.members)]
+    if with_calls:
+        calls = "\n\n".join(f"{one.method}\n{dumps(mask_value(one.params))}" for one in group.members)
+        rows.append(outbox.build_code_row(chat, calls, now))
+    return rows
 
 
 def _is_own_card(row: OutboxRow, key: str) -> bool:

@@ -3,11 +3,13 @@
 The commit that settles the last card stores the input that makes the turn go on. So a crash loses neither, and nothing is decided twice.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from orchestrator.domain.inputs import TurnGoesOn
+import orjson
+
+from orchestrator.domain.inputs import DEFAULT_ENGINE, TurnGoesOn
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, TurnInput
@@ -16,16 +18,18 @@ from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import build_effect_id
 from state.card import OPEN_STATUSES, Card
-from state.clock import generate_id
+from state.clock import generate_id, parse_iso
 from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
 from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, NameChosen, PlanRecorded, StepRefused, TurnFinished
 from state.journal.async_store import AsyncStore
+from state.journal.restored_rows import RESTORED
 from state.journal.store import Commit, InboxRow, StoredEvent
-from state.session_state import Question, SessionState
-from state.stored import JsonObject
+from state.session_state import PausedTurn, Question, SessionState
 
 _DECIDED: Final = frozenset({"succeeded", "refused", "denied"})
 """The statuses of an effect (proposed call) after which the turn may go on: a person has decided, and what came of it is known."""
+_CLOSED: Final = frozenset({"expired", "superseded"})
+"""The statuses of an effect whose card waits no more, although nobody has decided it."""
 _PAGE: Final = 500
 
 
@@ -34,10 +38,12 @@ class ToldPart:
     """What a turn that goes on had done, and told to the person, before it waited."""
 
     iterations: int = 0
-    answers: int = 0
-    """The number of the last answer of the model."""
+    answers: int = -1
+    """The number of the last answer of the model; 0 if a recorded answer of another turn stood in its place, -1 if there was none."""
     slots: frozenset[str] = frozenset()
     """The places in its plans of the steps that were refused, run or put on a card, or whose names were unclear."""
+    joined: Mapping[str, str] = field(default_factory=dict)
+    """Of these, those for whose call a card was open already: their place → the place of the step that had led to the card."""
 
 
 def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxRow]:
@@ -45,66 +51,60 @@ def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxR
 
     `state` is the state before the step. A turn whose cards are all decided at the moment it ends goes on at once.
     """
-    ended = {one.turn_id: one.asker for one in step.events if isinstance(one, TurnFinished) and one.goes_on}
-    if not ended and not (state.paused and step.effects):
+    ended = {one.turn_id: _build_paused(one) for one in step.events if isinstance(one, TurnFinished) and one.goes_on}
+    if not ended and not (state.paused and any(change.status in _DECIDED for change in step.effects)):
         return []
-    askers = {turn: paused.asker for turn, paused in (state.paused or {}).items()} | ended
-    due = [*_find_settled_turns(step, state), *_find_ended_turns(list(ended), state)]
-    return [_build_row(turn, card, key, step, askers[turn]) for turn, card in due if turn in askers]
+    waiting = (state.paused or {}) | ended
+    origins = {card.confirmation_id: find_origin_slot(card, state.cards) for card in state.cards.values()}
+    due = ((turn, _find_last_card(turn, paused, step, state, origins, is_ending=turn in ended)) for turn, paused in waiting.items())
+    return [_build_row(turn, card, key, step, waiting[turn]) for turn, card in due if card is not None and waiting[turn].asker]
 
 
-def _find_settled_turns(step: Commit, state: SessionState) -> Iterator[tuple[str, Card]]:
-    """Yield (turn, card) for each turn that has ended and of which this step settles the last card by a person's decision."""
-    cards = state.agent.confirmations
-    settled = {change.effect_id: change.status for change in step.effects}
+def _build_paused(said: TurnFinished) -> PausedTurn:
+    return PausedTurn(ts="", asker=said.asker, joined=list(said.joined.values()), engine=said.engine)
+
+
+def _find_last_card(
+    turn: str, paused: PausedTurn, step: Commit, state: SessionState, origins: Mapping[str, str], *, is_ending: bool
+) -> Card | None:
+    """Return the last card for which a turn waited, if a person has decided it and this step settles it; otherwise None.
+
+    `origins` holds the place in a plan that led to each card, by the id of the card. With `is_ending` the turn ends in this step, and its
+    cards may have been decided before.
+    """
+    settled = {change.effect_id for change in step.effects if change.status in _DECIDED or change.status in _CLOSED}
     withdrawn = {one.effect_id for one in step.events if isinstance(one, ConfirmationDenied) and one.via == "model"}
-    decided = {effect_id for effect_id, status in settled.items() if status in _DECIDED} - withdrawn
-    last = {_find_turn(card, cards): card for card in cards.values() if card.effect_id in decided}
-    for turn, card in last.items():
-        waits = any(one.status in OPEN_STATUSES and one.effect_id not in settled for one in _list_cards(turn, cards))
-        asked = any(isinstance(one, ConfirmationRequested) and one.slot.startswith(f"{turn}/") for one in step.events)
-        if not waits and not asked:
-            yield turn, card
+    decided = {change.effect_id for change in step.effects if change.status in _DECIDED} - withdrawn
+    places = ((card, origins[card.confirmation_id]) for card in state.cards.values())
+    own = [card for card, origin in places if origin.startswith(f"{turn}/") or origin in paused.joined]
+    last = next((card for card in own if card.effect_id in decided), None)
+    if is_ending and last is None:
+        last = next((card for card in own if card.status in {"executed", "refused", "denied"} and card.via != "model"), None)
+    waits = any(card.status in OPEN_STATUSES and card.effect_id not in settled for card in own)
+    asked = any(isinstance(one, ConfirmationRequested) and one.slot.startswith(f"{turn}/") for one in step.events)
+    return None if waits or asked else last
 
 
-def _find_ended_turns(ended: Sequence[str], state: SessionState) -> Iterator[tuple[str, Card]]:
-    """Yield (turn, card) for each turn that ends in this step and whose cards are all decided already: somebody was very quick."""
-    cards = state.agent.confirmations
-    for turn in ended:
-        own = _list_cards(turn, cards)
-        card = next((one for one in own if one.status in {"executed", "refused", "denied"} and one.via != "model"), None)
-        if card is not None and not any(one.status in OPEN_STATUSES for one in own):
-            yield turn, card
-
-
-def _list_cards(turn: str, cards: Mapping[str, Card]) -> list[Card]:
-    return [card for card in cards.values() if find_origin_slot(card, cards).startswith(f"{turn}/")]
-
-
-def _find_turn(card: Card, cards: Mapping[str, Card]) -> str:
-    """Return the turn of the plan that led to the card: the slot is "<turn>/<iteration>/<step>"."""
-    return find_origin_slot(card, cards).rpartition("/")[0].rpartition("/")[0]
-
-
-def _build_row(turn: str, card: Card, key: str, step: Commit, asker: JsonObject) -> InboxRow:
+def _build_row(turn: str, card: Card, key: str, step: Commit, paused: PausedTurn) -> InboxRow:
     return InboxRow(
         id=generate_id(),
         source=f"{TurnGoesOn.KIND}:{turn}:{card.effect_id}",
         session=key,
         lane="turn",
         kind=TurnGoesOn.KIND,
-        actor=asker,
-        body=TurnGoesOn(turn_id=turn).to_json(),
+        actor=paused.asker,
+        body=TurnGoesOn(turn_id=turn, engine=paused.engine or DEFAULT_ENGINE).to_json(),
         received_at=step.now,
     )
 
 
-async def restore_told_step(slot: str, told: Mapping[str, StepRefused], ledger: Ledger) -> Outcome | Pending | None:
+async def restore_told_step(slot: str, told: ToldPart, refusals: Mapping[str, StepRefused], ledger: Ledger) -> Outcome | Pending | None:
     """Return the result of a step that the first part of a turn submitted, as it stands now; None if nothing is stored for it.
 
-    A step on a card has the result of the decision, also if another card had replaced the first one. `told` holds the refused steps.
+    A step on a card has the result of the decision, also if another card had replaced the first one, or if the step had asked for what a
+    card of another turn asked for already. `refusals` holds the refused steps by their places.
     """
-    if (refused := told.get(slot)) is not None:
+    if (refused := refusals.get(slot)) is not None:
         return Outcome(
             status="refused",
             effect_id=build_effect_id(slot),
@@ -113,10 +113,10 @@ async def restore_told_step(slot: str, told: Mapping[str, StepRefused], ledger: 
             detail=refused.detail,
             call=refused.params,
         )
-    cards = ledger.state.cards
-    own = [card for card in cards.values() if find_origin_slot(card, cards) == slot]
+    cards, origin = ledger.state.cards, told.joined.get(slot, slot)
+    own = [card for card in cards.values() if find_origin_slot(card, cards) == origin]
     card = next((one for one in reversed(own) if one.status != "superseded"), None)
-    row = await ledger.find_effect(card.effect_id if card is not None else build_effect_id(slot))
+    row = await ledger.find_effect(card.effect_id if card is not None else build_effect_id(origin))
     if row is None:
         return None
     result = restore_outcome(row)
@@ -124,10 +124,21 @@ async def restore_told_step(slot: str, told: Mapping[str, StepRefused], ledger: 
 
 
 def _add_decider(result: Outcome, card: Card) -> Outcome:
+    if card.status == "expired":
+        return result.model_copy(update={"detail": "nobody decided in time; nothing was sent"})
     if card.status == "denied":
         why = f', who said: "{card.reason}"' if card.reason else ""
         return result.model_copy(update={"detail": f"denied by {card.denied_by_name or 'a person'}{why}; nothing was sent"})
     return result.model_copy(update={"decided": f"approved by {card.approved_by_name}"}) if card.approved_by_name else result
+
+
+async def is_from_backup(paused: PausedTurn, store: AsyncStore) -> bool:
+    """Return whether the turn waited already when the journal was restored from a backup: it may have gone on since the backup was made.
+
+    Raises StoreError.
+    """
+    text = await store.get_value(RESTORED)
+    return text is not None and parse_iso(paused.ts) <= parse_iso(orjson.loads(text)["restored_at"])
 
 
 async def restore_turn_input(turn_id: str, stream: str, end: int, store: AsyncStore) -> TurnInput | None:
@@ -175,8 +186,10 @@ def find_told_part(events: Sequence[StoredEvent]) -> ToldPart:
     before = events[: ends[-1]]
     plans = [PlanRecorded.from_data(one.data) for one in before if one.type == "PlanRecorded"]
     unclear = {step["slot"] for plan in plans for step in plan.steps if step.get("problem")}
+    joined = {slot: origin for number in ends for slot, origin in (events[number].data.get("joined") or {}).items()}
     return ToldPart(
         iterations=max((plan.iteration for plan in plans), default=0),
         answers=max((ModelAnswered.from_data(one.data).iteration for one in before if one.type == "ModelAnswered"), default=0),
-        slots=frozenset(str(one.data["slot"]) for one in before if one.data.get("slot")) | unclear,
+        slots=frozenset(str(one.data["slot"]) for one in before if one.data.get("slot")) | unclear | joined.keys(),
+        joined=joined,
     )

@@ -37,12 +37,12 @@ from orchestrator.replies.failed_reads import add_failed_reads
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import WAITING, drop_repetition
 from orchestrator.replies.shown_lists import collect_shown_lists
-from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
+from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, name_rest
 from orchestrator.replies.withdrawals import add_withdrawal_line
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
-from orchestrator.runtime.paused_turns import find_told_part, restore_turn_input
+from orchestrator.runtime.paused_turns import find_told_part, is_from_backup, restore_turn_input
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, is_node_of
 from state.clock import parse_iso
@@ -92,14 +92,15 @@ async def _run(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
-    actor = await admit_actor(row, session, tools)
+    said = parse_input(row)
+    actor = await _admit_asker(row, session, tools) if isinstance(said, TurnGoesOn) else await admit_actor(row, session, tools)
     if actor is None:
         return
-    said = parse_input(row)
     if isinstance(said, TurnGoesOn):
         turn = await _restore_turn(said, session, tools)
-        if turn is None:  # the person has begun a new conversation, or the turn has gone on already
-            await session.commit(actor=actor.key, inbox_done=[row.id])
+        if not isinstance(turn, TurnInput):
+            outbox_rows = [outbox.build_reply_row(session.key, build_reply(turn), session.now)] if turn is not None else []
+            await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
             return
     elif (turn := _build_turn_input(row, said, session)) is None:
         outdated = Notice(code="choice-outdated")
@@ -111,7 +112,8 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
     recorded = await _begin(turn, actor, session, tools, toasts=build_click_toasts(row, session, Notice(code="toast-doing")))
-    await tools.show_partial(session.key, Notice(code="turn-begun", args={"turn": turn.turn_id}))
+    if not turn.is_resumed:  # one that goes on may end without a message, which would leave a placeholder of its progress behind
+        await tools.show_partial(session.key, Notice(code="turn-begun", args={"turn": turn.turn_id}))
     context = Context(
         session,
         turn,
@@ -126,7 +128,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
         ),
         recorded=recorded,
     )
-    engine = said.engine if isinstance(said, TextMessage) else DEFAULT_ENGINE
+    engine = said.engine if isinstance(said, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
     end = await _run_engine(tools.engines[engine], context, tools, session)
     end = replace(end, reply=end.reply if turn.is_resumed else add_forward_buttons(end.reply, turn))
     deps = tools.gate.deps
@@ -146,16 +148,33 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     mask = tools.guard.secrets.mask
     end = replace(end, reply=reply, history=mask(end.history))
     end = replace(end, lists=collect_shown_lists(end, session=session.key, mask=mask))
-    await _finish(end, turn, actor, session, row, told=warned)
+    await _finish(end, _build_end_event(end, context, engine), turn, session, row, told=warned)
     await _record_audit(context, actor, session, tools)
 
 
-async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> TurnInput | None:
-    """Return the request of a turn whose last card is decided; None if the turn is not to go on."""
-    if said.turn_id not in (session.state.paused or {}) and session.state.turn_id != said.turn_id:
+async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> TurnInput | Notice | None:
+    """Return the request of a turn whose last card is decided; None if the person has begun anew, or if the turn has gone on already.
+
+    A notice is returned if the turn may have gone on in a part of the journal that was lost with a restore from a backup.
+    """
+    paused = (session.state.paused or {}).get(said.turn_id)
+    if paused is None and session.state.turn_id != said.turn_id:
         return None
+    if paused is not None and await is_from_backup(paused, tools.store):
+        return Notice(code="restored-not-resumed")
     await session.flush()
     return await restore_turn_input(said.turn_id, session.stream, session.seq, tools.store)
+
+
+async def _admit_asker(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+    """Return the person whose turn goes on, with their present rights; None for one who has lost access: the input is then finished.
+
+    They are told nothing, since they have asked for nothing now, and the chat may be that of others too.
+    """
+    actor = tools.refresh_actor(Actor.model_validate(row.actor))
+    if actor is None:
+        await session.commit(actor=row.actor_key, inbox_done=[row.id])
+    return actor
 
 
 async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
@@ -226,7 +245,7 @@ async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: To
 
     In a group anybody can click, but the answer continues the request of the person who was asked.
     """
-    if not turn.answers or session.key == actor.key:
+    if not turn.answers or turn.is_resumed or session.key == actor.key:
         return True
     await session.flush()
     events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
@@ -317,7 +336,7 @@ async def _run_engine(engine: Engine, context: Context, tools: Tools, session: S
     if isinstance(early, _StartingTurn) and early.stopped:
         context.stop()
     try:
-        return await add_change_notices(await task, context)
+        return await name_rest(await add_change_notices(await task, context), context)
     except asyncio.CancelledError:
         if not context.stopped:
             task.cancel()  # the process stops: a call that was sent is awaited, the rest is left to the restart
@@ -361,19 +380,26 @@ async def _issue_budget_warning(context: Context, actor: Actor, session: Session
     return await tools.model_budget.issue_warning(actor, session.now)
 
 
-async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow, *, told: Sequence[Event] = ()) -> None:
-    """Store in one commit the end of the turn, the answer, the cards, the events `told`, and that the input `row` is handled."""
-    event = TurnFinished(
-        turn_id=turn.turn_id,
+def _build_end_event(end: TurnEnd, context: Context, engine: str) -> TurnFinished:
+    pause = {"asker": context.actor.model_dump(mode="json"), "joined": context.list_joined_steps()} if end.goes_on else {}
+    return TurnFinished(
+        turn_id=context.turn.turn_id,
         reason=end.reason,
         text=end.reply.text,
         history=end.history,
         next_planned_actions=[item.to_stored() for item in end.next_planned_actions],
         targets=sorted(end.targets)[:50],
         goes_on=end.goes_on,
-        asker=actor.model_dump(mode="json") if end.goes_on else {},
         lists=[one.to_stored() for one in end.lists],
+        engine=engine if end.goes_on and engine != DEFAULT_ENGINE else "",
+        **pause,
     )
+
+
+async def _finish(
+    end: TurnEnd, event: TurnFinished, turn: TurnInput, session: Session, row: InboxRow, *, told: Sequence[Event] = ()
+) -> None:
+    """Store in one commit the end of the turn, the answer, the cards, the events `told`, and that the input `row` is handled."""
     now = session.now
     # A turn that goes on has answered already, and may have nothing to add to what its cards say.
     told_now = not turn.is_resumed or not end.reply.is_empty
@@ -382,7 +408,7 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
     entries = session.state.cards
     shown = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
     rows.extend(_build_card_row(item, shown, turn, session) for item in shown if item in entries)
-    await session.commit(*told, event, actor=actor.key, outbox=rows, inbox_done=[row.id])
+    await session.commit(*told, event, actor=row.actor_key, outbox=rows, inbox_done=[row.id])
 
 
 def _build_card_row(confirmation_id: str, shown: Collection[str], turn: TurnInput, session: Session) -> OutboxRow:

@@ -18,6 +18,7 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import ModelText, PlanStep, TurnInput, TurnModelRequest
 from orchestrator.gate.approve.call_labels import ProposalLabel
+from orchestrator.gate.approve.card_groups import find_origin_slot
 from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
@@ -166,6 +167,13 @@ class Context:
         """Return whether the person has heard of the step in this slot before the turn waited for its cards."""
         return slot in self.recorded.told.slots
 
+    def list_joined_steps(self) -> dict[str, str]:
+        """Return the steps that wait for a card which was open before: their place → the place of the step that had led to the card."""
+        cards = self.state.cards
+        waiting = ((slot, cards.get(one.confirmation_id)) for slot, one in self.outcomes.items() if isinstance(one, Pending))
+        origins = {slot: find_origin_slot(card, cards) for slot, card in waiting if card is not None}
+        return {slot: origin for slot, origin in origins.items() if origin != slot}
+
     @property
     def untold_steps(self) -> Mapping[str, PlanStep]:
         """The proposed steps by slot, without those of which the person has heard before the turn waited for its cards."""
@@ -285,7 +293,7 @@ class Context:
     async def _restore_told(self, slot: str) -> Outcome | Pending | None:
         """Return the result of a step of which the person has heard before the turn went on; it is neither sent nor judged again."""
         refused = {place: StepRefused.from_data(data) for place, data in self.recorded.refused_steps.items()}
-        result = await restore_told_step(slot, refused, self._session)
+        result = await restore_told_step(slot, self.recorded.told, refused, self._session)
         if result is not None:
             self.outcomes[slot] = result
         return result

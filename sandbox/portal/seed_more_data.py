@@ -45,6 +45,7 @@ REQUISITES = (
 VATS = ((1, "Без НДС", None, 100), (3, "НДС 20%", 20.0, 200), (5, "НДС 10%", 10.0, 300))
 
 CATALOGUE = 23  # the information block of the goods
+CATALOGUE_NAME = "Товарный каталог CRM"
 
 # id, name, in stock, purchase price, VAT
 PRODUCTS = (

@@ -71,6 +71,7 @@ READS: list[tuple[str, str, Any, int, Check]] = [
      lambda b: b["result"]["products"][0] == {"id": 1207, "iblockId": 23, "name": "Бумага офисная A4, пачка", "vatId": 3, "detailText": None}
      and b["total"] == 4),
     ("goods by name", "catalog.product.list", PRODUCTS | {"filter": {"iblockId": 23, "%name": "кабель"}}, 200, lambda b: b["total"] == 1),
+    ("catalogues", "catalog.catalog.list", {}, 200, lambda b: [one["iblockId"] for one in b["result"]["catalogs"]] == [23]),
     ("goods of no block", "catalog.product.list", PRODUCTS | {"filter": {}}, 400, _error(0, "Required filter fields: iblockId")),
     ("goods of another block", "catalog.product.list", PRODUCTS | {"filter": {"iblockId": 1}}, 400, _error(200040300000)),
     ("goods unselected", "catalog.product.list", {"filter": {"iblockId": 23}}, 400, _error(0, "Required select fields: id, iblockId")),

@@ -55,6 +55,7 @@ from tests.crash.lab_run_person import RunPerson, SharedTold, inspect_runs
 from tests.crash.lab_runs import ALL_WAYS, SHORT_SLEEP, SLEEP
 from tests.crash.lab_script import SCRIPTS
 from tests.crash.lab_shim import Shim
+from tests.unit.spine_kit import build_no_card
 
 log = logging.getLogger(__name__)
 
@@ -139,6 +140,8 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
             present=people.refresh_actor if people else lambda actor: actor,
             ear=VoiceInput(files=Hearing(), transcriber=Hearing()),
         )
+        # The card reads the portal in the first turn, and the lab's points are calls that a person's request leads to.
+        orchestrator.tools = replace(orchestrator.tools, queries={**orchestrator.tools.queries, "portal_card": build_no_card})
         if is_run := config["script"] in ALL_WAYS:
             runs = build_feature(build_lab_engines(SHORT_SLEEP if config.get("shared") else SLEEP))
             orchestrator.tools = replace(orchestrator.tools, features=merge_features(orchestrator.tools.features, runs))

@@ -188,4 +188,62 @@ async def english(studio: Studio) -> None:
     await studio.shoot("en-history", boris, last=1)
 
 
-SCENES: Final[Sequence[Scene]] = (card, undo_refused, drift, edit, stage, danger, batch, batch_many, lead, unknown, expired, group, english)
+_PLAN: Final = (
+    step("crm.deal.update", {"id": "@deal:Ромашка", "fields": {"OPPORTUNITY": 150000, "CLOSEDATE": "@date:пятница"}}),
+    step("crm.deal.update", {"id": 412, "fields": {"STAGE_ID": "@stage:Финальный счёт"}}),
+    step(
+        "tasks.task.add", {"fields": {"TITLE": "Подготовить договор", "RESPONSIBLE_ID": "@user:Вера Лебедева", "DEADLINE": "@date:завтра"}}
+    ),
+)
+
+
+async def whole_plan(studio: Studio) -> None:
+    """Several wishes of one message on one card: asked, one step left out, drifted, done, one step taken back."""
+    boris = studio.world.boris
+    await studio.world.script(plan(*_PLAN))
+    await boris.ask("Ромашке сумму 150 000 и закрытие в пятницу, Вектор на финальный счёт, Вере задачу подготовить договор")
+    await studio.shoot("plan", boris)
+    found = (await boris.seen())[-1]
+    await boris.decide(found, "Убрать 2")
+    await studio.shoot("plan-left-out", boris)
+    await studio.world.edit("deal", 481, OPPORTUNITY="140000")
+    await boris.decide(await boris.message(found.number), "Выполнить")
+    await studio.shoot("plan-drift", boris)
+    await boris.decide(await boris.message(found.number), "Выполнить")
+    await studio.shoot("plan-done", boris)
+
+
+async def plan_of_lead(studio: Studio) -> None:
+    """One of the steps must be decided by a lead."""
+    boris, anna = studio.world.boris, studio.world.anna
+    steps = [
+        step("crm.deal.update", {"id": deal, "fields": {"OPPORTUNITY": amount}}) for deal, amount in ((481, 2_500_000), (412, 700_000))
+    ]
+    await studio.world.script(plan(*steps))
+    await boris.ask("Ромашке 2,5 млн, Вектору 700 тысяч")
+    await studio.shoot("plan-lead-waits", boris)
+    await until(anna.seen, "the lead's copy")
+    await studio.world.settled()
+    await studio.shoot("plan-lead-card", anna)
+    await boris.decide((await boris.seen())[-1], "Убрать 1")
+    await studio.shoot("plan-lead-left-out", boris)
+    await studio.shoot("plan-lead-copy-left-out", anna)
+
+
+SCENES: Final[Sequence[Scene]] = (
+    whole_plan,
+    plan_of_lead,
+    card,
+    undo_refused,
+    drift,
+    edit,
+    stage,
+    danger,
+    batch,
+    batch_many,
+    lead,
+    unknown,
+    expired,
+    group,
+    english,
+)

@@ -195,11 +195,12 @@ def _assembled(
         made.tools, features=replace(made.tools.features, periodic_tasks=())
     )  # they come by the real clock, and the tests' own jumps
     if not card:  # it reads the portal in every first turn, and most tests look at what was read
-        made.tools = replace(made.tools, queries={**made.tools.queries, "portal_card": _no_card})
+        made.tools = replace(made.tools, queries={**made.tools.queries, "portal_card": build_no_card})
     return made
 
 
-async def _no_card(**_: Any) -> str:
+async def build_no_card(**_: Any) -> str:
+    """The portal card of a test that does not want it."""
     return ""
 
 

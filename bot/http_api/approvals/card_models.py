@@ -14,6 +14,7 @@ from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans, to_plain_text
 from orchestrator.domain.card_view import CardView, Preview, PreviewPart
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.approve.card_groups import find_group
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer, calculate_fingerprint
@@ -88,6 +89,11 @@ class Confirmation(ApiModel):
     id: str = Field(examples=["5f0c2a9b1e"])
     session: str = Field(description="Where it was asked for; run:{id} for one of a run.", examples=["http:site:42"])
     run: RunName | None = Field(None, description="The run that asks; null for what was asked for in a conversation.")
+    group: str = Field(
+        "",
+        description="Equal for the confirmations of one plan, which chats show as one card; else empty. Each is decided by itself.",
+        examples=["5f0c2a9b1e"],
+    )
     state: State
     method: str = Field(examples=["crm.deal.update"])
     title: str = Field(description="What the call does, in words.", examples=[_EXAMPLES.read_text("card_title")])
@@ -120,10 +126,12 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
     view = CardView.from_card(entry)
     preview, is_open = view.preview, entry.is_waiting
     objection = viewer.find_objection(entry, approve=True) if is_open else None
+    group = find_group(entry, card.entries) if card.run is None else None
     return Confirmation(
         id=entry.confirmation_id,
         session=card.session,
         run=to_run_name(card.session.removeprefix(RUN), card.run) if card.run is not None else None,
+        group=group.anchor if group is not None else "",
         state=entry.status,
         method=entry.method,
         title=join_words(render_heading(preview, entry.method, tr)),

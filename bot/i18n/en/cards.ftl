@@ -212,6 +212,10 @@ batch-failed = { $count ->
    *[other] None of the { $count } commands succeeded
 }
 card-all-failed = ⚠️ Not done: { batch-failed }
+list-cut = Bitrix24 stopped answering in the middle of the list: { $read }{ $total ->
+    [0] {""}
+   *[other] {" "}of { $total }
+  } read. I do not show a part as the whole, nor count it – try again a little later
 portal-unreadable = The record could not be read in Bitrix24, so nothing was done{ $code ->
     [none] {""}
     [away] {""}: it cannot be reached just now. Try again later
@@ -412,12 +416,15 @@ plan-step-denied = denied by { $who }{ $reasoned ->
    *[no] {""}
 }
 plan-step-unknown = nobody knows whether it was done: please check
+plan-step-left-out = left out of the plan
 plan-step-expired = time is over, not done
 plan-step-closed = waits no more, not done
 button-approve-all = ✅ Do all ({ $count })
 button-deny-all = ✖ Deny all
-button-leave-out = ✖ without { $number }
-button-edit-step = ✏ { $number }
+button-leave-out = ✖ Leave out { $number }
+button-leave-out-short = ✖ { $number }
+button-edit-step = ✏ Edit { $number }
+button-edit-step-short = ✏ { $number }
 button-undo-step = ↩ Undo { $number }
 button-check-step = 🔄 Check { $number }
 card-then = Then:

@@ -69,6 +69,7 @@ and-more = { $count ->
    *[other] and { $count } more changes
 }
 failed = Something went wrong, the request was not handled. Give your administrator the code { $id }.
+restored-not-resumed = The card is decided. The bot was restored from a backup, so I do not go on with this request by myself: the rest may have been done already. Please look in Bitrix24 and, if not, write what is left.
 restored-not-worked = The bot was restored from a backup. I do not carry this request out by myself: it may have been done already. Please look in Bitrix24 and write again if not. What waits for a decision is under /pending.
 came-back-done = This was done in Bitrix24 already, before the bot was restored from a backup. I do not send it a second time.
 came-back-unclear = The bot was restored from a backup, and Bitrix24 does not show whether this was done already. Nothing was sent: please look, and ask again if not.
@@ -177,12 +178,16 @@ waiting-on-card = { $count ->
    *[other] What is on the cards below is not done yet
 }
 rest-after-card = { $count ->
-    [one] The next step follows when the card is decided
-   *[other] The other steps ({ $count }) follow when the card is decided
+    [one] The next step{ rest-named } follows when the card is decided
+   *[other] The other steps, { $count }{ rest-named }, follow when the card is decided
 }
+rest-named = { $named ->
+    [yes] {" "}({ $calls })
+   *[no] {""}
+  }
 rest-not-begun = { $count ->
-    [one] The plan stopped: { $count } further step was not begun. To come back to it, write “go on”
-   *[other] The plan stopped: { $count } further steps were not begun. To come back to them, write “go on”
+    [one] The plan stopped: { $count } further step was not begun{ rest-named }. To come back to it, write “go on”
+   *[other] The plan stopped: { $count } further steps were not begun{ rest-named }. To come back to them, write “go on”
 }
 created-none = This step was not begun: the record that it belongs to was not created
 created-misplaced = It is unclear where the new record belongs: the step was left out

@@ -5,6 +5,10 @@ gate-method-odd = I do not understand the command name “{ $method }”
 gate-method-unknown = I do not know this Bitrix24 command: { $method }
 gate-params = The parameters cannot be read: { $why }
 gate-param-unknown = { $method } has no parameter { $param }
+gate-filter-field = Searching by “{ $field }” is not possible: there is no such field{ $titles ->
+    [none] {""}
+   *[other] . Like it: { $titles }
+  }
 gate-param-missing = Something is missing: { $param }
 gate-param-invalid = I do not understand the value { $param }. Say it in other words, and name a record by its title or number
 gate-param-twice = Given twice: { $param }

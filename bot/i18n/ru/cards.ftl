@@ -216,6 +216,10 @@ batch-failed = { $count ->
    *[other] Ни одна из { $count } команд не прошла
 }
 card-all-failed = ⚠️ Не выполнено: { batch-failed }
+list-cut = Битрикс24 перестал отвечать посреди списка: прочитано { $read }{ $total ->
+    [0] {""}
+   *[other] {" "}из { $total }
+  }. Часть списка за целый не выдаю и ничего по ней не считаю – попробуйте ещё раз чуть позже
 portal-unreadable = Битрикс24 не показал запись, поэтому ничего не отправлено{ $code ->
     [none] {""}
     [away] {""}: он сейчас не отвечает. Попробуйте позже
@@ -420,12 +424,15 @@ plan-step-denied = отклонено: { $who }{ $reasoned ->
    *[no] {""}
 }
 plan-step-unknown = неизвестно, выполнено ли: проверьте
+plan-step-left-out = убрано из плана
 plan-step-expired = время вышло, не выполнено
 plan-step-closed = больше не ждёт решения, не выполнено
 button-approve-all = ✅ Выполнить всё ({ $count })
 button-deny-all = ✖ Отклонить всё
-button-leave-out = ✖ без { $number }
-button-edit-step = ✏ { $number }
+button-leave-out = ✖ Убрать { $number }
+button-leave-out-short = ✖ { $number }
+button-edit-step = ✏ Изменить { $number }
+button-edit-step-short = ✏ { $number }
 button-undo-step = ↩ Отменить { $number }
 button-check-step = 🔄 Проверить { $number }
 card-then = Затем:

@@ -5,6 +5,10 @@ gate-method-odd = Не понял название команды «{ $method }�
 gate-method-unknown = Такой команды Битрикс24 я не знаю: { $method }
 gate-params = Не смог прочитать параметры: { $why }
 gate-param-unknown = У команды { $method } нет параметра { $param }
+gate-filter-field = Искать по «{ $field }» нельзя: такого поля нет{ $titles ->
+    [none] {""}
+   *[other] . Похожие: { $titles }
+  }
 gate-param-missing = Не хватает данных: { $param }
 gate-param-invalid = Не понял значение { $param }. Скажите по-другому, а запись назовите по названию или номеру
 gate-param-twice = Одно и то же указано дважды: { $param }

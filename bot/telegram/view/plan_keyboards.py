@@ -12,26 +12,34 @@ from state.card import Card
 
 Button = tuple[str, ButtonClick]
 """The label of a button, and the click that it gives."""
-PER_LINE: Final = 4
-"""How many buttons of single steps stand side by side."""
+PER_LINE: Final = 2
+"""How many buttons of single steps stand side by side, if they have words on them."""
+MOST_IN_WORDS: Final = 4
+"""The greatest number of steps in a plan whose buttons have words on them; with more, they are shorter and stand closer together."""
 
 
 def list_step_buttons(view: CardView, tr: Translator) -> Iterator[Sequence[Button]]:
     """Yield rows of buttons for single steps: leave one out or edit it while it waits, afterwards take it back, check or repeat it."""
     buttons = [button for number, card in enumerate(view.members, start=1) for button in _list_buttons(number, card, view, tr)]
-    for start in range(0, len(buttons), PER_LINE):
-        yield buttons[start : start + PER_LINE]
+    per_line = PER_LINE if _has_words(view) else 2 * PER_LINE
+    for start in range(0, len(buttons), per_line):
+        yield buttons[start : start + per_line]
+
+
+def _has_words(view: CardView) -> bool:
+    return not view.card.is_waiting or len(view.members) <= MOST_IN_WORDS
 
 
 def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> Iterator[Button]:
     if str(view.card.status) == "elsewhere":
         return
+    short = "" if _has_words(view) else "-short"
     if card.is_waiting:
+        if not view.home and not view.is_waiting_for_lead and not _is_fixed(card):
+            yield tr.translate(f"button-edit-step{short}", number=number), ActionClick(words=("edit", card.confirmation_id))
         if len([one for one in view.members if one.is_waiting]) > 1 and (not view.home or is_card_session(view.home)):
             press = CardClick(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=False, home=view.home or view.topic)
-            yield tr.translate("button-leave-out", number=number), press
-        if not view.home and not view.is_waiting_for_lead and not _is_fixed(card):
-            yield tr.translate("button-edit-step", number=number), ActionClick(words=("edit", card.confirmation_id))
+            yield tr.translate(f"button-leave-out{short}", number=number), press
     elif view.home:  # what is left to do is done in the chat of the person who asked
         return
     elif card.status == "unknown":

@@ -10,7 +10,7 @@ from typing import Final
 
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
-from orchestrator.engines.base import EndReason, TurnContext, TurnEnd
+from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.lists import PlacedLists, place_lists
 from orchestrator.engines.crm_agent.setbacks import find_recovered, list_open_steps
 from orchestrator.engines.crm_agent.shown_text import build_marker
@@ -63,8 +63,8 @@ def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Not
     if waiting and assistant:  # the model wrote its text before it knew that a person would be asked; a plan has one card for all its steps
         notices.append(Notice(code="waiting-on-card", args={"count": 1}))
     if work.rest:
-        code = "rest-after-card" if goes_on else "rest-not-begun"
-        notices.append(Notice(code=code, args={"count": len(work.rest)}))
+        code = REST_AFTER_CARD if goes_on else REST_NOT_BEGUN
+        notices.append(Notice(code=code, args={"count": len(work.rest), "named": False, "calls": []}))
     return notices
 
 

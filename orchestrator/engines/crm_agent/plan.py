@@ -12,11 +12,11 @@ from uuid import uuid5
 
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
+from orchestrator.directory.field_references import find_doubled_keys, find_key_reference, replace_key
 from orchestrator.directory.value_references import find_field
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
-from orchestrator.engines.crm_agent.field_keys import find_doubled_keys, find_key_reference, replace_key
 from orchestrator.engines.crm_agent.list_steps import split_group
 from orchestrator.engines.crm_agent.shown_text import build_marker
 from orchestrator.engines.crm_agent.turn_work import TurnWork

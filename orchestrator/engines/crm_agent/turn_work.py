@@ -72,15 +72,16 @@ class TurnWork:
         self.iteration = iteration
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
-    def mark(self) -> tuple[int, int]:
+    def mark(self) -> tuple[int, int, int]:
         """Return the present ends of what the person will be told, for `go_back`."""
-        return len(self.notices), len(self.pending)
+        return len(self.notices), len(self.pending), len(self.planned)
 
-    def go_back(self, mark: tuple[int, int]) -> None:
+    def go_back(self, mark: tuple[int, int, int]) -> None:
         """Drop what was added since `mark`: the person was told it before the turn waited for its cards."""
-        notices, pending = mark
+        notices, pending, planned = mark
         del self.notices[notices:]
         del self.pending[pending:]
+        del self.planned[planned:]
 
     def add_result(self, number: int, entry: PlanStep, line: "ObservationLine") -> None:
         """Keep what became of the step `number` of the answer."""

@@ -13,7 +13,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.domain.message_views import HistoryEntry
-from orchestrator.domain.record_history import NOT_SHOWN, HistoryChange, HistoryLine, RecordHistory
+from orchestrator.domain.own_reads import NOT_SHOWN, HistoryChange, HistoryLine, RecordHistory
 from orchestrator.features.history.pages import HistoryPages, HistorySources
 from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.gate.call import fields, targets

@@ -19,8 +19,8 @@ from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.runtime import outbox
-from orchestrator.runtime.commands import build_plan_details_rows
 from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.grouped_cards import build_plan_details_rows
 from orchestrator.runtime.input_filter import build_cross_session_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
@@ -122,7 +122,7 @@ async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
         told = any(actor.key in one.told for one in members)
         asked = told and all(assignment.may_decide(one, actor, tools) for one in members)
         if asked and entry is not None and group is not None:
-            out.extend(build_plan_details_rows(actor.key, entry, session, with_calls=actor.role == "admin"))
+            out.extend(build_plan_details_rows(actor.key, entry, session.state.cards, session.now, with_calls=actor.role == "admin"))
         elif asked and entry is not None and entry.has_call:
             out.append(outbox.build_details_row(actor.key, entry, session.now))
             if actor.role == "admin":

@@ -7,7 +7,7 @@ that no request both runs and is dropped.
 from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import REQUEST_KINDS, FeatureClick
+from orchestrator.domain.inputs import REQUEST_KINDS, FeatureClick, TurnGoesOn
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.features.talking import button_requests
 from orchestrator.runtime import outbox
@@ -55,13 +55,13 @@ async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
-    """Return how many requests of `actor` in this session have not begun. Raises StoreError.
+    """Return how many requests of `actor` in this session have not begun, or not begun to go on after their cards. Raises StoreError.
 
     A request that a worker has taken while nothing runs counts too: it waits for further parts of a long message, or for a free turn.
     """
     rows = await tools.store.list_waiting_inbox(session.key, "turn")
     at_work = session.key in tools.running or session.state.turn is not None
-    mine = (row for row in rows if row.kind in REQUEST_KINDS and row.actor_key == actor.key)
+    mine = (row for row in rows if row.kind in {*REQUEST_KINDS, TurnGoesOn.KIND} and row.actor_key == actor.key)
     return sum(not (row.attempts and at_work) for row in mine)
 
 
@@ -71,7 +71,7 @@ async def find_requester(session: Session, tools: Tools) -> Actor | None:
     if at_work is not None:
         return at_work.actor
     rows = await tools.store.list_waiting_inbox(session.key, "turn") if turn else ()  # of a process that died
-    return next((Actor.model_validate(row.actor) for row in rows if turn and row.id == turn.turn_id), None)
+    return next((Actor.model_validate(row.actor) for row in rows if turn and turn.turn_id in {row.id, row.body.get("turn_id")}), None)
 
 
 def may_stop(actor: Actor, person: Actor | None) -> bool:

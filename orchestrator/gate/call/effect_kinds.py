@@ -8,7 +8,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.effect import EffectKind
-from orchestrator.domain.own_methods import OWN_READS
+from orchestrator.domain.own_reads import OWN_READS
 from orchestrator.gate.call import reminders
 from orchestrator.gate.call.kinds import file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods
 from orchestrator.gate.call.kinds.method import KindMethod

@@ -15,6 +15,7 @@ REFUSALS: dict[str, str] = {
     "gate-method-unknown": "{method} is not in the catalogue.{hint}",
     "gate-params": "the parameters cannot be read: {why}",
     "gate-param-unknown": "{method} has no parameter {param}.{hint}",
+    "gate-filter-field": "{method}: {param} is no field ({field}), and the portal would leave the condition out. Near: {near} ({titles}).",
     "gate-param-missing": "{method} needs {param}.",
     "gate-param-invalid": "{param} must be {expected}.",
     "gate-param-twice": "{param} is given twice in different case.",

@@ -55,6 +55,7 @@ _BY_ROW: Final[Mapping[str, str]] = {
     "gate-needs-application": "app_only",
     "gate-needs-application-other": "app_only",
     "gate-param-unknown": "params",
+    "gate-filter-field": "params",
     "gate-param-missing": "required",
 }
 """The column of the method's catalogue row that causes each of these reasons."""

@@ -28,6 +28,15 @@ _ALSO_TAKEN: Final = {
 }
 """Field names that a method accepts although the portal's list does not contain them."""
 _ALSO_FILTERED: Final = frozenset({"SEARCH_CONTENT", "FM", "CONTACT_IDS", "COMPANY_IDS", "ACTIVE_TIME_PERIOD", *names.MULTIFIELDS})
+_TASKS_FILTERED: Final = frozenset({
+    "MEMBER", "DOER", "ACTIVE", "OVERDUED", "TAG", "ROLEID", "SITE_ID", "GUID", "MARK", "REAL_STATUS", "ONLY_ROOT_TASKS", "IN_REPORT",
+    "SUBORDINATE_TASKS", "SUBORDINATE", "SEARCH_INDEX", "FULL_SEARCH_INDEX", "SCENARIO_NAME", "FORUM_TOPIC_ID", "ZOMBIE", "XML_ID",
+    "ALLOW_TIME_TRACKING", "AUDITOR", "ACCOMPLICE", "AUDITORS", "ACCOMPLICES", "TASK_CONTROL", "CHANGED_DATE", "CREATED_DATE",
+    "CLOSED_DATE", "CLOSED_BY", "CHANGED_BY", "STATUS_CHANGED_BY", "STATUS_CHANGED_DATE", "DATE_START", "START_DATE_PLAN",
+    "END_DATE_PLAN", "DEPENDS_ON", "VIEWED", "VIEWED_DATE", "FAVORITE", "STAGE_ID", "STAGES_ID", "FLOW", "FLOW_ID", "SPRINT_ID",
+    "UF_CRM_TASK", "PRIORITY", "STATUS", "DEADLINE", "PARENT_ID", "GROUP_ID", "RESPONSIBLE_ID", "CREATED_BY", "TITLE", "ID",
+})  # fmt: skip
+"""Conditions that a list of tasks accepts, whether or not the portal's list of fields contains them."""
 _FILLED: Final = frozenset(
     {
         "stageid",
@@ -85,7 +94,7 @@ def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
 def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
     """Return whether the portal accepts a field name although its own list does not contain the name in this spelling."""
     if call.reads_only:
-        return name in _ALSO_FILTERED
+        return name in _ALSO_FILTERED or (find_list_name(call) == "task" and name in _TASKS_FILTERED)
     if find_list_name(call).startswith("item:"):
         originals = call.params.get("useOriginalUfNames") == "Y" and any(field.upper_name == name for field in known.values())
         return originals or multifields.is_multifield(name)
@@ -99,8 +108,11 @@ def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Ac
     """
     titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
     near = [f"{code} {quote(titles[code], actor.locale)}" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
-    where = "filter." if call.reads_only else f"{call.spec.fields_at}."
-    found = ", ".join(near)
+    if call.reads_only:
+        called = ", ".join(quote(titles[code], actor.locale) if titles[code] else code for code in find_similar_codes(name, titles, most=2))
+        said = {"near": ", ".join(near) or "none", "titles": called or "none"}
+        return refuse("gate-filter-field", method=call.method, param=f"{place}filter.{name}", field=name, **said)
+    where, found = f"{call.spec.fields_at}.", ", ".join(near)
     shown = _MAYBE[actor.locale].format(name=f"{place}{where}{name}", found=found) if near else f"{place}{where}{name}"
     return refuse("gate-param-unknown", method=call.method, param=shown, hint=f" Did you mean {found}?" if near else "")
 
@@ -150,7 +162,7 @@ def find_list_name(call: Call) -> str:
     family, _, verb = call.method.rpartition(".")
     if family == "crm.item" and verb in _WRITES:
         return f"item:{call.params.get('entityTypeId')}"
-    if call.method in {"tasks.task.add", "tasks.task.update"}:
+    if call.method in {"tasks.task.add", "tasks.task.update", "tasks.task.list"}:
         return "task"
     kind = call.spec.entity
     return kind if kind in CRM.values() and family == f"crm.{kind}" and verb in {*_WRITES, "list"} else ""

@@ -51,6 +51,7 @@ _PORTAL_REFUSALS = frozenset(
         "gate-user-inactive",
         "gate-already-so",
         "gate-param-unknown",
+        "gate-filter-field",
         "gate-param-reserved",
         "gate-param-missing",
         "gate-param-invalid",

@@ -12,7 +12,7 @@ from sandbox.portal import query
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, classic
 from sandbox.portal.schema import PHONE_CALL, PRODUCT, REQUISITE, TEMPLATE, VAT, Row
-from sandbox.portal.seed_more_data import CATALOGUE
+from sandbox.portal.seed_more_data import CATALOGUE, CATALOGUE_NAME
 from sandbox.portal.values import show_classic, show_universal, to_int
 
 _STANDARD = tuple(name for name, field in TEMPLATE.fields.items() if not field.multiple)
@@ -91,6 +91,13 @@ def _calls(call: Call) -> query.Page:
     return query.Page([{**show_classic(PHONE_CALL, row), "RECORD_FILE_ID": None} for row in page.rows], page.total, page.next)
 
 
+def _catalogs(_call: Call) -> query.Page:
+    """Return the only product catalogue of the portal; it has no variations."""
+    row = {"id": CATALOGUE, "iblockId": CATALOGUE, "iblockTypeId": "CRM_PRODUCT_CATALOG", "lid": "s1", "name": CATALOGUE_NAME}
+    row |= {"productIblockId": None, "skuPropertyId": None, "subscription": "N", "vatId": None, "yandexExport": "N"}
+    return query.Page([row], 1, None, box="catalogs")
+
+
 def _product_request(call: Call) -> list[str]:
     """Check a request for goods and return the field names in its `select`.
 
@@ -158,6 +165,7 @@ METHODS: dict[str, Callable[[Call], Any]] = {
     "crm.requisite.get": _requisite_get,
     "crm.vat.list": _vats,
     "crm.documentgenerator.template.list": _templates,
+    "catalog.catalog.list": _catalogs,
     "catalog.product.list": _products,
     "voximplant.statistic.get": _calls,
 }

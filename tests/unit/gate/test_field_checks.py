@@ -39,9 +39,11 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         ("crm.deal.update", {"id": 410, "fields": {"CATEGORY_ID": 1}}, "gate-move-funnel", "crm.item.update"),
         ("batch", {"cmd": {"a": "crm.deal.update?id=410&fields[TITL]=x"}}, "gate-param-unknown", "a: fields.TITL"),
         ("batch", {"cmd": {"a": "crm.deal.update?id=410&fields[CATEGORY_ID]=1"}}, "gate-move-funnel", "a: CATEGORY_ID"),
-        ("crm.deal.list", {"filter": {">=OPPORTUNTY": 5}}, "gate-param-unknown", "OPPORTUNITY"),
-        ("crm.deal.list", {"filter": {"opportunity": 5}}, "gate-param-unknown", "OPPORTUNITY"),
-        ("batch", {"cmd": {"a": "crm.contact.list?filter[!NAM]=x"}}, "gate-param-unknown", "a: filter.NAM"),
+        ("crm.deal.list", {"filter": {">=OPPORTUNTY": 5}}, "gate-filter-field", "OPPORTUNITY"),
+        ("crm.deal.list", {"filter": {"opportunity": 5}}, "gate-filter-field", "OPPORTUNITY"),
+        ("crm.lead.list", {"filter": {"UF_CRM_NOBODY": 5}}, "gate-filter-field", "UF_CRM_NOBODY"),
+        ("tasks.task.list", {"filter": {"RESPONSIBL": 7}}, "gate-filter-field", "RESPONSIBLE_ID"),
+        ("batch", {"cmd": {"a": "crm.contact.list?filter[!NAM]=x"}}, "gate-filter-field", "a: filter.NAM"),
     ],
 )
 async def test_what_the_portal_would_drop_is_refused(desk: Desk, method: str, params: dict[str, Any], code: str, hint: str) -> None:
@@ -67,6 +69,7 @@ async def test_what_the_portal_would_drop_is_refused(desk: Desk, method: str, pa
         ("tasks.task.add", {"fields": {"TITLE": "x", "DEADLINE": "2026-12-01T10:00:00+03:00", "UF_CRM_TASK": ["D_410"]}}),
         ("crm.deal.list", {"filter": {">=OPPORTUNITY": 5, "!STAGE_ID": "WON", "%TITLE": "а", "UF_CRM_1747309879": "1"}}),
         ("crm.contact.list", {"filter": {"PHONE": "+7", "HAS_PHONE": "Y"}}),
+        ("tasks.task.list", {"filter": {"!STATUS": 5, "<=DEADLINE": "2026-12-01", "RESPONSIBLE_ID": 6}}),
     ],
 )
 async def test_right_names_pass_and_arrive(desk: Desk, method: str, params: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ person who asks, which the performer checks against the record.
 import re
 from typing import Any, Final
 
-from orchestrator.domain.own_methods import HELP
+from orchestrator.domain.own_reads import HELP
 from orchestrator.gate.call.effect import Target
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
 from orchestrator.gate.call.kinds.knowledge_methods import KIND, LOCALE, METHODS, PERSON, RECORD, RECORDS, ZONE

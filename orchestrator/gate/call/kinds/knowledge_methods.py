@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import Field, StrictBool, StrictStr
 
-from orchestrator.domain.own_methods import HELP, HISTORY
+from orchestrator.domain.own_reads import HELP, HISTORY
 from orchestrator.gate.call.kinds.file_methods import KindParams
 from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 from orchestrator.language.text import Locale

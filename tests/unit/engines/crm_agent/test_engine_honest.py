@@ -88,7 +88,9 @@ async def test_the_rest_of_a_stopped_plan_is_kept_and_told(blocked: Outcome | Pe
         ("t1/1/3", "tasks.task.add", {"id": 1}),
         ("t1/1/4", "crm.deal.list", {}),
     ]
-    assert end.reply.notices[-1] == Notice(code="rest-after-card" if end.goes_on else "rest-not-begun", args={"count": 2})
+    assert end.reply.notices[-1] == Notice(
+        code="rest-after-card" if end.goes_on else "rest-not-begun", args={"count": 2, "named": False, "calls": []}
+    )
     assert end.goes_on == isinstance(blocked, Pending)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.engines.crm_agent.field_keys import find_doubled_keys
+from orchestrator.directory.field_references import find_doubled_keys
 from orchestrator.engines.crm_agent.plan import find_references, replace_references
 
 JSON = st.recursive(

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.record_history import NOT_SHOWN
+from orchestrator.domain.own_reads import NOT_SHOWN
 from state.journal.store import StoreError
 from tests.unit.features.undo.undo_kit import an_office, done, update
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, effect, message, reply, step

@@ -98,7 +98,7 @@ async def test_an_approved_change_is_counted_when_it_runs_and_refused_at_the_cap
     async with a_world(tmp_path, policy={"caps": {"writes_per_day": 1}}) as world:
         session = await world.session()
         cards = [
-            await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": amount}}, slot=f"t{amount}/1/1"))
+            await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": amount}}, slot=f"t1/1/{amount}"))
             for amount in (1_100_000, 1_200_000)
         ]
         await session.close()

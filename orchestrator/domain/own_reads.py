@@ -1,8 +1,30 @@
-"""Who changed a record of the portal, as the program's journal tells it: the answer to history.of, for the model and for the person."""
+"""The reads that the program answers itself: what a method of the portal needs, and who changed a record.
 
-from collections.abc import Sequence
+Here are their names, the texts of the first, and the form of the answer to the second.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from orchestrator.domain.frozen import View
+from state.stored import JsonObject
+
+HELP: Final = "method.help"
+"""What a method of the portal needs, from the program's catalogue."""
+HISTORY: Final = "history.of"
+"""Who changed a record, from the program's journal."""
+OWN_READS: Final = frozenset({HELP, HISTORY})
+
+
+@dataclass(frozen=True, kw_only=True)
+class HelpTexts:
+    """What the data files give for the help: worked examples by method, and a value of each kind of field for examples made by code."""
+
+    examples: Mapping[str, JsonObject] = field(default_factory=dict)
+    """The parameters of a worked example, by the method's name."""
+    samples: Mapping[str, object] = field(default_factory=dict)
+
 
 NOT_SHOWN = "(text)"
 """What stands in place of a long text that was not asked for."""
