@@ -12,8 +12,11 @@ _CODE: Final = "withdrawn"
 
 
 async def add_withdrawal_line(reply: Reply, context: Context) -> Reply:
-    """Return the reply with one line that names what was withdrawn, in place of all sentences that say so; unchanged if nothing was."""
-    slots = [slot for slot, item in context.outcomes.items() if _is_withdrawn(item)]
+    """Return the reply with one line that names what was withdrawn, in place of all sentences that say so; unchanged if nothing was.
+
+    A turn that goes on after its cards has told it before.
+    """
+    slots = [slot for slot, item in context.outcomes.items() if _is_withdrawn(item) and not context.is_told(slot)]
     notices = [notice for notice in reply.notices if notice.code not in WITHDRAWN]
     if not slots and len(notices) == len(reply.notices):
         return reply

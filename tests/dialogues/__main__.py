@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tests.dialogues.checks import list_problems
-from tests.dialogues.measure import build_table
+from tests.dialogues.measure import build_table, play_ordinary
 from tests.dialogues.player import Played, play_dialogue
 from tests.dialogues.recording import find_recorded, name_fixed, read_recorded, split_fixed, write_prompts
 from tests.dialogues.scripts import Dialogue, load_dialogues
@@ -85,7 +85,7 @@ def main() -> int:
         case "accept":
             accept(played)
         case "measure":
-            tell(build_table(played))
+            tell(build_table(played, asyncio.run(play_ordinary())))
     problems = [f"{one.dialogue.name}, {problem}" for one in played for problem in list_problems(one)]
     tell("\n".join(problems), sys.stderr)
     return 1 if problems or not chosen else 0

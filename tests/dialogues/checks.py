@@ -25,9 +25,9 @@ def list_problems(played: Played) -> list[str]:
 
 
 def list_cards(played: Played, number: int) -> set[str]:
-    """Return the cards to which the request of a turn led, with the presses that follow it."""
-    rest = takewhile(lambda one: not one.turn.say, played.turns[number:])
-    return set().union(played.turns[number - 1].cards, *(one.cards for one in rest))
+    """Return the cards to which the request of a turn led, with the presses that follow it; one that was replaced is no card any more."""
+    turns = [played.turns[number - 1], *takewhile(lambda one: not one.turn.say, played.turns[number:])]
+    return set[str]().union(*(one.cards for one in turns)).difference(*(one.replaced for one in turns))
 
 
 def _check_turn(played: PlayedTurn, cards: set[str]) -> Iterator[str]:

@@ -1,11 +1,14 @@
 """Counts over dialogues: requests, clean and noisy ones, cards for each writing request, follow-ups and wrong records."""
 
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.dialogues.checks import list_cards, list_noise, list_problems
 from tests.dialogues.player import Played
+from tests.unit.runtime.ordinary_kit import load_requests, play
 
 
 @dataclass
@@ -42,19 +45,32 @@ def measure(played: Sequence[Played]) -> Figures:
     return figures
 
 
-def build_table(played: Sequence[Played]) -> str:
-    """Return the figures as lines for people."""
+async def play_ordinary() -> Counter[int]:
+    """Return how many of the ordinary requests of the corpus lead to how many cards."""
+    cards: Counter[int] = Counter()
+    for request in (*load_requests("ordinary_requests.yaml"), *load_requests("spoken_requests.yaml")):
+        with tempfile.TemporaryDirectory() as folder:
+            cards[(await play(request, Path(folder))).cards] += 1
+    return cards
+
+
+def build_table(played: Sequence[Played], ordinary: Counter[int]) -> str:
+    """Return the figures as lines for people; `ordinary` says how many requests outside of dialogues led to how many cards."""
     found = measure(played)
     writing = sum(found.cards.values())
-    cards = ", ".join(f"{count} with {number}" for number, count in sorted(found.cards.items()))
     return "\n".join(
         (
             f"dialogues            {len(played)}",
             f"requests             {found.requests} ({found.prompts} prompts)",
             f"  clean              {found.clean}",
             f"  noisy              {found.noisy}",
-            f"writing requests     {writing}; cards: {cards}",
+            f"writing requests     {writing}; cards: {_format_cards(found.cards)}",
+            f"  outside of these   {ordinary.total()}; cards: {_format_cards(ordinary)}",
             f"follow-ups           {found.followups}",
             f"  at a wrong record  {found.wrong}",
         )
     )
+
+
+def _format_cards(cards: Counter[int]) -> str:
+    return ", ".join(f"{count} with {number}" for number, count in sorted(cards.items()))

@@ -5,6 +5,7 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,9 +30,11 @@ from tests.unit.runtime.ordinary_kit import PEOPLE
 from tests.unit.spine_kit import CHAT, NOW, Said, World, a_world, message
 from tests.unit.spine_portal import Portal
 
+BETWEEN_TURNS = timedelta(minutes=1)
 NOTHING_LEFT = "THOUGHT:\nNothing is left.\nACTION:\n[]\nASSISTANT:\n"
 UNWRITTEN = "THOUGHT:\n-\nACTION:\n[]\nASSISTANT:\n(no answer is written for this prompt)"
-_KINDS = ("deal", "lead", "contact", "company", "task", "activity", "comment", "task_comment", "checklist", "product_row", "message")
+_BESIDE = ("history", "task_history")
+"""Kinds of rows that the portal writes beside each change."""
 _KEPT_BY_PORTAL = {
     "DATE_MODIFY",
     "MODIFY_BY_ID",
@@ -61,6 +64,8 @@ class PlayedTurn:
     shown: list[Shown] = field(default_factory=list)
     cards: set[str] = field(default_factory=set)
     """The cards that waited for somebody, by id."""
+    replaced: set[str] = field(default_factory=set)
+    """The cards in whose place another stands now, by id."""
     sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     changed: dict[str, Mapping[str, Any] | None] = field(default_factory=dict)
     """The fields that the turn changed in the portal, by record; None for a deleted one."""
@@ -126,6 +131,7 @@ class Player:
 
     async def _play_turn(self, turn: Turn) -> None:
         now = PlayedTurn(turn)
+        self._world.clock.advance(BETWEEN_TURNS)
         self.played.turns.append(now)
         for call in turn.meanwhile:
             await self._world.client.call(call.method, dict(call.params), repeatable=False)
@@ -167,12 +173,12 @@ class Player:
         self._messages.pop(key, None)
         self._messages[key] = one
         now.shown.append(one)
-        if row.kind == "card" and row.body["status"] == "requested":
-            now.cards.add(str(row.body["confirmation_id"]))
+        if row.kind == "card" and row.body["status"] in {"requested", "superseded"}:
+            (now.cards if row.body["status"] == "requested" else now.replaced).add(str(row.body["confirmation_id"]))
 
     def _read_records(self) -> Iterator[tuple[str, str]]:
         for kind, number, body in self._store.contents()[0]:
-            if kind in _KINDS or kind.startswith("item"):
+            if kind not in _BESIDE:
                 yield f"{kind}:{number}", bytes(body).decode()
 
 
@@ -237,7 +243,9 @@ async def _a_portal(dialogue: Dialogue, folder: Path) -> AsyncIterator[tuple[Wor
     """The product with the shipped rules over a fresh sandbox, with its portal card."""
     app = create_app(Settings(bucket=None, clock=clock))
     wire = Wire(httpx.ASGITransport(app))
-    async with a_world(folder, portal=cast("Portal", wire), policy={"sum_jump": 10, **dialogue.policy}, card=True) as world:
+    policy = {"sum_jump": 10, **dialogue.policy}
+    people = [*{one.key: one for one in (*PEOPLE.values(), PEOPLE[dialogue.person])}.values()]
+    async with a_world(folder, portal=cast("Portal", wire), policy=policy, card=True, people=people) as world:
         yield world, wire, app.state.portal.store
     await app.state.portal.events.aclose()
     app.state.portal.close()

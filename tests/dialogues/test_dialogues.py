@@ -39,6 +39,17 @@ async def test_the_fixed_text_is_the_recorded_one(person: str, tmp_path: Path) -
         assert not difference, f"{name} is another text than the recorded one at {difference}\n{HINT.format(dialogue.name)}"
 
 
+def test_the_dialogues_are_those_of_the_measure() -> None:
+    """Forty dialogues, six of them at least in English, with sixty follow-ups and, with the ordinary requests, sixty requests to write."""
+    dialogues = load_dialogues().values()
+    turns = [turn for one in dialogues for turn in one.turns]
+    assert len(dialogues) == 40
+    assert sum(one.person == "english" for one in dialogues) >= 6
+    assert sum(turn.follows for turn in turns) >= 60
+    assert sum(turn.cards is not None for turn in turns) >= 60
+    assert all(turn.cards is None or turn.cards <= 1 for turn in turns)
+
+
 async def test_the_player_sees_wrong_records_second_cards_and_code_words(tmp_path: Path) -> None:
     """What the tests above rest on: a dialogue whose expectations are wrong is reported, each with its turn."""
     sound = load_dialogues()["01-third-of-a-list"]

@@ -332,8 +332,12 @@ async def a_world(
     store: SqlStore | None = None,
     portal: Portal | None = None,
     card: bool = False,
+    people: Sequence[Actor] = (),
 ) -> AsyncIterator[World]:
-    """The product on a database in memory, with a portal behind a mock transport; its portal card is empty unless `card`."""
+    """The product on a database in memory, with a portal behind a mock transport; its portal card is empty unless `card`.
+
+    The rights and names of `people` are found by their keys, as in an access file; everybody else keeps those of the input.
+    """
     sql = store or memory_store()
     wrapped = AsyncStore(sql)
     clock, model, wire = FixedClock(NOW), ScriptedModel(), portal or Portal()
@@ -353,7 +357,18 @@ async def a_world(
     async def partial(session: str, text: str) -> None:
         partials.append(text)
 
-    orchestrator = _assembled(settings, wrapped, client, model, card=card, trouble=trouble, partial=partial, clock=clock)
+    known = {one.key: one for one in people}
+    orchestrator = _assembled(
+        settings,
+        wrapped,
+        client,
+        model,
+        card=card,
+        trouble=trouble,
+        partial=partial,
+        clock=clock,
+        present=lambda actor: known.get(actor.key, actor),
+    )
     world = World(sql, wrapped, clock, wire, model, orchestrator, client, folder / "logs", troubles, partials)
     try:
         with patch.object(sessions, "BUFFER_SECONDS", OUT_OF_REACH):
