@@ -8,8 +8,8 @@ of the model are used again and each effect has an id made of its place in the t
 import asyncio
 import contextlib
 import logging
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from orchestrator.domain.actor import Actor
@@ -25,29 +25,21 @@ from orchestrator.domain.inputs import (
     parse_input,
     parse_neighbour,
 )
-from orchestrator.domain.outputs import Notice, Reply, build_reply
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.engines.runs import find_cause
-from orchestrator.gate.approve import undo_policy
-from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
-from orchestrator.replies.code_notes import add_attachment_notice, add_forward_buttons, add_own_only_notices, add_repeat_notice
-from orchestrator.replies.failed_reads import add_failed_reads
-from orchestrator.replies.made_changes import add_made_lines
-from orchestrator.replies.one_message import WAITING, drop_repetition
-from orchestrator.replies.shown_lists import collect_shown_lists
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, name_rest
-from orchestrator.replies.withdrawals import add_withdrawal_line
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
 from orchestrator.runtime.paused_turns import find_told_part, is_from_backup, restore_turn_input
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, is_node_of
+from orchestrator.runtime.turn_ending import end_turn
 from state.clock import parse_iso
-from state.events.base import Event
-from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnFinished, TurnResumed
+from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnResumed
 from state.events.runs import NodeDone
 from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError
 
@@ -130,26 +122,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     )
     engine = said.engine if isinstance(said, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
     end = await _run_engine(tools.engines[engine], context, tools, session)
-    end = replace(end, reply=end.reply if turn.is_resumed else add_forward_buttons(end.reply, turn))
-    deps = tools.gate.deps
-    end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps))
-    end = replace(end, reply=add_failed_reads(end.reply, context, deps))
-    end = replace(end, reply=drop_repetition(add_repeat_notice(end.reply, context), context, session=session.key))
-    end = replace(end, reply=await add_withdrawal_line(add_attachment_notice(end.reply, turn), context))
-    end = replace(end, reply=_count_cards(end.reply, session))
-    undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
-    end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
-    await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
-    warned: list[Event] = []
-    if (warning := await _issue_budget_warning(context, actor, session, tools)) is not None:
-        end = replace(end, reply=end.reply.model_copy(update={"notices": (*end.reply.notices, warning[0])}))
-        warned.append(warning[1])
-    reply = tools.guard.clean_reply(end.reply, turn.text, locale=actor.locale)
-    mask = tools.guard.secrets.mask
-    end = replace(end, reply=reply, history=mask(end.history))
-    end = replace(end, lists=collect_shown_lists(end, session=session.key, mask=mask))
-    await _finish(end, _build_end_event(end, context, engine), turn, session, row, told=warned)
-    await _record_audit(context, actor, session, tools)
+    await end_turn(end, context, engine, row, session, tools)
 
 
 async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> TurnInput | Notice | None:
@@ -367,88 +340,3 @@ async def _end_failed_turn(cause: BaseException, context: Context, tools: Tools,
             log.error("turn failed", exc_info=cause, extra={"action": "turn_failed", "turn_id": turn_id})
             await tools.audit.record_failure(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
             return await build_early_end("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))
-
-
-async def _issue_budget_warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
-    """Return (warning that most of the month's budget is used, its event); None if no warning is due.
-
-    Buffered steps are stored first, so that the model's answers of this turn count.
-    """
-    if not context.iterations or await tools.model_budget.describe_usage(actor, session.now) is None:
-        return None
-    await session.flush()
-    return await tools.model_budget.issue_warning(actor, session.now)
-
-
-def _build_end_event(end: TurnEnd, context: Context, engine: str) -> TurnFinished:
-    pause = {"asker": context.actor.model_dump(mode="json"), "joined": context.list_joined_steps()} if end.goes_on else {}
-    return TurnFinished(
-        turn_id=context.turn.turn_id,
-        reason=end.reason,
-        text=end.reply.text,
-        history=end.history,
-        next_planned_actions=[item.to_stored() for item in end.next_planned_actions],
-        targets=sorted(end.targets)[:50],
-        goes_on=end.goes_on,
-        lists=[one.to_stored() for one in end.lists],
-        engine=engine if end.goes_on and engine != DEFAULT_ENGINE else "",
-        **pause,
-    )
-
-
-async def _finish(
-    end: TurnEnd, event: TurnFinished, turn: TurnInput, session: Session, row: InboxRow, *, told: Sequence[Event] = ()
-) -> None:
-    """Store in one commit the end of the turn, the answer, the cards, the events `told`, and that the input `row` is handled."""
-    now = session.now
-    # A turn that goes on has answered already, and may have nothing to add to what its cards say.
-    told_now = not turn.is_resumed or not end.reply.is_empty
-    place = row.id if turn.is_resumed else turn.turn_id
-    rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{place}")] if told_now else []
-    entries = session.state.cards
-    shown = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
-    rows.extend(_build_card_row(item, shown, turn, session) for item in shown if item in entries)
-    await session.commit(*told, event, actor=row.actor_key, outbox=rows, inbox_done=[row.id])
-
-
-def _build_card_row(confirmation_id: str, shown: Collection[str], turn: TurnInput, session: Session) -> OutboxRow:
-    """Return the row of a card that the turn shows.
-
-    A turn that goes on may add a step to a plan with a card further up. That card is then shown anew, or nobody would notice the step.
-    """
-    entry = session.state.cards[confirmation_id]
-    group = find_group(entry, session.state.cards) if turn.is_resumed and entry.is_waiting else None
-    if group is None or all(one.confirmation_id in shown for one in group.members):
-        return outbox.build_card_row(session.key, entry, session.now)
-    row = outbox.build_card_row(session.key, entry, session.now, anew=True)
-    return replace(row, body={**row.body, "told": list(entry.told)})
-
-
-def _count_cards(reply: Reply, session: Session) -> Reply:
-    """Return the reply with the number of messages that show its cards in the sentence that announces them: a plan may have one for all."""
-    found = (find_shown_card(item, session.state, session.key) for item in reply.confirmations)
-    count = len({card.confirmation_id for card in found if card is not None and card.is_waiting})
-    counted = {"count": max(1, count)}
-    told = [one.model_copy(update={"args": {**one.args, **counted}}) if one.code == WAITING else one for one in reply.notices]
-    return reply.model_copy(update={"notices": tuple(told)})
-
-
-def _list_withdrawn_cards(session: Session) -> list[str]:
-    """Return the ids of the cards that the model withdrew in this turn. They have to be shown again, without buttons."""
-    begun = session.state.turn.started if session.state.turn else ""
-    entries = session.state.cards.values()
-    denied = (entry for entry in entries if entry.status == "denied" and entry.via == "model" and entry.has("nonce"))
-    return [entry.confirmation_id for entry in denied if entry.denied_at >= begun]
-
-
-async def _record_audit(context: Context, actor: Actor, session: Session, tools: Tools) -> None:
-    for entry in context.untold_iterations:
-        await tools.audit.record_iteration(
-            entry,
-            actor=actor,
-            session=session.key,
-            turn_id=context.turn.turn_id,
-            text=context.turn.text,
-            mode=context.mode,
-            state=session.state.agent,
-        )

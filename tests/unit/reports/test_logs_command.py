@@ -114,7 +114,13 @@ async def test_rebuild_into_a_new_folder_and_in_place(home: Path) -> None:
     code, shown = sdelka("rebuild", "tg:1007", "--replace", "--json")
     assert (code, json.loads(shown)["records"]) == (0, 3)
     assert sdelka("verify")[0] == 0
-    assert [record.get("rebuilt") for user in ("tg:1007", "tg:1006") for record in read_records(logs, user)] == [True, True, True, None, None]
+    assert [record.get("rebuilt") for user in ("tg:1007", "tg:1006") for record in read_records(logs, user)] == [
+        True,
+        True,
+        True,
+        None,
+        None,
+    ]
     assert [path.name for path in _found(home, "logs-replaced-*/.*")] == [".tg%3a1007.jsonl.lock"]
 
 
