@@ -13,7 +13,7 @@ from bot.rendering.headings import format_change, is_number, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call.reasons import explain_portal_error
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.language.text import format_number, quote
 from state.card import Card
 from state.clock import parse_iso

@@ -1,8 +1,7 @@
 """Adds lines and buttons to a reply by code; the text that the model wrote stays as it is.
 
 The additions are how many repeats of changes were not sent, a note that a list holds only the person's own records, example requests, and
-buttons under a forwarded text. What was withdrawn stands in one neutral line: it is no error.
-What was changed without a card is told by `made_changes`.
+buttons under a forwarded text. What was changed without a card is told by `made_changes`.
 """
 
 from collections.abc import Mapping
@@ -14,9 +13,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.engines.base import TurnInput
 from orchestrator.gate.call import fields
-from orchestrator.replies.turn_outcome import WITHDRAWN, format_names
 from orchestrator.runtime.turn_context import Context
-from state.stored import JsonObject
 
 _OPERATORS = "!=<>@%*?~"
 """The characters that may stand before a field's name in a filter."""
@@ -78,22 +75,6 @@ def add_attachment_notice(reply: Reply, turn: TurnInput) -> Reply:
     if not turn.attached:
         return reply
     return reply.model_copy(update={"notices": (*reply.notices, Notice(code="attached-not-read", args={"kind": turn.attached}))})
-
-
-async def add_withdrawal_line(reply: Reply, context: Context) -> Reply:
-    """Return the reply with one line that names what was withdrawn, in place of all sentences that say so; unchanged if nothing was."""
-    slots = [slot for slot, item in context.outcomes.items() if _is_withdrawn(item)]
-    notices = [notice for notice in reply.notices if notice.code not in WITHDRAWN]
-    if not slots and len(notices) == len(reply.notices):
-        return reply
-    labels = [await context.describe_change(slot) for slot in slots]
-    names: list[JsonObject] = [label.named for label in labels if label is not None]
-    line = Notice(code="withdrawn", args={"calls": format_names(names), "named": bool(names)})
-    return reply.model_copy(update={"notices": (line, *notices)})
-
-
-def _is_withdrawn(result: object) -> bool:
-    return isinstance(result, Outcome) and result.reason is not None and result.reason.code in WITHDRAWN
 
 
 FORWARD_BUTTON: Final = "forward"

@@ -7,7 +7,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.call_labels import build_read_label
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.reasons import explain_portal_error
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.targets import as_id
 from orchestrator.language.text import format_number
 from orchestrator.runtime.turn_context import Context

@@ -22,8 +22,8 @@ from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.multifields import Step
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.ports import Names
-from orchestrator.gate.call.reasons import explain_portal_error
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args, decode_call
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
 from orchestrator.language.lexicon import load_lexicon

@@ -21,17 +21,12 @@ from orchestrator.engines.runs import find_cause
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
-from orchestrator.replies.code_notes import (
-    add_attachment_notice,
-    add_forward_buttons,
-    add_own_only_notices,
-    add_repeat_notice,
-    add_withdrawal_line,
-)
+from orchestrator.replies.code_notes import add_attachment_notice, add_forward_buttons, add_own_only_notices, add_repeat_notice
 from orchestrator.replies.failed_reads import add_failed_reads
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import drop_repetition
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, name_rest
+from orchestrator.replies.withdrawals import add_withdrawal_line
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled

@@ -32,8 +32,8 @@ from orchestrator.features.cards.resubmit import (
 from orchestrator.features.cards.value_options import list_options, load_call_fields, read_choice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.ports import Reference
-from orchestrator.gate.call.reasons import explain_portal_error
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.request_words import is_no_value, may_be_request, strip_value_words

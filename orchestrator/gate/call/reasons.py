@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 from bitrix.errors import BitrixError, Refused
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Refuse
-from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.language.lexicon import load_lexicon
 
 REFUSALS: dict[str, str] = {
     "gate-method-odd": "{method} is not a plain method name: no suffix, slash, space or other sign.{hint}",
@@ -218,32 +216,3 @@ def _find_error_code(error: BitrixError) -> str:
     if error.code == "INTERNAL_SERVER_ERROR" or (error.status or 0) >= _FAULT:
         return PORTAL_FAULT
     return error.code if _CODE.fullmatch(error.code) else f"HTTP {error.status}" if error.status else NO_CODE
-
-
-_ERROR_KINDS: Final = {
-    sentence.casefold(): kind for kind, sentences in load_lexicon("portal_errors").read_lists("explained").items() for sentence in sentences
-}
-_PORTAL_CODE: Final = re.compile(r"(?P<code>[A-Za-z][A-Za-z0-9_.-]{0,60}|[0-9]{1,5}): (?P<said>.+)", re.ASCII | re.DOTALL)
-_HTTP_STATUS: Final = re.compile(r" \(HTTP [0-9]{3}\)$", re.ASCII)
-_RUSSIAN: Final = re.compile(r"[\u0410-\u044f\u0401\u0451]{2}")
-_LONGEST_SAID: Final = 300
-
-
-def explain_portal_error(text: str, *, code: str = "", method: str = "", reference: str = "") -> Notice:
-    """Return the sentence for a person about an error that the portal gave as `text` («ERROR_CORE: Wrong field (HTTP 400)»), or as `code`.
-
-    An unknown error becomes a general sentence with what `method` does and `reference`, by which an administrator finds the whole error.
-    """
-    said = _HTTP_STATUS.sub("", text).strip()
-    if (found := _PORTAL_CODE.fullmatch(said)) is not None:
-        code, said = code or found["code"], found["said"].strip()
-    kind = _ERROR_KINDS.get(_fold_error(said)) or _ERROR_KINDS.get(_fold_error(code))
-    if kind is not None:
-        return Notice(code=f"portal-error-{kind}")
-    if _RUSSIAN.search(said):
-        return Notice(code="portal-error-said", args={"said": escape_text(said, limit=_LONGEST_SAID)})
-    return Notice(code="portal-error-other", args={"method": method, "reference": reference or "none"})
-
-
-def _fold_error(text: str) -> str:
-    return " ".join(text.casefold().split()).strip(".! ")

@@ -20,8 +20,8 @@ from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.limits import count_call_changes
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
-from orchestrator.gate.call.reasons import explain_portal_error
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
 from orchestrator.gate.decide.freeze_check import may_run_while_frozen
 from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer

@@ -13,7 +13,7 @@ from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Reply
-from orchestrator.gate.call.reasons import explain_portal_error
+from orchestrator.gate.call.portal_errors import explain_portal_error
 from tests.unit.gate.test_failed_commands import LATIN, told_of
 from tests.unit.spine_kit import World, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import says

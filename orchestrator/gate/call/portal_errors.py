@@ -1,0 +1,39 @@
+"""Explains errors of the portal in words of this program: its codes and English sentences mean nothing to a manager. Pure.
+
+Sentences in Russian are written for people, often by the company itself («Заполните бюджет»), and are quoted.
+"""
+
+import re
+from typing import Final
+
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.language.lexicon import load_lexicon
+
+_KINDS: Final = {
+    sentence.casefold(): kind for kind, sentences in load_lexicon("portal_errors").read_lists("explained").items() for sentence in sentences
+}
+_CODE: Final = re.compile(r"(?P<code>[A-Za-z][A-Za-z0-9_.-]{0,60}|[0-9]{1,5}): (?P<said>.+)", re.ASCII | re.DOTALL)
+_STATUS: Final = re.compile(r" \(HTTP [0-9]{3}\)$", re.ASCII)
+_RUSSIAN: Final = re.compile(r"[\u0410-\u044f\u0401\u0451]{2}")
+_LONGEST: Final = 300
+
+
+def explain_portal_error(text: str, *, code: str = "", method: str = "", reference: str = "") -> Notice:
+    """Return the sentence for a person about an error that the portal gave as `text` («ERROR_CORE: Wrong field (HTTP 400)»), or as `code`.
+
+    An unknown error becomes a general sentence with what `method` does and `reference`, by which an administrator finds the whole error.
+    """
+    said = _STATUS.sub("", text).strip()
+    if (found := _CODE.fullmatch(said)) is not None:
+        code, said = code or found["code"], found["said"].strip()
+    kind = _KINDS.get(_fold(said)) or _KINDS.get(_fold(code))
+    if kind is not None:
+        return Notice(code=f"portal-error-{kind}")
+    if _RUSSIAN.search(said):
+        return Notice(code="portal-error-said", args={"said": escape_text(said, limit=_LONGEST)})
+    return Notice(code="portal-error-other", args={"method": method, "reference": reference or "none"})
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(".! ")
