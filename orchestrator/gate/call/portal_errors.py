@@ -15,7 +15,7 @@ _KINDS: Final = {
 }
 _CODE: Final = re.compile(r"(?P<code>[A-Za-z][A-Za-z0-9_.-]{0,60}|[0-9]{1,5}): (?P<said>.+)", re.ASCII | re.DOTALL)
 _STATUS: Final = re.compile(r" \(HTTP [0-9]{3}\)$", re.ASCII)
-_RUSSIAN: Final = re.compile(r"[а-яё]{2}", re.IGNORECASE)
+_RUSSIAN: Final = re.compile(r"[\u0410-\u044f\u0401\u0451]{2}")
 _LONGEST: Final = 300
 
 

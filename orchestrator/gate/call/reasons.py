@@ -204,7 +204,7 @@ _CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}", re.ASCII)
 def build_read_refusal(error: BitrixError) -> Refuse:
     """Return the refusal of a step whose record could not be read.
 
-    The person is told the portal's error code; the journal also gets the error message.
+    The person is told whether waiting helps; the journal gets the error code and its message.
     """
     return Refuse(
         reason=Notice(code="portal-unreadable", args={"code": _find_error_code(error)}),
