@@ -291,6 +291,17 @@ def folded(store: Store, stream: str) -> SessionState:
     return fold.fold_events(fold.create_state(), events)
 
 
+KEPT_LINES = 20
+"""How many lines of the history the version of the corpus kept."""
+
+
+def as_then(state: SessionState) -> dict[str, Any]:
+    """A state in its stored form, without what later versions keep beside what was kept then: older lines of the history, and their turns."""
+    stored = state.to_stored()
+    lines = [{name: value for name, value in line.items() if name != "turn_id"} for line in stored["history"][-KEPT_LINES:]]
+    return {**stored, "history": lines}
+
+
 def digest(value: Any) -> str:
     """The hash of the canonical form."""
     return canonical.hash_text(value if isinstance(value, str) else canonical.dumps(value))
@@ -354,7 +365,7 @@ def _told(store: Any) -> dict[str, Any]:
     ]
     return {
         "streams": {stream: _of_stream(store, stream, events[stream], states[stream]) for stream in streams},
-        "states": {stream: states[stream].to_stored() for stream in FULL if stream in states},
+        "states": {stream: as_then(states[stream]) for stream in FULL if stream in states},
         "open_cards": {
             stream: [one.to_stored() for one in found] for stream, state in states.items() if (found := fold.list_open_confirmations(state))
         },
@@ -390,7 +401,7 @@ def _of_stream(store: Any, stream: str, events: Sequence[StoredEvent], state: Se
     return {
         "records": len(events),
         "head": list(store.read_head(stream)),
-        "state": digest(state.to_stored()),
+        "state": digest(as_then(state)),
         "told": digest([dict(event.data) for event in events]),
         "erased": sum(event.erased for event in events),
         "snapshot": snapshot.seq if snapshot else 0,
