@@ -191,9 +191,11 @@ def _strip_values(data: dict[str, Any]) -> Card:
 def _trim_decided(entries: dict[str, Card]) -> None:
     """Keep only the last KEEP_DECIDED finished cards in `entries`.
 
-    Never removed are cards that wait for a decision, cards whose call runs, and cards whose call has an unknown outcome.
+    Never removed are cards that wait for a decision, cards whose call runs, cards whose call has an unknown outcome, and the other cards of
+    the same plan, with which they are shown.
     """
-    settled = [key for key, item in entries.items() if item.status not in OPEN_STATUSES]
+    plans = {item.slot.rpartition("/")[0] for item in entries.values() if item.status in OPEN_STATUSES} - {""}
+    settled = [key for key, item in entries.items() if item.status not in OPEN_STATUSES and item.slot.rpartition("/")[0] not in plans]
     for key in settled[: max(0, len(settled) - KEEP_DECIDED)]:
         del entries[key]
 

@@ -220,14 +220,16 @@ def build_member_decision(card: Card, decision: Decision) -> Decision:
 
 def _fits(steps: Sequence[Sequence[Card]]) -> bool:
     """Return whether one message holds all steps; each is given by all cards that it ever had."""
-    sizes = [[_measure(Preview.model_validate(one.preview or {})) for one in versions] for versions in steps]
+    sizes = [[_measure(one) for one in versions] for versions in steps]
     lines = sum(max(count for count, _ in step) for step in sizes)
     return lines <= CARD_COMMANDS and sum(max(room for _, room in step) for step in sizes) <= CARD_ROOM
 
 
-def _measure(preview: Preview) -> tuple[int, int]:
-    """Return how many lines of steps a card takes, and how much of a message's room."""
-    return max(1, len(preview.items)), _HEAD + len(preview.items) * _HEAD + preview.measure_all()
+def _measure(card: Card) -> tuple[int, int]:
+    """Return how many lines of steps a card takes, and how much of a message's room, with the steps that follow on it."""
+    preview, *following = (Preview.model_validate(one or {}) for one in (card.preview, *card.following))
+    room = sum(_HEAD + len(one.items) * _HEAD + one.measure_all() for one in (preview, *following))
+    return max(1, len(preview.items)) + len(following), room
 
 
 def _merge_previews(members: Sequence[Card]) -> Preview:

@@ -5,6 +5,7 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
+from state.events.confirmations import KEEP_DECIDED
 from tests.unit.spine_kit import World, message, press, raise_sum, reply, step
 
 LEAD = {**step("crm.lead.add", {"fields": {"TITLE": "Заявка с сайта", "NAME": "Пётр"}}), "requires_confirmation": True}
@@ -94,3 +95,17 @@ async def test_a_step_that_changed_nothing_makes_no_record(world: World) -> None
     await world.work(message("сумма сделки 481 и задача"))
     await approve(world)
     assert [method for method, _ in world.portal.written()] == ["crm.deal.update"]
+
+
+async def test_a_decided_step_stays_known_as_long_as_its_plan_waits(world: World) -> None:
+    """However much is decided meanwhile: the card of the plan keeps its place and all its steps."""
+    world.model.will(reply(raise_sum(), raise_sum(deal=482), text="Прошу подтвердить."))
+    await world.work(message("обе сделки 481 и 482"))
+    first, second = [event.data for event in world.events("ConfirmationRequested")]
+    await world.work(press({**first, "status": "requested"}, approve=False))
+    for amount in range(KEEP_DECIDED + 2):
+        world.model.will(reply(raise_sum(2_000_000 + amount), text="Прошу подтвердить."))
+        await world.work(message(f"сумма сделки 481, раз {amount}"))
+        await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}, approve=False))
+    cards = (await world.session()).state.cards
+    assert {first["confirmation_id"], second["confirmation_id"]} <= cards.keys()
