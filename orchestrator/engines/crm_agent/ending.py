@@ -74,15 +74,16 @@ def _build_history(
     """Return the answer in the form that later prompts may contain, and the lists that it names beside the tables of the reply.
 
     If the model had read free text of other people, what it wrote is left out: only what code made of the answer stays, that is, the rows
-    shown, the codes of the notices, and what was proposed. If its steps were only planned, a fixed sentence stands in its place. If a step
-    waits for a person, a note says so.
+    shown, the codes of the notices, and what was proposed. What people decided about the cards of a turn that goes on stands first. If its
+    steps were only planned, a fixed sentence stands in its place. If a step waits for a person, a note says so.
     """
+    decided = [f"[decided: {'; '.join(work.decided)}]"] if work.decided else []
     if not work.prose and work.planned:
         return NOT_RUN, ()
     if not work.prose and placed.parts:
-        text = "\n".join(_format_part(part) for part in placed.parts)
+        text = "\n".join([*decided, *(_format_part(part) for part in placed.parts)])
         return f"{text}\n{NOT_DONE}" if work.pending else text, ()
-    lines = [WITHHELD] if work.prose else []
+    lines = [*decided, *([WITHHELD] if work.prose else [])]
     lines += [_format_part(part) for part in placed.parts if isinstance(part, Table)]
     if told := [notice.code for notice in notices]:
         lines.append(f"[notices: {', '.join(told)}]")

@@ -199,6 +199,7 @@ class _Turn:
             observed.append(line)
             if told is not None:
                 self._work.go_back(told)
+                self._work.add_decided(planned.step.method, planned.step.params, line)
                 halted = self._ctx.halt_on_block and line.status not in {"ok", "waiting"}
                 continue
             if halted:

@@ -18,6 +18,7 @@ from state.session_state import SessionState
 from state.stored import JsonObject
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
+_NUMBER_PARAMS = ("id", "ID", "taskId")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
 _OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current_company_id": "company", "current_task_id": "task"}
 
@@ -63,6 +64,8 @@ class TurnWork:
     remembered: tuple[str, ...] = ()
     """The names in lists that earlier answers showed: the prompt repeats them, and others may have written them."""
     resolved: dict[str, object] = field(default_factory=dict)
+    decided: list[str] = field(default_factory=list)
+    """What people decided about the cards of this turn, a phrase for each step, for later prompts."""
 
     def begin_iteration(self, iteration: int, steps: Sequence[tuple[str, JsonObject]]) -> None:
         """Start the iteration with the number `iteration` and `steps`, each given as (method, params).
@@ -82,6 +85,15 @@ class TurnWork:
         del self.notices[notices:]
         del self.pending[pending:]
         del self.planned[planned:]
+
+    def add_decided(self, method: str, params: JsonObject, line: "ObservationLine") -> None:
+        """Keep for later prompts what a person decided about a step; of a denial only the first words, its reason stands apart."""
+        number = next((str(params[name]) for name in _NUMBER_PARAMS if params.get(name)), "")
+        what = f"{method} {number}".rstrip()
+        if decided := str(line.told.get("decided") or ""):
+            self.decided.append(f"{what} {decided}, done")
+        elif (told := str(line.told.get("text") or "")).startswith("denied by "):
+            self.decided.append(f"{what} {told.partition(',')[0].partition(';')[0]}")
 
     def add_result(self, number: int, entry: PlanStep, line: "ObservationLine") -> None:
         """Keep what became of the step `number` of the answer."""

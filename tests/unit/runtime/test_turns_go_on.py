@@ -216,3 +216,15 @@ async def test_a_decision_while_another_turn_runs_wakes_the_first_one_too(world:
         await world.idle()
     assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "answered", "answered"]
     assert told(world).endswith(AFTER_CARDS)
+
+
+async def test_later_prompts_know_what_was_decided(world: World) -> None:
+    """The history says by code who decided what, also where the model had nothing to add."""
+    await ask(world, "обе сделки 481 и 482", raise_sum(), raise_sum(deal=482))
+    first, second = [event.data for event in world.events("ConfirmationRequested")]
+    await world.work(press({**first, "status": "requested"}))
+    await world.work(press({**second, "status": "requested"}, approve=False))
+    world.model.will(reply(text="Пожалуйста."))
+    await world.work(message("спасибо"))
+    said = "[decided: crm.deal.update 481 approved by Анна, done; crm.deal.update 482 denied by Анна]"
+    assert said in [line["content"] for line in world.model.prompts[-1]]
