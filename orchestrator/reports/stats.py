@@ -43,6 +43,8 @@ class Counts:
     since: str
     events: int = 0
     turns: Counter[str] = field(default_factory=Counter)
+    paused: set[str] = field(default_factory=set)
+    """The turns that were counted when they ended with cards and may go on."""
     messages: Counter[str] = field(default_factory=Counter)
     calls: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     decisions: Counter[str] = field(default_factory=Counter)
@@ -131,11 +133,16 @@ def _count_message(counts: Counts, _said: MessageReceived, event: StoredEvent) -
 
 def _count_turn(counts: Counts, said: TurnFinished, _event: StoredEvent) -> DayCounts:
     counts.turns[said.reason] += 1
+    if said.goes_on:
+        counts.paused.add(said.turn_id)
     return {"turns": 1}
 
 
-def _count_resumption(counts: Counts, _said: TurnResumed, _event: StoredEvent) -> DayCounts:
-    """Take back that a turn has ended with cards: it goes on, and is counted when it ends for good."""
+def _count_resumption(counts: Counts, said: TurnResumed, _event: StoredEvent) -> DayCounts:
+    """Take back that a turn has ended with cards, if that was counted: it goes on, and is counted when it ends for good."""
+    if said.turn_id not in counts.paused:
+        return {}
+    counts.paused.discard(said.turn_id)
     counts.turns["waiting"] -= 1
     return {"turns": -1}
 

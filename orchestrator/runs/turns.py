@@ -1,7 +1,8 @@
 """Plays a turn of an engine that holds conversations inside of a run: its events are in the run's stream, its cards in the run's chat.
 
-The turn ends as it would in a chat. If it asks which record was meant, the run asks its person and a further turn goes on with the answer.
-The node of the run waits until every card of the turn is decided.
+The turn ends as it would in a chat, but it does not go on after its cards: the run does, as its definition says. If it asks which record
+was meant, the run asks its person and a further turn goes on with the answer. The node of the run waits until every card of the turn is
+decided.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origins, Value
-from orchestrator.engines.base import ChosenOption, Engine, TurnInput
+from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, ChosenOption, Engine, TurnInput
 from orchestrator.engines.runs import Ask, Option, RunFailed, RunResult, RunSuspended
 from orchestrator.runs.memo import load_output
 from orchestrator.runtime import outbox
@@ -91,7 +92,8 @@ async def _play(ctx: "Context", turn: TurnInput, ended: str, engine: Engine) -> 
         await ctx.store(NodeDone(node=ended, kind="turn", output={"reason": end.reason, "question": question}, origins=sorted(ORIGINS)))
         return
     cards = {one: ctx.session.state.cards[one].effect_id for one in end.reply.confirmations if one in ctx.session.state.cards}
-    reply = tools.guard.clean_reply(end.reply, turn.text, locale=ctx.actor.locale)
+    notices = tuple(one.model_copy(update={"code": REST_NOT_BEGUN}) if one.code == REST_AFTER_CARD else one for one in end.reply.notices)
+    reply = tools.guard.clean_reply(end.reply.model_copy(update={"notices": notices}), turn.text, locale=ctx.actor.locale)
     rows = [outbox.build_reply_row(ctx.session.key, reply, ctx.now, key=f"turn:{turn_id}")]
     rows += [outbox.build_card_row(ctx.session.key, ctx.session.state.cards[one], ctx.now) for one in cards]
     output: dict[str, Any] = {"asked": turn.text, "text": reply.text, "reason": end.reason, "cards": cards}

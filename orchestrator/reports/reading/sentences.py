@@ -251,6 +251,10 @@ def _describe_turn_end(_voice: Narrator, said: conversation.TurnFinished, event:
     return f"the turn {ended}: {text}" if text else f"the turn {ended}"
 
 
+def _describe_resumption(_voice: Narrator, _said: conversation.TurnResumed, _event: StoredEvent) -> str:
+    return "the turn went on, since the last of its cards is decided"
+
+
 def _describe_clearing(voice: Narrator, said: conversation.ConversationCleared, _event: StoredEvent) -> str:
     return f"{voice.format_person(said.by)} began anew (/new)"
 
@@ -326,6 +330,7 @@ _DESCRIPTIONS: Final = {
     **bind_reader(calls.CallOutcomeUnknown, _describe_unknown),
     **bind_reader(calls.OutcomeReconciled, _describe_reconciliation),
     **bind_reader(conversation.TurnFinished, _describe_turn_end),
+    **bind_reader(conversation.TurnResumed, _describe_resumption),
     **bind_reader(conversation.ConversationCleared, _describe_clearing),
     **bind_reader(portal.PortalEventReceived, _describe_posted_event),
     **bind_reader(portal.PortalLookFailed, _describe_look_failure),

@@ -49,6 +49,8 @@ def test_everything_is_counted_once(run: Run) -> None:
 
 def test_counting_may_begin_later(run: Run) -> None:
     """What was before is not counted; what stands open is, and so is the size."""
+    between = json.loads(run("stats", "--since", "2026-11-21 12:01:30", "--json").output)
+    assert between["turns"]["ended"] == {"answered": 9, "waiting": 1}  # the first turn had ended with a card before, and goes on later
     report = json.loads(run("stats", "--since", "2026-11-21 14:13", "--json").output)
     assert report["cards"]["approved"] == 1
     assert report["cards"]["median_wait_seconds"] == {"approved": 20.0}

@@ -1,13 +1,14 @@
 """A turn inside of a run that asks which record was meant: the run asks its person, and the turn goes on with the answer."""
 
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from orchestrator.runtime import worker
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.runs.test_runs_wait import click, order, texts
-from tests.unit.spine_kit import BORIS, World, press, reply, step
+from tests.unit.spine_kit import BORIS, World, press, raise_sum, reply, step
 
 HAND_OVER = {"id": 481, "fields": {"ASSIGNED_BY_ID": "@user:Анна"}}
 PLAN = {"plan": steps({"turn": "передай сделку 481 Анне"}, {"say": "Дальше"})}
@@ -73,3 +74,21 @@ async def test_two_turns_side_by_side_ask_each_its_own(tmp_path: Path) -> None:
         assert set(first).isdisjoint(second)
         await world.work(click(*second[0]))
         assert (len(events(world, "NameChosen")), len(events(world, "NameChosen", key=other))) == (0, 1)
+
+
+async def test_a_turn_of_a_run_does_not_go_on_after_its_card(tmp_path: Path) -> None:
+    """The run goes on in its place: the model is not asked again, and nobody is promised what will not be done."""
+    plan = {"plan": steps({"turn": "сумма и задача"}, {"say": "Дальше"})}
+    async with a_run_world(tmp_path, plan) as world:
+        with patch.object(type(world.gate), "halt_on_block", new=True):
+            world.model.will(reply(raise_sum(), step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}}), text="Прошу."))
+            await world.work(start("plan"))
+            rows = world.outbox()
+            (shown,) = [row for row in rows if row.kind == "card"]
+            codes = [one["code"] for row in rows if row.kind == "reply" for one in row.body["notices"]]
+            assert ("rest-not-begun" in codes, "rest-after-card" in codes) == (True, False)
+            await world.work(press(shown.body, key=RUN))
+        assert len(world.model.prompts) == 1
+        assert world.portal.written("tasks.task.add") == []
+        assert "TurnResumed" not in [event.type for event in world.events(key=RUN)]
+        assert texts(world)[-2:] == ["Дальше", "Готово."]
