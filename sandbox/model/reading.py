@@ -15,6 +15,7 @@ from sandbox.model.text import Lang, language_of
 Message = Mapping[str, Any]
 Dialect = Literal["blocks", "plain"]
 
+KINDS = ("deal", "lead", "contact", "company", "task")
 FENCE = re.compile(r"<<<DATA (?P<mark>\S+)\s*\n(?P<body>.*?)\n?DATA (?P=mark)>>>", re.DOTALL)
 OBSERVATION = re.compile(r"^OBSERVATION\s+(\d+)")
 DECIDED = re.compile(r"^The cards of this plan are decided", re.MULTILINE)
@@ -69,6 +70,14 @@ class Request:
         """The records that the conversation is about, by kind. It is empty if the state of the conversation contains none."""
         known = self.state.get("current")
         return known if isinstance(known, Mapping) else {}
+
+    @property
+    def rows(self) -> Mapping[int, str]:
+        """The records in the rows of the list that the person saw last, such as "deal:481", by row number."""
+        shown = self.state.get("last_shown")
+        rows = shown.get("rows") if isinstance(shown, Mapping) else None
+        found = {str(number): str(record) for number, record in rows.items()} if isinstance(rows, Mapping) else {}
+        return {int(number): record for number, record in found.items() if number.isdecimal() and record.partition(":")[0] in KINDS}
 
     @property
     def now(self) -> datetime | None:

@@ -1,17 +1,19 @@
 """Makes the answer to a parsed request. Before any step has run, a rule answers; afterwards a second rule or a report does."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sandbox.model.answers import Answer, say, write
+from sandbox.model.groups import find_grouping
 from sandbox.model.lexicon import load
 from sandbox.model.reading import Observation, Request
-from sandbox.model.rules import after, calls, gullible, talk
+from sandbox.model.rounds import Round, divide
+from sandbox.model.rules import after, calls, gullible
 from sandbox.model.rules.book import FOLLOWERS, first
 from sandbox.model.text import fold
-from sandbox.model.wishes import Target, Wish, wishes
+from sandbox.model.wishes import Wish
 
-_LONGEST = 4096
 _QUESTIONS = "which."
 _COURTESY = re.compile(
     r"^(?:(?:большое )?спасибо|привет\w*|здравствуй\w*|добр(?:ый|ое|ой) (?:день|утро|вечер)"
@@ -34,81 +36,66 @@ def think(request: Request) -> Answer:
     polite = _COURTESY.match(fold(request.text))
     if polite:
         request = replace(request, text=request.text[polite.end() :])
-    request = _with_question_answered(request)
-    if request.observations:
-        return _go_on(request, request.observations[-1])
-    return _begin(request)[0]
+    request = _with_list_before(_with_question_answered(request))
+    rounds = divide(replace(request, observations=()))
+    return _go_on(request, rounds) if request.observations else rounds[0].answer
 
 
-def _begin(request: Request) -> tuple[Answer, Wish]:
-    """Return the first answer to a message, and the wish (a part of the message, or all of it) that it serves.
+def _go_on(request: Request, rounds: Sequence[Round]) -> Answer:
+    """Return the answer after steps have run; the observations of the request tell which rounds are over.
 
-    A message that is longer than a Telegram message may be is not understood.
+    A round is over when its plan has results, or its second plan if its rule has a follower. Then the next one begins. A step that did not
+    succeed ends the turn, unless people have decided about it on a card.
     """
-    whole = Wish(request.text or request.pasted, request.lang, request)
-    if len(whole.text) > _LONGEST:
-        return talk.unknown(whole), whole
-    parts = wishes(request)
-    if len(parts) > 1 and (joint := _several(parts, whole)):
-        return joint
-    return first(whole) or talk.unknown(whole), whole
+    number = begun = 0
+    answer = rounds[0].answer
+    for place, seen in enumerate(request.observations):
+        now = rounds[number]
+        further = _follow(request, now, seen) if place == begun else None
+        if further is not None:
+            answer = further
+        elif number + 1 < len(rounds) and (seen.is_decided or not after.stopped(seen)):
+            number, begun = number + 1, place + 1
+            answer = _begin(rounds[number], _report(request, now, seen))
+        else:
+            earlier = request.observations[begun:place]
+            answer = _end(request, rounds[number:], seen, earlier)
+    return answer
 
 
-def _several(parts: tuple[Wish, ...], whole: Wish) -> tuple[Answer, Wish] | None:
-    """Return one answer with the steps of several wishes, and the wish that it serves.
+def _follow(request: Request, now: Round, seen: Observation) -> Answer | None:
+    """Return the second plan of a round after the results of its first one; None if it has none, or if a step did not succeed.
 
-    `parts` are the wishes of a message. `whole` is the message as one wish, which is returned if the answer serves several. A wish that
-    must read before it writes is served alone. The answer asks the person to repeat each wish that it does not serve. Return None if at
-    most one wish has steps, unless that one must read first.
+    The second plan is that of the rule's follower, or what the gullible rule proposes.
     """
-    answers: list[tuple[Wish, Answer | None]] = []
-    about: Target | None = None
-    for part in parts:
-        wish = replace(part, inherited=about)
-        answer = first(wish)
-        answers.append((wish, answer))
-        about = _record_of(answer) or about
-    able = [(wish, answer) for wish, answer in answers if answer and answer.steps]
-    # A wish that needs two steps (read, then write) is served alone; the rest has to be asked for again.
-    chosen = next(([pair] for pair in able if pair[1].rule in FOLLOWERS), able)
-    if len(able) < 2 and chosen is able:
+    follower = FOLLOWERS.get(now.answer.rule)
+    if after.stopped(seen) or (seen.is_decided and follower is None):
         return None
-    later = [wish.text.strip(" .") for wish, answer in answers if (wish, answer) not in chosen]
-    said = [answer.say for _, answer in chosen] + [say("later", whole.lang, words=words) for words in later]
-    rule = chosen[0][1].rule if len(chosen) == 1 else "several"
-    steps = tuple(step for _, answer in chosen for step in answer.steps)
-    return Answer(rule=rule, say="\n".join(said), steps=steps), chosen[0][0] if len(chosen) == 1 else whole
+    wish = replace(now.wish, request=request)
+    further = (follower(wish, seen) if follower else None) or gullible.fooled(wish, seen)
+    return further.named(now.answer.rule if follower else "gullible") if further else None
 
 
-def _record_of(answer: Answer | None) -> Target | None:
-    """Return the record that an answer's steps are about, or None. The next wish in the message may then leave the record out."""
-    for step in answer.steps if answer else ():
-        fields = step.params.get("fields")
-        place = fields.get("ENTITY_ID") if isinstance(fields, dict) else None
-        record = step.params.get("id", step.params.get("ownerId", place))
-        if isinstance(record, int | str) and step.method.startswith("crm."):
-            return record
-    return None
+def _begin(following: Round, told: str) -> Answer:
+    """Return the plan of the next round, below the words about the round before it."""
+    return replace(following.answer, say="\n\n".join(filter(None, [told, following.answer.say])))
 
 
-def _go_on(request: Request, seen: Observation) -> Answer:
-    """Return the answer after steps have run; `seen` is their latest results.
-
-    If a step did not succeed, report that. After the first results, the follower of the rule (its second part) or the gullible rule may
-    propose more steps. Otherwise report the results.
-    """
-    plan, wish = _begin(replace(request, observations=()))
-    wish = replace(wish, request=request)
-    if seen.is_decided and (after.stopped(seen) or len(request.observations) > 1 or plan.rule not in FOLLOWERS):
+def _end(request: Request, rounds: Sequence[Round], seen: Observation, earlier: Sequence[Observation]) -> Answer:
+    """Return the last words of a turn: what came of the first of the given rounds, and which wishes have to be asked for again."""
+    if seen.is_decided:
         return Answer(rule="after.cards", say="")
-    if after.stopped(seen):
-        return after.stopped_report(wish, seen, earlier=request.observations[:-1])
-    if len(request.observations) == 1:
-        follower = FOLLOWERS.get(plan.rule)
-        further = (follower(wish, seen) if follower else None) or gullible.fooled(wish, seen)
-        if further:
-            return further.named(plan.rule if follower else "gullible")
-    return after.report(wish, seen, headline=_headline(plan))
+    wish = replace(rounds[0].wish, request=request)
+    if not after.stopped(seen):
+        return after.report(wish, seen, headline=_headline(rounds[0].answer))
+    answer = after.stopped_report(wish, seen, earlier=earlier)
+    lost = [say("later", request.lang, words=one.wish.words) for one in rounds[1:]]
+    return replace(answer, say="\n".join([answer.say, *lost]))
+
+
+def _report(request: Request, now: Round, seen: Observation) -> str:
+    """Return what came of a round; "" if the cards have said it."""
+    return "" if seen.is_decided else after.report(replace(now.wish, request=request), seen, headline=_headline(now.answer)).say
 
 
 def _headline(plan: Answer) -> str:
@@ -127,6 +114,16 @@ def _with_question_answered(request: Request) -> Request:
     if alone and alone.rule != "deal.bare":
         return request
     return replace(request, text=f"{request.asked_before.rstrip(' .!?')} {request.text}")
+
+
+def _with_list_before(request: Request) -> Request:
+    """Return the request with the list of the previous message, if its text is only «а по стадиям?»; otherwise unchanged."""
+    grouping = find_grouping(request.text)
+    if grouping is None or not grouping.stands_alone or not request.asked_before:
+        return request
+    before = find_grouping(request.asked_before)
+    asked = before.rest if before else request.asked_before
+    return replace(request, text=f"{asked.rstrip(' .!?')} {grouping.words}")
 
 
 def _asked_back(said: str) -> bool:

@@ -1,17 +1,21 @@
 """Splits a message into wishes and finds the record that each one is about. A wish is one thing that the person asks for."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
+from sandbox.model.answers import say
 from sandbox.model.lexicon import load
 from sandbox.model.names import nominative_title
 from sandbox.model.reading import Request
+from sandbox.model.rows import find_rows
 from sandbox.model.slots import numbers
 from sandbox.model.text import HOLE, Lang, Span, fold, mask, quotes
 
 Target = int | str
+CREATED = "@created:"
+_SHOWN = "@shown:"
 
 _TOKEN = re.compile(rf"{HOLE}+|[^\W_](?:[\w'’.&+-]*\w)?|[^\s]")
 _DICTATED = re.compile(r"(?<!\w)(?:коммент\w*|заметк\w+|примечани\w+|задач\w+|дело|comment|note|task|todo)(?!\w)[^:]*:\s")
@@ -26,7 +30,28 @@ class Wish:
     lang: Lang
     request: Request
     inherited: Target | None = None
-    """The record that an earlier wish of the same message was about."""
+    """The record that an earlier wish of the same message was about, one that it creates, or a row of a list that this wish names."""
+    kind: str = "deal"
+    """The kind of the record in `inherited`."""
+    said: str = ""
+    """The words of the person, if `text` has other words in place of the number of a row."""
+    title: str = ""
+    """The title of the record in `inherited` if the same message creates it."""
+
+    @property
+    def words(self) -> str:
+        """The words of the person, without the full stop at their end."""
+        return (self.said or self.text).strip(" .")
+
+    @property
+    def row(self) -> int | None:
+        """The number of the row that the wish is about, or None."""
+        return int(self.inherited[len(_SHOWN) :]) if isinstance(self.inherited, str) and self.inherited.startswith(_SHOWN) else None
+
+    @property
+    def is_about_created(self) -> bool:
+        """Whether the wish is about a record that an earlier wish of the same message creates."""
+        return isinstance(self.inherited, str) and self.inherited.startswith(CREATED)
 
     @property
     def folded(self) -> str:
@@ -37,10 +62,16 @@ class Wish:
 def wishes(request: Request) -> tuple[Wish, ...]:
     """Return the wishes of a message, which is split at conjunctions and punctuation before an imperative verb.
 
-    Quoted text is never split, nor is a dictated text after «комментарий:» or a similar word.
+    Quoted text is never split, nor is a dictated text after «комментарий:» or a similar word. A part that names several rows of the list
+    shown last is one wish for each row.
     """
-    text = request.text
-    return tuple(Wish(text=part, lang=request.lang, request=request) for part in _parts(text) if part)
+    return tuple(wish for part in _parts(request.text) if part for wish in _of_rows(Wish(part, request.lang, request)))
+
+
+def _of_rows(wish: Wish) -> tuple[Wish, ...]:
+    dictated = _DICTATED.search(wish.folded)
+    rows = find_rows(wish.text, wish.lang, wish.request.rows, limit=dictated.end() if dictated else len(wish.text))
+    return tuple(replace(wish, text=row.text, said=wish.text, inherited=row.reference, kind=row.kind) for row in rows) or (wish,)
 
 
 def _parts(text: str) -> list[str]:
@@ -105,7 +136,7 @@ def target(wish: Wish, kind: str = "deal", *, taken: Iterable[Span | None] = ())
     """Return the record that the wish is about: an id, a reference such as `@deal:Ромашка`, or `@current`.
 
     `@current` is the record that the conversation is about. Return None if no record can be identified. The spans in `taken` are other
-    values of the message and are ignored.
+    values of the message and are ignored. For a `kind` other than "deal", a record of another kind is not inherited; see `kind_of_target`.
     """
     masked = mask(wish.text, taken)
     numbered = numbers(masked)
@@ -117,22 +148,26 @@ def target(wish: Wish, kind: str = "deal", *, taken: Iterable[Span | None] = ())
     name = leftover(masked)
     if name:
         return f"@{kind}:{nominative_title(name)}"
-    if wish.inherited is not None:
+    if wish.inherited is not None and kind in {"deal", wish.kind}:
         return wish.inherited
     if points_back(wish) or wish.request.current.get(kind):
         return "@current"
     return None
 
 
+def kind_of_target(wish: Wish, record: Target) -> str:
+    """Return the kind of a record that `target` has found for rules about deals: that of the inherited record, else `deal`."""
+    return wish.kind if record == wish.inherited else "deal"
+
+
 def spoken(record: Target, lang: Lang) -> str:
-    """Return a record as a sentence names it: №481, «Ромашка», or «этой записи» ("this record")."""
+    """Return a record as a sentence names it: №481, «Ромашка», «строка 3 списка», or «этой записи» ("this record")."""
     if isinstance(record, int):
         return f"№{record}"
+    if record.startswith(_SHOWN):
+        return say("row", lang, number=record[len(_SHOWN) :])
+    if record.startswith(CREATED):
+        return say("new_record", lang)
     if record == "@current":
         return "этой записи" if lang == "ru" else "this record"
     return f"«{record.partition(':')[2]}»"
-
-
-def inheriting(parts: Sequence[Wish], record: Target | None) -> tuple[Wish, ...]:
-    """Return copies of the wishes that use the given record when they name none themselves."""
-    return tuple(replace(part, inherited=record) for part in parts)

@@ -54,8 +54,10 @@ def _line(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:
 
 
 def _listed(step: ObservedStep, number: int, lang: Lang, headline: str) -> str:
+    if step.raw.get("groups"):
+        return f"{headline or say('found', lang)}\n[[list {number}]]"
     if not step.rows:
-        return say("nothing", lang)
+        return say("ungrouped" if step.text else "nothing", lang)
     if len(step.rows) == 1 and not headline:
         return _card(step, number, lang, headline)
     return f"{headline or say('found', lang)}\n[[list {number}]]"
@@ -94,6 +96,10 @@ def _event_name(code: str, lang: Lang) -> str:
     return f"{record[lang]}: {deed[lang]}" if record and deed else str(words["other"][lang])
 
 
+def _history(step: ObservedStep, number: int, lang: Lang, _headline: str) -> str:
+    return f"{say('history.some', lang)}\n[[list {number}]]" if step.rows else say("history.none", lang)
+
+
 def _users(_step: ObservedStep, _number: int, _lang: Lang, _headline: str) -> str:
     return ""
 
@@ -102,6 +108,7 @@ _SPEAKERS: Mapping[str, Callable[[ObservedStep, int, Lang, str], str]] = {
     "timeline.comment.list": _comments,
     "event.get": _bindings,
     "user.get": _users,
+    "history.of": _history,
     ".list": _listed,
     ".get": _card,
 }

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sandbox.model.answers import Answer, Step, say
 from sandbox.model.reading import Observation
-from sandbox.model.wishes import Target, Wish
+from sandbox.model.wishes import Target, Wish, kind_of_target
 
 Handler = Callable[[Wish], Answer | None]
 """Answers a wish, or returns None so that the next rule is tried."""
@@ -49,6 +49,6 @@ def listing(wish: Wish, method: str, filters: dict[str, Any], *, select: list[st
     return Step(method, params, comment=say("comment.list", wish.lang))
 
 
-def updating(wish: Wish, record: Target, fields: dict[str, Any], *, kind: str = "deal") -> Step:
+def updating(wish: Wish, record: Target, fields: dict[str, Any]) -> Step:
     """Return a step that updates one record with the given fields."""
-    return Step(f"crm.{kind}.update", {"id": record, "fields": fields}, comment=say("comment.update", wish.lang))
+    return Step(f"crm.{kind_of_target(wish, record)}.update", {"id": record, "fields": fields}, comment=say("comment.update", wish.lang))

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from sandbox.model.answers import Answer
+from sandbox.model.groups import Grouping, find_grouping
 from sandbox.model.lexicon import load
 from sandbox.model.rules import changes, creating, deals, events, handover, lists, people, reminders, talk, tasks
 from sandbox.model.rules.base import Follower, Handler
@@ -61,5 +62,23 @@ def matching(wish: Wish) -> Iterator[tuple[str, Answer]]:
 
 
 def first(wish: Wish) -> Answer | None:
-    """Return the answer of the first rule in the book that answers the wish, or None."""
+    """Return the answer of the first rule in the book that answers the wish, or None.
+
+    If the wish asks for a list counted by a field, the rules see it without the words for that.
+    """
+    grouping = find_grouping(wish.text)
+    grouped = _find_grouped(wish, grouping, grouping.rest) if grouping else None
+    answer = grouped or _find_answer(wish)
+    if grouping and answer is None:
+        # «лиды по статусам» names a list, but no verb.
+        answer = _find_grouped(wish, grouping, f"{load('groups')['show'][wish.lang]} {grouping.rest}")
+    return answer
+
+
+def _find_grouped(wish: Wish, grouping: Grouping, rest: str) -> Answer | None:
+    counted = _find_answer(replace(wish, text=rest))
+    return lists.group(counted, grouping, wish) if counted else None
+
+
+def _find_answer(wish: Wish) -> Answer | None:
     return next((answer for _, answer in matching(wish)), None)

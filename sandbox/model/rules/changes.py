@@ -1,6 +1,7 @@
 """Rules for changing one deal: sum, stage, owner, close date, title. Most values go into the call in the person's own words."""
 
 import re
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 from sandbox.model.answers import Answer, Step, say
@@ -11,7 +12,7 @@ from sandbox.model.rules.base import Follower, Handler, asking, proposing, updat
 from sandbox.model.slots import percents, sum_value, sums
 from sandbox.model.stages import stage_named, won_or_lost
 from sandbox.model.text import Span, capitalised, quotes
-from sandbox.model.wishes import Wish, spoken, target
+from sandbox.model.wishes import Wish, kind_of_target, spoken, target
 
 _TO_ME = re.compile(r"(?<!\w)(?:на меня|мне|себе|на себя|to me|to myself|me (?:the )?owner)(?!\w)")
 _FINAL_VERB = re.compile(r"(?<!\w)(?:закр\w+|close|mark|отмет\w+|выигра\w+|проигра\w+)(?!\w)")
@@ -52,7 +53,7 @@ def shift_sum(wish: Wish) -> Answer | None:
     deal = target(wish, taken=amounts)
     if deal is None:
         return asking("which.deal", wish)
-    step = Step("crm.deal.get", {"id": deal}, comment=say("comment.read", wish.lang))
+    step = Step(f"crm.{kind_of_target(wish, deal)}.get", {"id": deal}, comment=say("comment.read", wish.lang))
     return proposing(wish, "deal.read_first", step, record=spoken(deal, wish.lang))
 
 
@@ -68,7 +69,7 @@ def lowered(wish: Wish, seen: Observation) -> Answer | None:
 
 def _shifted(wish: Wish, seen: Observation, *, sign: int) -> Answer | None:
     last = seen.steps[-1] if seen.steps else None
-    if last is None or last.method != "crm.deal.get" or not last.rows:
+    if last is None or last.method not in {"crm.deal.get", "crm.lead.get"} or not last.rows:
         return None
     row = last.rows[0]
     record = row.get("id", row.get("ID"))
@@ -80,6 +81,7 @@ def _shifted(wish: Wish, seen: Observation, *, sign: int) -> Answer | None:
     amount = _new_sum(wish.text, present, sign) if present.is_finite() and abs(present) < _TOO_MUCH else None
     if amount is None:
         return asking("sum.unreadable", wish)
+    wish = replace(wish, inherited=number, kind=last.method.split(".")[1])
     step = updating(wish, number, {"OPPORTUNITY": amount})
     return proposing(wish, "deal.sum", step, record=spoken(number, wish.lang), sum=f"{amount:,}".replace(",", " "))
 
@@ -110,7 +112,8 @@ def stage(wish: Wish) -> Answer | None:
     deal = target(wish, taken=[named])
     if deal is None:
         return asking("which.deal", wish)
-    step = updating(wish, deal, {"STAGE_ID": f"@stage:{named.text}"})
+    field = "STATUS_ID" if kind_of_target(wish, deal) == "lead" else "STAGE_ID"
+    step = updating(wish, deal, {field: f"@stage:{named.text}"})
     return proposing(wish, "deal.stage", step, record=spoken(deal, wish.lang), stage=named.text)
 
 

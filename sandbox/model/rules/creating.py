@@ -22,6 +22,7 @@ _LOOSE_END = re.compile(
 )
 _FORWARDED = re.compile(r"(?<!\w)(?:пересланн\w+|сообщени\w+|письм\w+|этого|forwarded|message|letter|this)(?!\w)")
 _NAME = 60
+_PARTIES = {"company": "COMPANY_ID", "contact": "CONTACT_ID"}
 _TO = re.compile(r"(?<!\w)(?:ответственн\w+|на|owner|responsible|assigned to|to)\s*[:—-]?\s*$")
 
 
@@ -38,6 +39,8 @@ def deal(wish: Wish) -> Answer:
         fields["OPPORTUNITY"] = f"@sum:{amounts[-1].text}"
     if company:
         fields["COMPANY_ID"] = f"@company:{company.text}"
+    elif wish.is_about_created and wish.kind in _PARTIES:
+        fields[_PARTIES[wish.kind]] = wish.inherited
     if when:
         fields["CLOSEDATE"] = f"@date:{when.text}"
     if owner:

@@ -1,4 +1,7 @@
-"""Rules for reading one deal with its comments, and for deleting a record. The product, not the rule, decides whether a delete may run."""
+"""Rules for reading one record, its comments or its history, and for deleting it.
+
+The product, not the rule, decides whether a delete may run.
+"""
 
 import re
 
@@ -7,7 +10,7 @@ from sandbox.model.names import known_title
 from sandbox.model.rules.base import Handler, asking, listing, proposing
 from sandbox.model.slots import numbers, urls
 from sandbox.model.text import quotes, squeeze
-from sandbox.model.wishes import Wish, leftover, spoken, target
+from sandbox.model.wishes import Wish, kind_of_target, leftover, spoken, target
 
 _KINDS = {"contact": r"контакт|contact", "company": r"компани|фирм|compan", "lead": r"(?<!\w)лид|(?<!\w)lead", "task": r"задач|task"}
 
@@ -21,12 +24,33 @@ def kind_of(folded: str) -> str:
 
 
 def show(wish: Wish) -> Answer | None:
-    """Propose to read one deal. Return None if no deal can be identified, or if the text contains a web address."""
+    """Propose to read one deal, or the record in a row of a list.
+
+    Return None if no record can be identified, or if the text contains a web address.
+    """
     deal = target(wish)
     if deal is None or urls(wish.text):
         return None
-    step = Step("crm.deal.get", {"id": deal}, comment=say("comment.read", wish.lang))
+    kind = kind_of_target(wish, deal)
+    method, key = ("tasks.task.get", "taskId") if kind == "task" else (f"crm.{kind}.get", "id")
+    step = Step(method, {key: deal}, comment=say("comment.read", wish.lang))
     return proposing(wish, "deal.show", step, record=spoken(deal, wish.lang))
+
+
+def show_row(wish: Wish) -> Answer | None:
+    """Propose to read the record in a row of the list shown last. Return None if the wish names no row."""
+    return show(wish) if wish.row is not None else None
+
+
+def changes_of(wish: Wish) -> Answer:
+    """Propose to read who changed a record; ask which record if it cannot be identified."""
+    kind = kind_of(wish.folded)
+    record = target(wish, kind)
+    if record is None:
+        return asking("which.changed", wish)
+    named = kind_of_target(wish, record) if kind == "deal" else kind
+    step = Step("history.of", {named: record}, comment=say("comment.history", wish.lang))
+    return proposing(wish, "history", step)
 
 
 def bare(wish: Wish) -> Answer | None:
@@ -63,8 +87,8 @@ def comments(wish: Wish) -> Answer | None:
 def delete(wish: Wish) -> Answer:
     """Propose to delete one record; ask which if it cannot be identified."""
     kind = kind_of(wish.folded)
-    record = target(wish, kind)
-    if record is None or not (leftover(wish.text) or quotes(wish.text) or numbers(wish.text) or record == "@current"):
+    record, row = target(wish, kind), wish.inherited if wish.row is not None else "@current"
+    if record is None or not (leftover(wish.text) or quotes(wish.text) or numbers(wish.text) or record in {"@current", row}):
         return asking("which.record", wish)
     method, key = ("tasks.task.delete", "taskId") if kind == "task" else (f"crm.{kind}.delete", "id")
     step = Step(method, {key: record}, comment=say("comment.delete", wish.lang))
@@ -74,6 +98,8 @@ def delete(wish: Wish) -> Answer:
 HANDLERS: dict[str, Handler] = {
     "deal.show": show,
     "deal.bare": bare,
+    "row.show": show_row,
+    "record.history": changes_of,
     "comment.read": comments,
     "delete.record": delete,
 }

@@ -1,10 +1,12 @@
 """Rules for lists of open deals: by owner, stage, funnel, close date or sum."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
-from sandbox.model.answers import Answer
+from sandbox.model.answers import Answer, say
 from sandbox.model.dates import date_phrase, past_phrase
+from sandbox.model.groups import Grouping
 from sandbox.model.names import people
 from sandbox.model.rules.base import DEAL_FIELDS, Handler, listing, proposing, today
 from sandbox.model.slots import sums
@@ -22,6 +24,7 @@ _PERIOD_ENDS = {
 }
 _NEXT_PERIOD = re.compile(r"(?:следующ\w+ (?:недел|месяц|квартал)|next (?:week|month|quarter))")
 _FUNNEL = re.compile(r"(?:воронк\w+|funnel|pipeline)\s+(?=[\w«\"“])", re.IGNORECASE)
+_COUNTED = {"crm.deal.list", "crm.lead.list", "crm.contact.list", "crm.company.list", "tasks.task.list"}
 _LESS = re.compile(r"(?<!\w)(?:меньше|дешевле|до|under|below|less than)\s")
 
 
@@ -152,6 +155,25 @@ def of_funnel(wish: Wish) -> Answer | None:
     quote = next((q for q in quotes(wish.text) if q.start == place.end()), None)
     name = quote.text if quote else capitalised(re.split(r"[^\w-]", wish.text[place.end() :])[0])
     return _deals(wish, "deals.funnel", {"CATEGORY_ID": f"@category:{name}", **_owner(wish)}, funnel=name) if name else None
+
+
+def group(answer: Answer, grouping: Grouping, wish: Wish) -> Answer | None:
+    """Return the answer with its list counted as the wish asks for; None if its plan is no list of records.
+
+    Who says nothing of their own records means those of everybody: one group would be no answer to «сделки по менеджерам».
+    """
+    if len(answer.steps) != 1 or answer.steps[0].method not in _COUNTED:
+        return None
+    step = answer.steps[0]
+    filters = dict(step.params.get("filter", {}))
+    owner = "RESPONSIBLE_ID" if step.method == "tasks.task.list" else "ASSIGNED_BY_ID"
+    said = answer.say
+    if filters.get(owner) == "@me" and not _MINE.search(wish.folded):
+        del filters[owner]
+        said = say("deals.all", wish.lang) if step.method == "crm.deal.list" and answer.rule == "deals.mine" else said
+    params = {"filter": filters, "group_by": grouping.by}
+    headline = f"{said.rstrip(':')}{',' if ',' in said else ''} {grouping.words.lower()}:"
+    return replace(answer, say=headline, steps=(replace(step, params=params, comment=say("comment.count", wish.lang)),))
 
 
 HANDLERS: dict[str, Handler] = {

@@ -4,13 +4,16 @@ It passes the time on in the person's words; the product parses it.
 """
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from sandbox.model.answers import Answer, Step, say
 from sandbox.model.dates import date_phrase
+from sandbox.model.lexicon import load
 from sandbox.model.rules.base import Handler, asking, proposing
-from sandbox.model.text import Span, mask, quotes, squeeze
-from sandbox.model.wishes import Target, Wish, target
+from sandbox.model.rules.tasks import tied_record
+from sandbox.model.text import Span, capitalised, fold, mask, quotes, squeeze
+from sandbox.model.wishes import Target, Wish, kind_of_target, target
 
 _HEAD = re.compile(
     r"^.*?(?<!\w)(?:напомни\w*|напоминани\w+|remind\w*)(?!\w)(?:\s(?:мне|меня|me))?(?:\s?[:—-])?"
@@ -42,10 +45,37 @@ def remind(wish: Wish) -> Answer:
         return asking("which.reminder", wish)
     if when is None:
         return asking("which.moment", wish)
+    return _setting(wish, when, text, _record(deal, wish))
+
+
+def call_back(wish: Wish) -> Answer:
+    """Propose a reminder to call somebody: «перезвони ему завтра в 11».
+
+    Without a time it is a task if the record is known, otherwise a question.
+
+    The program makes no calls, so what it can do about this wish is to remind the person.
+    """
+    day = date_phrase(wish.text)
+    when = _with_hour(day, wish) if day else _hour(wish)
+    if when is None and tied_record(wish) is None:
+        return asking("which.moment", wish)
+    words = load("words")["call"]
+    rest = squeeze(re.sub(words["whom"], "", mask(wish.text, [when]), flags=re.IGNORECASE))
+    text = next((f"{infinitive}{rest[len(verb) :]}" for verb, infinitive in words["verbs"].items() if fold(rest).startswith(verb)), rest)
+    text = f"{text}: {wish.title}" if wish.title else text
+    return _setting(wish, when, text, _record(None, wish)) if when else _planning(wish, text)
+
+
+def _planning(wish: Wish, text: str) -> Answer:
+    fields = {"TITLE": capitalised(text), "RESPONSIBLE_ID": "@me", "UF_CRM_TASK": [tied_record(wish)]}
+    step = Step("tasks.task.add", {"fields": fields}, comment=say("comment.add", wish.lang))
+    return proposing(wish, "task.add", step, title=capitalised(text))
+
+
+def _setting(wish: Wish, when: Span, text: str, record: Target | None) -> Answer:
     params: dict[str, Any] = {"at": f"@date:{when.text}", "text": text}
-    record = _record(deal, wish)
     if record is not None:
-        params["deal"] = record
+        params[kind_of_target(wish, record)] = record
     return proposing(wish, "reminder.add", Step("reminder.add", params, comment=say("comment.add", wish.lang)), text=text)
 
 
@@ -66,11 +96,14 @@ def _hour(wish: Wish) -> Span | None:
 
 
 def _record(deal: Span | None, wish: Wish) -> Target | None:
-    """Return the deal that a reminder is about, or None. `deal` is the phrase that names it.
+    """Return the record that a reminder is about, or None. `deal` is the phrase that names a deal.
 
-    The current deal of the conversation is returned by its id, because `@current` has no meaning in a reminder.
+    Without such a phrase it is a row of the list shown last, or a record that the same message creates. The current
+    deal of the conversation is returned by its id, because `@current` has no meaning in a reminder.
     """
-    found = target(Wish(deal.text, wish.lang, wish.request, wish.inherited)) if deal else None
+    if deal is None:
+        return wish.inherited if wish.row is not None or wish.is_about_created else None
+    found = target(replace(wish, text=deal.text))
     if found != "@current":
         return found
     current = wish.request.current.get("deal")
@@ -84,4 +117,4 @@ def _trimmed(masked: str) -> str:
     return text
 
 
-HANDLERS: dict[str, Handler] = {"reminder.add": remind}
+HANDLERS: dict[str, Handler] = {"reminder.add": remind, "call.back": call_back}

@@ -1,6 +1,7 @@
 """Rules for tasks, planned activities and comments. The person dictates their texts."""
 
 import re
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from sandbox.model.rules.base import TASK_FIELDS, Handler, asking, listing, prop
 from sandbox.model.rules.creating import author_and_words, points_at_pasted
 from sandbox.model.slots import numbers
 from sandbox.model.text import HOLE, Span, capitalised, fold, mask, quotes, squeeze
-from sandbox.model.wishes import Target, Wish, spoken, target
+from sandbox.model.wishes import Target, Wish, kind_of_target, spoken, target
 
 _TASK_WORD = r"(?:задач\w*|задани[еяй]\w?|tasks?|напомни\w*|напоминание|remind(?:er)?)"
 _TASK_HEAD = re.compile(
@@ -24,6 +25,8 @@ _ABOUT_DEAL = re.compile(
 )
 _ABOUT_NAME = re.compile(r"(?:[Пп]о|[Ff]or|[Oo]n)\s(?:«[^»]+»|\"[^\"]+\"|[А-ЯЁA-Z][\w-]*(?:\s[А-ЯЁA-Z][\w-]*)*)")
 _TITLE = 120
+_TIES = {"lead": "L", "deal": "D", "contact": "C", "company": "CO"}
+_OWNER_TYPES = {"lead": 1, "deal": 2, "contact": 3, "company": 4}
 _TODAY = re.compile(r"(?<!\w)(?:сегодня|today)(?!\w)")
 _OVERDUE = re.compile(r"(?<!\w)(?:просроч\w+|overdue|late)(?!\w)")
 _COLON = re.compile(r"\s?[:—]\s|\s-\s|,?\s(?:что|о том,? что|that|saying(?: that)?)\s")
@@ -77,9 +80,9 @@ def add(wish: Wish) -> Answer:
     fields: dict[str, Any] = {"TITLE": title, "RESPONSIBLE_ID": f"@user:{person.name}" if person else "@me"}
     if when:
         fields["DEADLINE"] = f"@date:{when.text}"
-    deal = _linked(wish)
-    if deal is not None:
-        fields["UF_CRM_TASK"] = [f"D_{deal}"]
+    linked = _linked(wish)
+    if linked is not None:
+        fields["UF_CRM_TASK"] = [linked]
     step = Step("tasks.task.add", {"fields": fields}, comment=say("comment.add", wish.lang))
     return proposing(wish, "task.add", step, title=title)
 
@@ -105,8 +108,25 @@ def _assignee(wish: Wish) -> Person | None:
     return None
 
 
-def _linked(wish: Wish) -> int | None:
-    """Return the id of the deal that a task is about; None if no deal is mentioned or its id is not known."""
+def _linked(wish: Wish) -> str | None:
+    """Return the record that a task is about, as the portal ties a task to it, or None.
+
+    That is a record that the same message creates, one in a row of the list shown last, or a deal that is mentioned and whose id is known.
+    """
+    deal = _mentioned_deal(wish)
+    return tied_record(wish) or (f"D_{deal}" if deal is not None else None)
+
+
+def tied_record(wish: Wish) -> str | None:
+    """Return the new record or the row of a list that the wish is about, as the portal ties a task to it; None if there is none."""
+    if wish.kind not in _TIES:
+        return None
+    if wish.row is not None:
+        return f"{_TIES[wish.kind]}_{wish.request.rows[wish.row].partition(':')[2]}"
+    return str(wish.inherited) if wish.is_about_created else None
+
+
+def _mentioned_deal(wish: Wish) -> int | None:
     if not re.search(r"сделк|deal", wish.folded):
         return None
     given = numbers(wish.text)
@@ -136,9 +156,10 @@ def todo(wish: Wish) -> Answer:
     if deal is None:
         return asking("which.deal", wish)
     title = _todo_title(wish, about, when)
+    owner_type = _OWNER_TYPES.get(kind_of_target(wish, deal), 2)
     step = Step(
         "crm.activity.todo.add",
-        {"ownerTypeId": 2, "ownerId": deal, "deadline": f"@date:{when.text}", "title": title, "responsibleId": "@me"},
+        {"ownerTypeId": owner_type, "ownerId": deal, "deadline": f"@date:{when.text}", "title": title, "responsibleId": "@me"},
         comment=say("comment.add", wish.lang),
     )
     return proposing(wish, "todo.add", step, title=title, record=spoken(deal, wish.lang))
@@ -152,7 +173,7 @@ def _about(wish: Wish) -> Span | None:
 def _deal_in(about: Span | None, wish: Wish) -> Target | None:
     if about is None:
         return wish.inherited or ("@current" if wish.request.current.get("deal") else None)
-    return target(Wish(about.text, wish.lang, wish.request, wish.inherited))
+    return target(replace(wish, text=about.text))
 
 
 def _todo_title(wish: Wish, about: Span | None, when: Span) -> str:
@@ -182,10 +203,10 @@ def comment(wish: Wish) -> Answer:
         return asking("which.comment", wish)
     if not words:
         return asking("which.comment", wish)
-    deal = target(Wish(head.replace(HOLE, " "), wish.lang, wish.request, wish.inherited))
+    deal = target(replace(wish, text=head.replace(HOLE, " ")))
     if deal is None:
         return asking("which.deal", wish)
-    fields = {"ENTITY_TYPE": "deal", "ENTITY_ID": deal, "COMMENT": capitalised(words)}
+    fields = {"ENTITY_TYPE": kind_of_target(wish, deal), "ENTITY_ID": deal, "COMMENT": capitalised(words)}
     step = Step("crm.timeline.comment.add", {"fields": fields}, comment=say("comment.add", wish.lang))
     return proposing(wish, "timeline.add", step, record=spoken(deal, wish.lang))
 
