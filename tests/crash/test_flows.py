@@ -20,7 +20,7 @@ BY_NAME: dict[str, tuple[Plan, ...]] = {
     "undo": (
         {"kills": [death("commit(ConfirmationRequested,->requested,toast,card):after")]},
         {"kills": [death("send(crm.deal.update):acted"), death("~CallStarted.*:after")]},
-        {"trouble": ("cut", 4)},
+        {"trouble": ("cut", 5)},
     ),
     "undo-free": ({"kills": [death("~commit.*CallSucceeded.*:after")]}, {"trouble": ("cut", 3)}),
     "undo-changed": ({"kills": [death("commit(toast,reply):after")]},),

@@ -52,7 +52,7 @@ TEETH: dict[str, tuple[str, Plan]] = {
     "paste_apart": ("paste", {"kills": [death("commit():after")]}),
     "edit_apart": ("edit", {"kills": [death("~ConfirmationRequested.*card,card.:after")]}),
     "undo_blind": ("undo-changed", {}),
-    "undo_found_alone": ("undo", {"trouble": ("cut", 4)}),
+    "undo_found_alone": ("undo", {"trouble": ("cut", 5)}),
     "reason_apart": ("lead-no", {"kills": [death("~commit.DenialReasonGiven.:after")]}),
     "forward_every_time": ("forward-create", {}),
     "again_every_time": ("again-expired", {}),
