@@ -303,3 +303,12 @@ async def test_what_ran_without_a_card_is_told_before_the_next_wish(client: http
     answer = await blocks(client, turn(text, said("…"), read, said("…"), ran))
     assert [method for method, _ in plan(answer)] == ["crm.deal.list"]
     assert answer.assistant.startswith("Готово: Ромашка")
+
+
+async def test_a_plan_that_was_done_in_part_is_not_called_undone(client: httpx.AsyncClient) -> None:
+    """The lead was created and its reminder refused: seen as «Не выполнено» above «Создан лид»."""
+    made = {"method": "crm.lead.add", "status": "ok", "created": "lead:161"}
+    refused = {"method": "reminder.add", "status": "refused", "text": "Эта дата уже прошла."}
+    answer = await then(client, "создай лид Вектор и перезвони ему вчера в 11", made, refused)
+    assert "Выполнено не всё" in answer.assistant
+    assert "Не выполнено" not in answer.assistant
