@@ -64,6 +64,8 @@ class Request:
     asked_before: str = ""
     """The person's previous message and, below, the previous answer: this message may answer a question in it."""
     said_before: str = ""
+    asked_earlier: tuple[str, ...] = ()
+    """The person's earlier messages, newest first."""
 
     @property
     def current(self) -> Mapping[str, Any]:
@@ -112,6 +114,7 @@ def read(messages: Sequence[Message]) -> Request:
         observations=_observations(turns[last + 1 :]) if last is not None else (),
         asked_before=asked,
         said_before=said,
+        asked_earlier=tuple(content for role, content in reversed(turns[: last or 0]) if role == "user" and not _is_observation(content)),
     )
 
 

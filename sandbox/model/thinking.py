@@ -117,13 +117,18 @@ def _with_question_answered(request: Request) -> Request:
 
 
 def _with_list_before(request: Request) -> Request:
-    """Return the request with the list of the previous message, if its text is only «а по стадиям?»; otherwise unchanged."""
+    """Return the request with the list of the message before it, if its text is only «а по стадиям?»; otherwise unchanged.
+
+    Messages of that sort that came before it are passed over.
+    """
     grouping = find_grouping(request.text)
-    if grouping is None or not grouping.stands_alone or not request.asked_before:
+    if grouping is None or not grouping.stands_alone:
         return request
-    before = find_grouping(request.asked_before)
-    asked = before.rest if before else request.asked_before
-    return replace(request, text=f"{asked.rstrip(' .!?')} {grouping.words}")
+    for asked in request.asked_earlier:
+        before = find_grouping(asked)
+        if before is None or not before.stands_alone:
+            return replace(request, text=f"{(before.rest if before else asked).rstrip(' .!?')} {grouping.words}")
+    return request
 
 
 def _asked_back(said: str) -> bool:

@@ -29,8 +29,8 @@ async def model() -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-def state(current: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """The STATE message."""
+def state(current: Mapping[str, Any] | None = None, rows: Sequence[str] = ()) -> dict[str, str]:
+    """The STATE message; `rows` are the records in the rows of the list shown last."""
     body = {
         "state": {},
         "me": {"name": "Борис", "bitrix_user_id": 7},
@@ -38,12 +38,14 @@ def state(current: Mapping[str, Any] | None = None) -> dict[str, str]:
         "zone": "Europe/Moscow",
         "current": current or {"deal": None},
     }
+    if rows:
+        body["last_shown"] = {"total": len(rows), "rows": {str(number): record for number, record in enumerate(rows, 1)}}
     return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False)}
 
 
-def turn(text: str, *more: dict[str, str], current: Mapping[str, Any] | None = None) -> list[dict[str, str]]:
+def turn(text: str, *more: dict[str, str], current: Mapping[str, Any] | None = None, rows: Sequence[str] = ()) -> list[dict[str, str]]:
     """The messages of a turn: what the person wrote, then whatever happened since."""
-    return [SYSTEM, state(current), {"role": "user", "content": text}, *more]
+    return [SYSTEM, state(current, rows), {"role": "user", "content": text}, *more]
 
 
 def observed(*steps: Mapping[str, Any], iteration: int = 1) -> dict[str, str]:

@@ -53,6 +53,8 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
     assert (prepared.status_code, prepared.json()) == (502, {"code": "no-supervisor"})
     assert [stop["id"] for stop in audit["tour"]] == [
         "my-deals",
+        "third-of-the-list",
+        "count-by",
         "change-sum",
         "ambiguous-name",
         "voice",

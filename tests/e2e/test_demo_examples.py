@@ -56,6 +56,40 @@ async def test_voice_deletion_handing_over_and_subscriptions_end_in_the_act(tmp_
     assert "• сделка: изменение" in subscriptions.text
 
 
+async def test_a_conversation_goes_on_from_what_was_shown_and_made(tmp_path: Path) -> None:
+    """A row of the list by its number, who changed it, counts for a lead, a new deal with its task, and a second wish after the card."""
+    async with running_demo(tmp_path) as demo:
+        boris, anna = demo.person(1007), demo.person(1006)
+        await demo.ask(boris, "покажи мои сделки", "3. Вектор: сервисный договор")
+        card = await demo.ask(boris, "третью переведи в Финальный счёт", "Стадия: Новая → Финальный счёт")
+        await demo.approve(boris, card, "Выполнить")
+        history = await demo.ask(boris, "кто менял третью?", "Изменения:")
+
+        people = await demo.ask(anna, "сколько сделок по менеджерам?", "Открытые сделки по менеджерам:")
+        stages = await demo.ask(anna, "а по стадиям?", "Открытые сделки по стадиям:")
+
+        made = await demo.ask(
+            boris, "создай сделку «Лютик» на 300 000 и поставь задачу подготовить договор завтра", "Создать сделку «Лютик»"
+        )
+        await demo.approve(boris, made, "Выполнить")
+        task = await demo.told(boris, made.number, "Создана задача «Подготовить договор»")
+
+        raised = await demo.ask(boris, "увеличь сумму сделки 481 на 10% и подними сумму сделки 413 до 90 000", "120 000 ₽ → 132 000 ₽")
+        await demo.approve(boris, raised, "Выполнить")
+        following = await demo.told(boris, raised.number, "85 000 ₽ → 90 000 ₽")
+        await demo.approve(boris, following, "Выполнить")
+        moved = await demo.deal(413)
+
+    assert "Вектор: сервисный договор" in card.text
+    assert "Стадия: Новая → Финальный счёт" in history.text
+    assert "Борис Смирнов" in people.text
+    assert "Вера Лебедева" in people.text
+    assert "Новая" in stages.text
+    assert "сделка «Лютик»" in task.text
+    assert moved is not None
+    assert (moved["STAGE_ID"], float(moved["OPPORTUNITY"])) == ("FINAL_INVOICE", 90_000)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "language", "question"), [(1006, "ru", "что ты умеешь?"), (1008, "en", "what can you do?")])
 async def test_no_example_of_the_help_ends_in_a_refusal(tmp_path: Path, number: int, language: str, question: str) -> None:

@@ -28,6 +28,8 @@ def report(wish: Wish, seen: Observation, *, headline: str = "") -> Answer:
     `headline` is the sentence above a list of found records.
     """
     lines = [line for number, step in enumerate(seen.steps, 1) if (line := _line(step, number, wish.lang, headline))]
+    if any(step.status == "ok" and step.raw.get("created") for step in seen.steps):
+        lines = [say("status.partly", wish.lang) if line == say("status.refused", wish.lang) else line for line in lines]
     told = list(dict.fromkeys(lines))
     return Answer(rule="after.stopped" if stopped(seen) else "after.done", say="\n".join(told) or say("done", wish.lang))
 

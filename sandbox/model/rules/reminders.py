@@ -62,7 +62,7 @@ def call_back(wish: Wish) -> Answer:
     words = load("words")["call"]
     rest = squeeze(re.sub(words["whom"], "", mask(wish.text, [when]), flags=re.IGNORECASE))
     text = next((f"{infinitive}{rest[len(verb) :]}" for verb, infinitive in words["verbs"].items() if fold(rest).startswith(verb)), rest)
-    text = f"{text}: {wish.title}" if wish.title else text
+    text = f"{text}, {wish.title}" if wish.title else text
     return _setting(wish, when, text, _record(None, wish)) if when else _planning(wish, text)
 
 
