@@ -59,7 +59,7 @@ class Card(Stored):
     before: Mapping[str, JsonObject] = field(default_factory=dict)
     """Values before the change, by record: "deal:481" → the fields that the card shows."""
     provenance: JsonObject = field(default_factory=dict)
-    following: Sequence[JsonObject] = ()
+    next_steps: Sequence[JsonObject] = ()
     """Previews of the steps that follow when the call has created its record: the card shows them, they are submitted afterwards."""
     opened: Sequence[str] = ()
     """The keys of the people who opened the rest of a card that a chat shows only in part."""

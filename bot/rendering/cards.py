@@ -67,7 +67,7 @@ def render_following(card: Card, tr: Translator) -> Spans:
     if card.status not in {"requested", "approved", "executed"}:
         return ()
     lines = []
-    for preview in map(Preview.model_validate, card.following):
+    for preview in map(Preview.model_validate, card.next_steps):
         changes = "; ".join(format_change(line, named=True) for line in preview.lines)
         told = build_spans(tr.translate("card-then"), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
         lines.append(told)

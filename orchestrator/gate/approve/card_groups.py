@@ -227,7 +227,7 @@ def _fits(steps: Sequence[Sequence[Card]]) -> bool:
 
 def _measure(card: Card) -> tuple[int, int]:
     """Return how many lines of steps a card takes, and how much of a message's room, with the steps that follow on it."""
-    preview, *following = (Preview.model_validate(one or {}) for one in (card.preview, *card.following))
+    preview, *following = (Preview.model_validate(one or {}) for one in (card.preview, *card.next_steps))
     room = sum(_HEAD + len(one.items) * _HEAD + one.measure_all() for one in (preview, *following))
     return max(1, len(preview.items)) + len(following), room
 

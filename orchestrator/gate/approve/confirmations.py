@@ -133,7 +133,7 @@ async def request(
         policy=order.policy,
         replaces=asked.replaces,
         provenance=asked.effect.provenance.model_dump(mode="json"),
-        following=[dict(one) for one in asked.following],
+        next_steps=[dict(one) for one in asked.following],
     )
     stored = build_stored_call(order) | {"confirmation_id": event.confirmation_id, "actor": asked.actor.model_dump(mode="json")}
     change = EffectChange(

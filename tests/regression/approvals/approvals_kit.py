@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from functools import cache
@@ -15,7 +15,7 @@ import pytest
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.runtime.decisions import run_decision
 from orchestrator.runtime.turn import run_turn
-from state.journal.store import InboxRow, StoreUnwritable
+from state.journal.store import InboxRow, OutboxRow, StoreUnwritable
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import SqlStore, open_store
 from tests.unit.spine_kit import ANNA, CHAT, World, a_world, message, raise_sum, reply, step
@@ -69,7 +69,13 @@ async def cards_of(world: World, *steps: Mapping[str, Any], text: str = ASK, act
     world.outbox()
     world.model.will(reply(*(steps or (raise_sum(),))))
     await world.work(message(text, actor=actor, key=key))
-    return [dict(row.body) for row in world.outbox() if row.kind == "card"]
+    return steps_shown(world.outbox())
+
+
+def steps_shown(rows: Sequence[OutboxRow]) -> list[dict[str, Any]]:
+    """The cards in these messages, one for each step: a plan with several waiting steps stands in one message."""
+    bodies = (dict(row.body) for row in rows if row.kind == "card")
+    return [dict(one) for body in bodies for one in body.get("members") or (body,)]
 
 
 async def card_of(world: World, *steps: Mapping[str, Any], **more: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tests.regression.approvals.approvals_kit import (
     dying,
     sent,
     status_of,
+    steps_shown,
     worked,
 )
 from tests.unit.spine_kit import command, message, press, raise_sum, reply, step
@@ -69,10 +70,11 @@ async def test_a_decided_card_never_asks_again(house: House) -> None:
         world.model.will(reply(text="Да?"))
         await world.work(command("pending"), message("что дальше?"), press(first))
         rows += world.outbox()
-    shown = [row.body["status"] for row in rows if row.kind == "card" and row.body["confirmation_id"] == first["confirmation_id"]]
+    cards = steps_shown(rows)
+    shown = [one["status"] for one in cards if one["confirmation_id"] == first["confirmation_id"]]
     assert shown
     assert "requested" not in shown
-    waiting = {row.body["confirmation_id"] for row in rows if row.kind == "card" and row.body["status"] == "requested"}
+    waiting = {one["confirmation_id"] for one in cards if one["status"] == "requested"}
     assert len(waiting) == 2
 
 
