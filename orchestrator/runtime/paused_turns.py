@@ -61,7 +61,7 @@ def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxR
 
 
 def _build_paused(said: TurnFinished) -> PausedTurn:
-    return PausedTurn(ts="", asker=said.asker, joined=list(said.joined.values()), engine=said.engine)
+    return PausedTurn(ts="", asker=said.asker, joined=list(said.joined_slots.values()), engine=said.engine)
 
 
 def _find_last_card(
@@ -186,7 +186,7 @@ def find_told_part(events: Sequence[StoredEvent]) -> ToldPart:
     before = events[: ends[-1]]
     plans = [PlanRecorded.from_data(one.data) for one in before if one.type == "PlanRecorded"]
     unclear = {step["slot"] for plan in plans for step in plan.steps if step.get("problem")}
-    joined = {slot: origin for number in ends for slot, origin in (events[number].data.get("joined") or {}).items()}
+    joined = {slot: origin for number in ends for slot, origin in (events[number].data.get("joined_slots") or {}).items()}
     return ToldPart(
         iterations=max((plan.iteration for plan in plans), default=0),
         answers=max((ModelAnswered.from_data(one.data).iteration for one in before if one.type == "ModelAnswered"), default=0),

@@ -67,7 +67,7 @@ async def _issue_budget_warning(context: Context, actor: Actor, session: Session
 
 
 def _build_end_event(end: TurnEnd, context: Context, engine: str) -> TurnFinished:
-    pause = {"asker": context.actor.model_dump(mode="json"), "joined": context.list_joined_steps()} if end.goes_on else {}
+    pause = {"asker": context.actor.model_dump(mode="json"), "joined_slots": context.list_joined_steps()} if end.goes_on else {}
     return TurnFinished(
         turn_id=context.turn.turn_id,
         reason=end.reason,

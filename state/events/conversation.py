@@ -174,14 +174,14 @@ class TurnFinished(Event):
     next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     targets: Personal[list[str]] = Field(default_factory=list)
     """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
-    later: ClassVar[frozenset[str]] = frozenset({"lists", "goes_on", "asker", "joined", "engine"})
+    later: ClassVar[frozenset[str]] = frozenset({"lists", "goes_on", "asker", "joined_slots", "engine"})
     lists: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     """The lists that the person saw in the answer, see `state.shown_lists`; markers in `history` name their places."""
     goes_on: bool = False
     """Whether the turn waits for cards and goes on when the last of them is decided."""
     asker: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The person with whose rights it goes on, as a stored `Actor`; empty if it does not."""
-    joined: dict[str, str] = Field(default_factory=dict)
+    joined_slots: dict[str, str] = Field(default_factory=dict)
     """Steps for whose calls a card was open already: their place in the turn's plans → the place of the step that led to the card."""
     engine: str = ""
     """The engine with which it goes on; "" for the default one."""
@@ -266,7 +266,7 @@ def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
     state.trusted = [*known, *data.get("targets", ())][-KEEP_TRUSTED:]
     state.turn = None
     if data.get("goes_on"):
-        joined = sorted((data.get("joined") or {}).values())
+        joined = sorted((data.get("joined_slots") or {}).values())
         paused = PausedTurn.create(ts=ts, asker=data.get("asker") or {}, joined=joined, engine=data.get("engine") or "")
         state.paused = {**(state.paused or {}), data["turn_id"]: paused}
         keep_last(state.paused, KEEP_PAUSED)

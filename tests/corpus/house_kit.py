@@ -291,14 +291,10 @@ def folded(store: Store, stream: str) -> SessionState:
     return fold.fold_events(fold.create_state(), events)
 
 
-KEPT_LINES = 20
-"""How many lines of the history the version of the corpus kept."""
-
-
 def as_then(state: SessionState) -> dict[str, Any]:
-    """A state in its stored form, without what later versions keep beside what was kept then: older lines of the history, and their turns."""
+    """A state in its stored form, without what later versions keep beside what was kept then: the turn of each line of the history."""
     stored = state.to_stored()
-    lines = [{name: value for name, value in line.items() if name != "turn_id"} for line in stored["history"][-KEPT_LINES:]]
+    lines = [{name: value for name, value in line.items() if name != "turn_id"} for line in stored["history"]]
     return {**stored, "history": lines}
 
 
