@@ -9,6 +9,7 @@ from typing import Any
 from orchestrator.gate.call.serialization import build_effect_id
 from tests.crash.lab import Evidence
 from tests.crash.lab_demands import JUDGED_HERE, demands, list_cards
+from tests.crash.lab_go_on import GOING_ON
 from tests.crash.lab_order import dead_handles, unflushed
 from tests.crash.lab_script import DONE, NOT_DONE, SCRIPTS, UNKNOWN, Change, changes
 
@@ -89,13 +90,16 @@ def _answered(source: str, row_id: str, run: Evidence) -> bool:
 
 
 def _model(run: Evidence) -> Iterator[str]:
-    """No answer that was stored is asked for again."""
+    """No answer that was stored is asked for again.
+
+    Within one life only where nothing kept the process from storing it: on a failing disk, or for an owner that was paused, it may be.
+    """
     known = {line["generation"]: [tuple(item) for item in line["answers"]] for line in run.lines if line["kind"] == "begun"}
     for generation, asked, iteration in run.world.asked:
         if (asked, iteration) in known.get(generation, []):
             yield f"the model was asked again for iteration {iteration} of «{asked}»"
     for (_, asked, iteration), times in Counter(run.world.asked).items():
-        if times > 1:
+        if times > 1 and run.script in GOING_ON:
             yield f"the model was asked again for iteration {iteration} of «{asked}» within one life"
 
 

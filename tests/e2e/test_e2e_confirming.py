@@ -163,13 +163,13 @@ async def test_confirmed_true_of_the_model_is_only_a_claim(world: World) -> None
         assert [message.number for message in again if message.is_card] in ([], [card.number])
 
         withdrawn = await world.boris.ask("не надо менять сделку 481")
-        assert "Запрос снят" in texts(withdrawn)
+        assert "Снято" in texts(withdrawn)
         assert "Отклонено" in (await world.boris.message(card.number)).text
         await world.boris.decide(card, "Выполнить")
         assert await world.writes() == []
 
         await world.script(plan(change_sum(413, 90_000, confirmation_decision="deny")))
-        assert "Запрос снят" in texts(await world.boris.ask("и сделку 413 не надо"))
+        assert "Снято" in texts(await world.boris.ask("и сделку 413 не надо"))
         denied = [event for event in await world.events(world.boris) if event.type == "ConfirmationDenied"]
         assert [event.data["method"] for event in denied] == [UPDATE, UPDATE]
 

@@ -108,7 +108,7 @@ async def test_a_free_write_whose_answer_is_lost_is_told_and_not_repeated(world:
 
 
 @pytest.mark.req("S004-36", "S004-X7")
-async def test_what_the_portal_refuses_is_told_with_its_own_words(world: World) -> None:
+async def test_what_the_portal_refuses_is_told_in_words(world: World) -> None:
     """A refusal shows in the card and keeps the step in the plan; one that proves nothing ran is sent again, once done."""
     async with world.bot():
         card = await world.boris.card(RAISE)
@@ -116,7 +116,8 @@ async def test_what_the_portal_refuses_is_told_with_its_own_words(world: World) 
         await world.boris.decide(card, "Выполнить")
         refused = await world.boris.message(card.number)
         assert "Не выполнено" in refused.text
-        assert "higher privileges" in refused.text
+        assert "Битрикс24 отказал" in refused.text
+        assert "higher privileges" not in refused.text
 
         card = await world.boris.card("подними сумму сделки Ромашка до 160 000")
         await world.break_portal("query_limit", UPDATE)

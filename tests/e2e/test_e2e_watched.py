@@ -196,9 +196,10 @@ async def test_one_trace_goes_through_telegram_turn_model_portal_and_audit(day: 
     iterations = [record for record in records if record["type"] == "iteration"]
     (change,) = [call for call in day.calls if call["name"] == "crm.deal.update"]
 
-    assert all(record["trace_id"] == record["turn_id"] for record in iterations)
+    assert all(record["trace_id"] == record["turn_id"] for record in iterations if record["iteration"] == 1)
+    assert {record["turn_id"] for record in iterations} <= set(turns)  # a turn that goes on after its card has a trace of its own then
     assert {record["trace_id"] for record in iterations} >= set(turns[:-1])
-    assert {prompt["trace"] for prompt in day.asked} == set(turns)
+    assert {prompt["trace"] for prompt in day.asked} >= set(turns)
     assert changing in {call["trace"] for call in day.calls if call["name"] == "crm.deal.get"}
     assert change["trace"] == decided["trace_id"]
     assert change["trace"] not in turns
