@@ -106,8 +106,8 @@ def cut(source: Path, target: Path, size: int) -> Path:
 
 
 def stored(database: Path) -> tuple[int, int, str]:
-    """(inputs, events, what SQLite says of the file)."""
+    """(inputs that came from outside, events, what SQLite says of the file)."""
     with closing(sqlite3.connect(database)) as connection:
-        asked = ("select count(*) from inbox", "select count(*) from events", "pragma integrity_check")
+        asked = ("select count(*) from inbox where kind <> 'go_on'", "select count(*) from events", "pragma integrity_check")
         inputs, events, sound = (connection.execute(query).fetchone()[0] for query in asked)
         return inputs, events, sound

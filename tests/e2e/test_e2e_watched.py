@@ -139,6 +139,7 @@ async def talk(world: World) -> None:
     await until(lambda: world.calls("crm.deal.update"), "the change")
     await world.script(plan(change_sum(481, 160_000)))
     denied = await card_of(world.boris, f"клиент Романова, {PHONE}: пусть будет 160 000")
+    await world.script(plan(say="Хорошо."))  # the turn goes on after its card
     await world.boris.press(denied.number, denied.data("Отклонить"))
     await world.script(plan(step("crm.deal.delete", {"id": 481})), plan(say="Удалять нельзя."))
     await world.boris.ask("удали сделку 481")
