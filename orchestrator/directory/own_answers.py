@@ -1,11 +1,16 @@
 """Renders the answers of the program's own reads, method.help and history.of, for the language model and for the person."""
 
+from typing import Final
+
 from bitrix.masking import mask
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.domain.own_reads import HELP, HistoryChange, HistoryLine, RecordHistory
 from state.stored import JsonObject
+
+_SIGNS: Final = {"denied": "✖", "refused": "⚠️", "expired": "⌛", "superseded": "✖", "requested": "⏳", "approved": "⏳", "unknown": "❓"}
+"""The signs of changes that are not made for certain, by their status; the same as on the card of a plan."""
 
 
 def render_own_answer(outcome: Outcome) -> OutcomeView:
@@ -44,8 +49,13 @@ def _build_row(change: HistoryChange) -> JsonObject:
 
 
 def _format_row(change: HistoryChange) -> str:
-    """Return the change in one line, as the person sees it in a list: «21.11 15:00 · Анна · Сумма: 10 ₽ → 20 ₽»."""
-    return " · ".join(part for part in (change.when, change.by, "; ".join(map(_format_line, change.lines))) if part)
+    """Return the change in one line, as the person sees it in a list: «21.11 15:00 · Анна · Сумма: 10 ₽ → 20 ₽».
+
+    A sign stands before one that was not made, was taken back, or of which nobody knows whether it was made.
+    """
+    sign = "↩" if change.undone else _SIGNS.get(change.status, "")
+    told = " · ".join(part for part in (change.when, change.by, "; ".join(map(_format_line, change.lines))) if part)
+    return f"{sign} {told}" if sign else told
 
 
 def _format_line(line: HistoryLine) -> str:

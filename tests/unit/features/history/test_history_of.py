@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.directory.own_answers import _format_row
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.own_reads import NOT_SHOWN
+from orchestrator.domain.own_reads import NOT_SHOWN, HistoryChange
 from state.journal.store import StoreError
 from tests.unit.features.undo.undo_kit import an_office, done, update
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, effect, message, reply, step
@@ -120,3 +121,11 @@ async def test_the_model_answers_who_changed_it(office: World) -> None:
     (row,) = [one for one in office.outbox() if one.kind == "reply" and "Меняли" in str(one.body)]
     assert "Вера" in str(row.body)
     assert "1 500 000" in str(row.body).replace("\\xa0", " ").replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize(
+    ("status", "undone", "sign"), [("succeeded", "", ""), ("denied", "", "✖ "), ("unknown", "", "❓ "), ("succeeded", "22.11", "↩ ")]
+)
+def test_a_change_that_was_not_made_does_not_read_like_one(status: str, undone: str, sign: str) -> None:
+    """Denied, taken back or uncertain: a sign stands before the line."""
+    assert _format_row(HistoryChange(when="21.11 15:00", by="Анна", status=status, undone=undone)) == f"{sign}21.11 15:00 · Анна"
