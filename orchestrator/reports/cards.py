@@ -35,7 +35,10 @@ _TIMERS: Final = 10_000
 _FAR: Final = datetime(9000, 1, 1, tzinfo=UTC)
 ANY_STATE: Final = "any"
 CardPosition = tuple[str, str, str]
-"""The sort key of a card: session, time of the request, card id. As a cursor it names the last card before the page."""
+"""The sort key of a card: session, time of the request, then the number of its step in the plan with the card's id.
+
+As a cursor it names the last card before the page.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +56,12 @@ class FoundCard:
 
     @property
     def place(self) -> CardPosition:
-        """The sort key of the card in lists. It also serves as the cursor for requesting the cards that follow this one."""
-        return self.session, self.entry.requested_at, self.entry.confirmation_id
+        """The sort key of the card in lists. It also serves as the cursor for requesting the cards that follow this one.
+
+        The cards of one plan are requested at the same time: they stand in the order of its steps.
+        """
+        number = self.entry.slot.rpartition("/")[2]
+        return self.session, self.entry.requested_at, f"{number:0>4}/{self.entry.confirmation_id}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +75,8 @@ class Page:
 async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, state: str, after: CardPosition | None, limit: int) -> Page:
     """Return a page of at most `limit` cards that have the status `state` and that `viewer` may see. Raises StoreError.
 
-    Cards are ordered by session, and within a session by the time of the request, oldest first. With the state `ANY_STATE`, cards of every
-    status are returned. A `session` limits the page to this session ("": all sessions). `after` is the cursor from the previous page (None
+    Cards are ordered by session, within a session by the time of the request, oldest first, and then in the order of their plan. With the
+    state `ANY_STATE`, cards of every status are returned. A `session` limits the page to this session ("": all sessions). `after` is the cursor from the previous page (None
     for the first page).
     """
     start = after[0] if after else ""

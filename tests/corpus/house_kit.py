@@ -291,10 +291,18 @@ def folded(store: Store, stream: str) -> SessionState:
     return fold.fold_events(fold.create_state(), events)
 
 
+KEPT_THEN = 20
+"""How many lines of the history the version of the corpus kept."""
+
+
 def as_then(state: SessionState) -> dict[str, Any]:
-    """A state in its stored form, without what later versions keep beside what was kept then: the turn of each line of the history."""
+    """A state in its stored form, without what later versions keep beside what was kept then.
+
+    That is the turn of each line of the history, and the lines before its last twenty: the version of the corpus dropped
+    them one by one, later ones drop ten turns at a time.
+    """
     stored = state.to_stored()
-    lines = [{name: value for name, value in line.items() if name != "turn_id"} for line in stored["history"]]
+    lines = [{name: value for name, value in line.items() if name != "turn_id"} for line in stored["history"][-KEPT_THEN:]]
     return {**stored, "history": lines}
 
 

@@ -212,14 +212,25 @@ def errors_ignored() -> None:
 
 
 def handle_kept() -> None:
-    """A connection whose flush failed is used again."""
+    """A connection whose flush failed is used again, before all others: else a busy machine may never come to it."""
+    failed: list[Any] = []
+    pop = database.Database._pop_connection
 
     def keep(self: Any, connection: Any, error: Any = None) -> None:
         del error
         connection.rollback()
+        failed.append(connection)
         self._idle.append(connection)
 
+    def take(self: Any) -> Any:
+        for connection in failed:
+            if connection in self._idle:
+                self._idle.remove(connection)
+                return connection
+        return pop(self)
+
     database.Database._forget = keep  # type: ignore[method-assign]
+    database.Database._pop_connection = take  # type: ignore[method-assign]
 
 
 def intent_optional() -> None:
