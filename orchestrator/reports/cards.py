@@ -76,8 +76,8 @@ async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, st
     """Return a page of at most `limit` cards that have the status `state` and that `viewer` may see. Raises StoreError.
 
     Cards are ordered by session, within a session by the time of the request, oldest first, and then in the order of their plan. With the
-    state `ANY_STATE`, cards of every status are returned. A `session` limits the page to this session ("": all sessions). `after` is the cursor from the previous page (None
-    for the first page).
+    state `ANY_STATE`, cards of every status are returned. A `session` limits the page to this session ("": all sessions). `after` is the
+    cursor from the previous page (None for the first page).
     """
     start = after[0] if after else ""
     homes = [session] if session else await _list_sessions(store, viewer, state)
