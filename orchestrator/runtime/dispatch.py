@@ -3,7 +3,7 @@
 import logging
 
 from orchestrator.domain.address import TALK_CHANNELS, Address
-from orchestrator.domain.inputs import FeatureClick, TimerDue
+from orchestrator.domain.inputs import FeatureClick, TimerDue, TurnGoesOn
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import commands, decisions, merge_inputs, outbox, timers, turn
 from orchestrator.runtime.feature import Handler, Tools
@@ -25,7 +25,7 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
             whole = await merge_inputs.merge_fragments(row, session, tools.store)
             if whole is not None and not await _is_taken(whole, session, tools):
                 await turn.run_turn(whole, session, tools)
-        case "go_on":
+        case TurnGoesOn.KIND:
             await turn.run_turn(row, session, tools)
         case "decision":
             await decisions.run_decision(row, session, tools)
@@ -67,7 +67,8 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
         return
     current = session.state.turn
     is_begun = current is not None and current.turn_id in {row.id, row.body.get("turn_id")}
-    events = [TurnFinished(turn_id=current.turn_id, reason="failed")] if current is not None and is_begun else []
+    resumed = row.kind == TurnGoesOn.KIND
+    events = [TurnFinished(turn_id=current.turn_id, reason="failed", resumed=resumed)] if current is not None and is_begun else []
     over = [timers.build_timer_deletion(row, session)] if row.kind == "timer" else []
     came_back = row.attempts > SET_ASIDE  # restored from a backup: it may have been handled since
     reply = build_reply(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))

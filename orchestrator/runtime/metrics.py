@@ -35,7 +35,10 @@ class Meter(Protocol):
     """
 
     def count_turn(self, result: str) -> None:
-        """Count a finished turn; `result` is the reason for its end, such as "failed"."""
+        """Count a finished turn; `result` is the reason for its end, such as "failed".
+
+        A turn that goes on after its cards is counted once, when it ends with them.
+        """
 
     def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
         """Count an answer of the model, with its duration and the tokens of prompt and completion.
@@ -124,7 +127,7 @@ def count_commit(commit: Commit, meter: Meter) -> None:
 
 def _count(event: Event, meter: Meter) -> None:
     match event:
-        case TurnFinished():
+        case TurnFinished(resumed=False):
             meter.count_turn(event.reason)
         case ModelAnswered():
             meter.count_model_answer(

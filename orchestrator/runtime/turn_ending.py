@@ -78,6 +78,7 @@ def _build_end_event(end: TurnEnd, context: Context, engine: str) -> TurnFinishe
         goes_on=end.goes_on,
         lists=[one.to_stored() for one in end.lists],
         engine=engine if end.goes_on and engine != DEFAULT_ENGINE else "",
+        resumed=context.turn.is_resumed,
         **pause,
     )
 

@@ -15,7 +15,6 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -75,21 +74,10 @@ def _settings() -> Settings:
     return Settings(_env_file=None, agent_mode="full")
 
 
-def _find_text(said: Mapping[str, Any], began: Mapping[str, Mapping[str, Any]], asking: Mapping[str, str]) -> str:
-    """What a message asks for; of one that answers a question what the question is about."""
-    while said["answers"]:
-        said = began[asking[said["answers"]]]
-    return str(said["text"])
-
-
 def known_answers(store: Store) -> list[list[Any]]:
-    """[what was asked, iteration] of every recorded answer of the model."""
+    """[turn, iteration] of every recorded answer of the model."""
     events = [event for stream in store.list_streams() for event in store.read_events(stream, limit=ALL)]
-    began = {event.data["turn_id"]: event.data for event in events if event.type == "MessageReceived"}
-    asking = {event.data["question_id"]: event.data["turn_id"] for event in events if event.type == "NameAsked"}
-    asked = {turn: _find_text(said, began, asking) for turn, said in began.items()}
-    answered = [(event.data["turn_id"], event.data["iteration"]) for event in events if event.type == "ModelAnswered"]
-    return [[asked[turn], iteration] for turn, iteration in answered if turn in asked]
+    return [[event.data["turn_id"], event.data["iteration"]] for event in events if event.type == "ModelAnswered"]
 
 
 def inspected(store: Store) -> dict[str, Any]:

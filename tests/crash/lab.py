@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from state.trace import HEADER
 from tests.crash.lab_portal import LabPortal
 from tests.crash.lab_script import REST, answer
 from tests.crash.lab_shim import Traced, traced
@@ -67,6 +68,19 @@ class Nursery:
             return int(answers.readline())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One request to the model: in which life it was asked, about which input, and how far the turn had come by then."""
+
+    generation: int
+    pid: int
+    input_id: str
+    """The input that was worked on: the message, or what made its turn go on after a card."""
+    text: str
+    """What the person had asked for."""
+    iteration: int
+
+
 @dataclass
 class World:
     """The outside of the product: what is counted here is what really happened."""
@@ -74,8 +88,8 @@ class World:
     portal: LabPortal = field(default_factory=LabPortal)
     generation: int = 0
     trouble: tuple[Trouble, int] | None = None
-    asked: list[tuple[int, str, int]] = field(default_factory=list)
-    """(generation, what was asked, iteration) of every request to the model."""
+    asked: list[Question] = field(default_factory=list)
+    """Every request to the model."""
     weighty: list[str] = field(default_factory=list)
     """Requests that may be troubled: changes of the portal and questions to the model."""
     late: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -102,9 +116,7 @@ class World:
 
     async def answering(self, asked: Asked) -> tuple[int, bytes] | None:
         """What comes of one request; None where the connection ends without an answer."""
-        return await self._acted(asked.name, json.loads(asked.body) if asked.body else {}, int(asked.headers.get("x-pid", 0)))
-
-    async def _acted(self, name: str, payload: dict[str, Any], pid: int) -> tuple[int, bytes] | None:
+        name, payload, pid = asked.name, json.loads(asked.body) if asked.body else {}, int(asked.headers.get("x-pid", 0))
         trouble = self._trouble_of(name, payload)
         match trouble:
             case "late":
@@ -114,12 +126,12 @@ class World:
             case "cut-undone":
                 return None
             case "acted" | "cut":
-                await self._answer(name, payload)
+                await self._answer(asked, payload)
                 if trouble == "acted":
                     os.kill(pid, signal.SIGKILL)
                 return None
             case _:
-                return await self._answer(name, payload)
+                return await self._answer(asked, payload)
 
     def _trouble_of(self, name: str, payload: dict[str, Any]) -> Trouble | None:
         light = (
@@ -133,14 +145,16 @@ class World:
         kind, at = self.trouble or (None, 0)
         return kind if len(self.weighty) == at else None
 
-    async def _answer(self, name: str, payload: dict[str, Any]) -> tuple[int, bytes]:
+    async def _answer(self, request: Asked, payload: dict[str, Any]) -> tuple[int, bytes]:
+        name = request.name
         if name in WISHES:
             await self._wished(name, payload)
             return 200, b"{}"
         if name == "completions":
-            asked, iteration, text = answer(payload["messages"])
+            said, iteration, text = answer(payload["messages"])
             self.heard_the_rest |= any(REST in item["content"] for item in payload["messages"] if item["role"] == "user")
-            self.asked.append((self.generation, asked, iteration))
+            pid, about = int(request.headers.get("x-pid", 0)), request.headers.get(HEADER.lower(), "")
+            self.asked.append(Question(generation=self.generation, pid=pid, input_id=about, text=said, iteration=iteration))
             self.model_reached.set()
             waits, self.model_waits = self.model_waits, None
             if waits is not None:

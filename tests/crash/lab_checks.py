@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from orchestrator.domain.inputs import TurnGoesOn
 from orchestrator.gate.call.serialization import build_effect_id
-from tests.crash.lab import Evidence
+from tests.crash.lab import Evidence, Question
 from tests.crash.lab_demands import JUDGED_HERE, demands, list_cards
-from tests.crash.lab_go_on import GOING_ON
 from tests.crash.lab_order import dead_handles, unflushed
 from tests.crash.lab_script import DONE, NOT_DONE, SCRIPTS, UNKNOWN, Change, changes
 
@@ -90,17 +90,38 @@ def _answered(source: str, row_id: str, run: Evidence) -> bool:
 
 
 def _model(run: Evidence) -> Iterator[str]:
-    """No answer that was stored is asked for again.
+    """No answer that was stored is asked for again, none is stored twice, and no life asks twice for the same iteration of a turn.
 
-    Within one life only where nothing kept the process from storing it: on a failing disk, or for an owner that was paused, it may be.
+    A life whose disk fails may ask again: it could not store the answer.
     """
-    known = {line["generation"]: [tuple(item) for item in line["answers"]] for line in run.lines if line["kind"] == "begun"}
-    for generation, asked, iteration in run.world.asked:
-        if (asked, iteration) in known.get(generation, []):
-            yield f"the model was asked again for iteration {iteration} of «{asked}»"
-    for (_, asked, iteration), times in Counter(run.world.asked).items():
-        if times > 1 and run.script in GOING_ON:
-            yield f"the model was asked again for iteration {iteration} of «{asked}» within one life"
+    known = {line["generation"]: {tuple(item) for item in line["answers"]} for line in run.lines if line["kind"] == "begun"}
+    asked = [(question, _find_place(question, run)) for question in run.world.asked]
+    for question, place in asked:
+        if place in known.get(question.generation, ()):
+            yield f"the model was asked again for {place} of «{question.text}», which was stored"
+    for (pid, text, place), times in Counter((question.pid, question.text, place) for question, place in asked).items():
+        if times > 1 and not run.troubled:
+            yield f"the model was asked again for {place} of «{text}»: {times} times by the process {pid}"
+    stored = Counter(
+        (event["data"]["turn_id"], event["data"]["iteration"]) for event in run.report["journal"] if event["type"] == "ModelAnswered"
+    )
+    places = {place for _, place in asked}
+    for place, times in stored.items():
+        if times > 1:
+            yield f"the model was asked again for {place}: {times} answers are stored"
+        if place not in places:
+            yield f"an answer is stored for {place}, for which nobody had asked"
+
+
+def _find_place(question: Question, run: Evidence) -> tuple[str, int]:
+    """(turn, the number of its answer) for which the model was asked, as the journal counts.
+
+    A turn that goes on is asked about under the input that lets it go on. The first plan of a turn that began with a choice was another turn's answer.
+    """
+    source = next((source for row_id, source, _ in run.inbox if row_id == question.input_id), "")
+    turn = source.split(":")[1] if source.startswith(f"{TurnGoesOn.KIND}:") else question.input_id
+    begun = (event["data"] for event in run.report["journal"] if event["type"] == "MessageReceived" and event["data"]["turn_id"] == turn)
+    return turn, question.iteration - sum(bool(data["answers"]) for data in begun)
 
 
 def _moments(run: Evidence) -> Iterator[str]:

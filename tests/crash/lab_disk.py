@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.lab_order import WAL
+from tests.crash.lab_points import CAUSED
 from tests.crash.lab_shim import Traced
 
 NAME = "crash-lab-"
@@ -70,7 +71,7 @@ def _folders_of_the_dead() -> Iterator[Path]:
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """What had been stored when the write-ahead log had grown so long and was flushed: so many inputs, so many events."""
+    """What had been stored when the write-ahead log had grown so long and was flushed: so many inputs, those that commits caused too, so many events."""
 
     size: int
     inputs: int
@@ -80,10 +81,12 @@ class Promise:
 def promises(trace: list[Traced]) -> list[Promise]:
     """After each write of the store that had been flushed, in order."""
     made = [Promise(size=0, inputs=0, events=0)]
-    end = 0
+    end = caused = 0
     for call in trace:
         if call.op == "write" and call.what == WAL:
             end = max(end, call.offset + call.length)
+        elif call.op == "mark" and call.what.startswith(CAUSED):
+            caused = int(call.what.removeprefix(CAUSED))
         elif call.op == "mark" and call.what.endswith(":after") and call.what.startswith(("put_inbox(", "commit(")):
             words = [word for word in call.what[:-7].partition("(")[2].split(",") if word]
             last = made[-1]
@@ -91,7 +94,8 @@ def promises(trace: list[Traced]) -> list[Promise]:
                 made.append(Promise(size=end, inputs=last.inputs + len(words), events=last.events))
             else:
                 events = sum(word[0].isupper() for word in words)
-                made.append(Promise(size=end, inputs=last.inputs, events=last.events + events))
+                made.append(Promise(size=end, inputs=last.inputs + caused, events=last.events + events))
+                caused = 0
     return made
 
 
@@ -106,8 +110,8 @@ def cut(source: Path, target: Path, size: int) -> Path:
 
 
 def stored(database: Path) -> tuple[int, int, str]:
-    """(inputs that came from outside, events, what SQLite says of the file)."""
+    """(inputs, events, what SQLite says of the file)."""
     with closing(sqlite3.connect(database)) as connection:
-        asked = ("select count(*) from inbox where kind <> 'go_on'", "select count(*) from events", "pragma integrity_check")
+        asked = ("select count(*) from inbox", "select count(*) from events", "pragma integrity_check")
         inputs, events, sound = (connection.execute(query).fetchone()[0] for query in asked)
         return inputs, events, sound

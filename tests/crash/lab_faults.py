@@ -11,7 +11,7 @@ from orchestrator.gate.call.ports import Reconciled, Unknown
 from orchestrator.gate.call.serialization import decode_call
 from orchestrator.gate.execute import executor
 from orchestrator.performers.bitrix import BitrixPerformer
-from orchestrator.runtime import merge_inputs, session, turn
+from orchestrator.runtime import merge_inputs, session, turn, turn_context
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import RecordedTurn
 from orchestrator.runtime.worker import Orchestrator
@@ -115,6 +115,17 @@ def model_asked_again() -> None:
         return RecordedTurn()
 
     turn._begin = forgetful  # type: ignore[assignment]
+
+
+def model_asked_twice() -> None:
+    """Every question is put to the model twice, and the second answer counts; nobody dies between the two."""
+    once = turn_context.Context._ask
+
+    async def twice(self: Any, *given: Any) -> Any:
+        await once(self, *given)
+        return await once(self, *given)
+
+    turn_context.Context._ask = twice  # type: ignore[method-assign]
 
 
 def early_acknowledgement() -> None:
@@ -325,6 +336,7 @@ _PLANTED: tuple[Callable[[], None], ...] = (
     recovery_guesses,
     outbox_apart,
     model_asked_again,
+    model_asked_twice,
     early_acknowledgement,
     half_a_step,
     no_journal,

@@ -22,8 +22,8 @@ def unflushed(trace: Sequence[Traced]) -> Iterator[str]:
                 if owed:
                     yield f"{call.what.removesuffix(':after')} came back before the write-ahead log was flushed"
                 intent = intent or "->started" in call.what
-            case "write" if call.what == WAL and not call.trouble:
-                owed = True
+            case "write" if call.what == WAL:
+                owed = not call.trouble  # without room for the rest the transaction is none, and nothing of it is owed
             case "flush" if call.what == WAL and call.trouble in {"", "a"}:
                 owed = False
             case "send" if _changes(call.what):

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import httpx
 
+from state.journal.store import Commit
 from state.sql.database import Database
 from state.sql.store import SqlStore
 from tests.crash.lab_shim import Shim
@@ -21,6 +22,9 @@ STALLED = 30
 MOST = 20_000
 """Steps after which it no longer counts that it takes further ones: it would go round for ever."""
 WRITES = ("put_inbox", "take_inbox", "finish_inbox", "acquire", "expire_leases", "release", "commit", "mark_outbox_sent")
+
+CAUSED = "caused "
+"""Before how many inputs a commit has stored that no door has taken in."""
 
 
 class Jumps(Protocol):
@@ -137,6 +141,8 @@ def _watched(method: Callable[..., Any], points: Points) -> Callable[..., Any]:
         label = f"{method.__name__}{_detail(args)}"
         points.hit(f"{label}:before")
         answer = points.torn(f"{label}:torn", lambda: method(self, *args, **kwargs))
+        if caused := _count_caused(args):
+            points.shim.mark(f"{CAUSED}{caused}")
         points.hit(f"{label}:after")
         return answer
 
@@ -154,6 +160,12 @@ def _detail(args: tuple[Any, ...]) -> str:
     events = [type(event).__name__ for step in steps for event in step.events]
     effects = [f"->{change.status}" for step in steps for change in step.effects]
     return f"({','.join([*events, *effects, *(row.kind for step in steps for row in step.outbox)])})"
+
+
+def _count_caused(args: tuple[Any, ...]) -> int:
+    """How many inputs a commit stores, such as the one that lets a turn go on."""
+    commit = args[0] if args else None
+    return sum(len(step.inbox_new) for step in (*commit.earlier, commit)) if isinstance(commit, Commit) else 0
 
 
 class Wire(httpx.AsyncBaseTransport):

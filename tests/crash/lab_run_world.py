@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.crash.lab import World
-from tests.crash.lab_wire import serving
+from tests.crash.lab_wire import Asked, serving
 
 ANSWER = "ответ на "
 
@@ -20,12 +20,12 @@ class RunWorld(World):
     prompts: list[tuple[int, float, str]] = field(default_factory=list)
     """(generation, time, prompt) of every request of a run to the model."""
 
-    async def _answer(self, name: str, payload: dict[str, Any]) -> tuple[int, bytes]:
-        if name != "completions" or any(one["role"] == "system" for one in payload["messages"]):
-            return await super()._answer(name, payload)
+    async def _answer(self, request: Asked, payload: dict[str, Any]) -> tuple[int, bytes]:
+        if request.name != "completions" or any(one["role"] == "system" for one in payload["messages"]):
+            return await super()._answer(request, payload)
         prompt = payload["messages"][-1]["content"]
         self.prompts.append((self.generation, time.time(), prompt))
-        if self.held and name.startswith(self.held):
+        if self.held and request.name.startswith(self.held):
             self.reached.set()
             await self.let_go.wait()
         choice = {"index": 0, "message": {"role": "assistant", "content": f"{ANSWER}{prompt}"}, "finish_reason": "stop"}

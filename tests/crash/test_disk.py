@@ -132,7 +132,9 @@ async def test_the_write_ahead_log_cut(every: int, shimmed: Lab) -> None:
     run = await one_run(shimmed.nursery, folder, "sum", more={"abandoned": True})
     made = promises(list(run.trace))
     before = stored(cut(folder, shimmed.folder / "none", 0))
-    assert made[-1].events == run.report["events"].__len__() > 0
+    assert made[-1].events == len(run.report["events"]) > 0
+    whole_inputs, whole_events, _ = stored(cut(folder, shimmed.folder / "all", (folder / WAL).stat().st_size))
+    assert (whole_inputs - before[0], whole_events - before[1]) == (made[-1].inputs, made[-1].events)
     wrong = {}
     for size in _places((folder / WAL).stat().st_size, every):
         inputs, events, sound = stored(cut(folder, shimmed.folder / "cut", size))

@@ -51,7 +51,7 @@ async def test_an_input_that_kills_is_given_up(lab: Lab) -> None:
     assert [status for _, source, status in run.inbox if source == "sum/message"] == ["quarantined"]
     notices = [notice["code"] for line in run.lines if line["kind"] == "reply" for notice in line["body"]["notices"]]
     assert notices == ["failed"]
-    assert {asked for _, asked, _ in run.world.asked} == {SUM}
+    assert {question.text for question in run.world.asked} == {SUM}
     assert [text for text in findings(run) if "asked again" in text] == []
     assert run.world.portal.ledger == []
 

@@ -36,6 +36,7 @@ TEETH: dict[str, tuple[str, Plan]] = {
     "recovery_guesses": ("add", {"kills": [death("send(crm.deal.add):before")]}),
     "outbox_apart": ("deny", {"kills": [death("~TurnFinished.*:after")]}),
     "model_asked_again": ("free", {"kills": [death("~ModelAnswered.*:after")]}),
+    "model_asked_twice": ("one", {}),
     "early_acknowledgement": ("deny", {"kills": [death("put_inbox(message):before")]}),
     "half_a_step": ("sum", from_place("~CallStarted.*:before", "half", "flush sdelka.db-wal", 1)),
     "no_journal": ("sum", {"more": {"disk": {"from": "~TurnFinished.*:before", "how": "before", "calls": "write sdelka.db ", "at": 4}}}),

@@ -131,12 +131,12 @@ async def test_a_session_is_worked_by_one(nursery: Nursery, second_nursery: Nurs
         second = start(second_nursery, tmp_path / "second", world, script="sum", database_url=shared)
         await second.begun()
         await asyncio.sleep(0.2)  # ten looks of the second, which must find nothing for it
-        assert [text for _, text, _ in world.asked] == [FREE]
+        assert [question.text for question in world.asked] == [FREE]
         held.set()
         await second.rested()
         assert await second.ended() == 0
         assert await first.ended() == 0
-        assert [(text, iteration) for _, text, iteration in world.asked] == [(FREE, 1), (FREE, 2), (SUM, 1)]
+        assert [(question.text, question.iteration) for question in world.asked] == [(FREE, 1), (FREE, 2), (SUM, 1)]
         assert [world.written(mark) for mark in ("Осина", "Позвонить", "Записка")] == [1, 1, 1]
         assert {status for _, _, status in inputs(shared)} == {"done"}
 

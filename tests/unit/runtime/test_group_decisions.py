@@ -1,6 +1,5 @@
 """One press decides all waiting steps of a plan: each once, in order, and none that the person did not see."""
 
-import contextlib
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,16 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from state.journal.freeze_switch import SwitchOperator
-from state.journal.store import StoreUnwritable
 from tests.unit import spine_kit
 from tests.unit.runtime.group_kit import THREE, approved, ask_plan, last_card, press_second, read, show, statuses
+from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world, command, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost, says
 
 TWO = (raise_sum(1_100_000), raise_sum(60_000, deal=482))
 WRITES = ["crm.deal.update", "crm.deal.update", "tasks.task.add"]
+COMMITS = 6
+"""How often something is stored from the press on a plan of three to its end: after each of them a process can die."""
 OPEN_DELETE = {"open_methods": ["crm.deal.delete"]}
 GONE = step("crm.deal.delete", {"id": 482})
 
@@ -113,27 +114,11 @@ async def test_a_press_for_another_card_of_the_plan_does_not_decide_the_plan(wor
     assert written(world) == []
 
 
-@pytest.mark.parametrize("kept", range(16))
+@pytest.mark.parametrize("kept", range(COMMITS + 1))
 async def test_killed_anywhere_in_the_middle_of_a_plan(world: World, kept: int) -> None:
     """Killed after any commit: no step runs twice, none is lost, and what has not run can be pressed."""
     plan = await ask_plan(world)
-    commit, left = world.sql.commit, [kept]
-
-    def dying(what: Any) -> Any:
-        if not left[0]:
-            raise StoreUnwritable("killed")
-        stored = commit(what)
-        left[0] -= 1
-        return stored
-
-    await world.put(press(plan))
-    with patch.object(world.sql, "commit", dying):
-        async with world.working():
-            with contextlib.suppress(AssertionError), patch.object(spine_kit, "DEADLINE", 0.3):
-                await world.idle()
-    world.clock.advance(timedelta(minutes=2))
-    async with world.working():
-        await world.idle()
+    assert bool(await work_killed(world, press(plan), kept=kept)) == (kept < COMMITS)
     assert len(written(world)) == len(set(map(str, world.portal.written())))
     session = await world.session()
     cards = {card.confirmation_id: card.status for card in session.state.cards.values()}

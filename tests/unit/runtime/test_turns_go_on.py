@@ -1,23 +1,24 @@
 """A turn that waited for a card goes on when it is decided: once, with what came of it, and through every crash."""
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from orchestrator.gate.approve.confirmations import build_superseded_closing
-from state.journal.store import StoreUnwritable
 from tests.unit import spine_kit
+from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import World, a_world, command, effect, message, press, raise_sum, reply, step
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}})
+
+COMMITS = 4
+"""How often something is stored from the press to the next proposal: after each of them a process can die."""
 
 
 async def ask(world: World, text: str = "подними сумму сделки 481", *steps: dict[str, object]) -> None:
@@ -168,31 +169,14 @@ async def test_a_halted_plan_goes_on_with_its_rest(tmp_path: Path) -> None:
         assert [method for method, _ in world.portal.written()] == ["crm.deal.update", "tasks.task.add"]
 
 
-@pytest.mark.parametrize("kept", range(14))
+@pytest.mark.parametrize("kept", range(COMMITS + 1))
 async def test_killed_anywhere_between_approval_and_the_next_proposal(world: World, kept: int) -> None:
     """Killed after any commit: the write is made once, each answer is paid once, and the next step is proposed."""
     await ask(world, "подними сумму сделки 481, потом сделки 482")
     shown = world.events("ConfirmationRequested")[-1].data
-    commit, left = world.sql.commit, [kept]
-
-    def dying(what: Any) -> Any:
-        if not left[0]:
-            raise StoreUnwritable("killed")
-        stored = commit(what)
-        left[0] -= 1
-        return stored
-
-    go_on = [reply(raise_sum(deal=482), text="И вторая.")] * 4
-    world.model.will_go_on(*go_on)
-    row = press({**shown, "status": "requested"})
-    await world.put(row)
-    with patch.object(world.sql, "commit", dying):
-        async with world.working():
-            with contextlib.suppress(AssertionError), patch.object(spine_kit, "DEADLINE", 0.3):
-                await world.idle()
-    world.clock.advance(timedelta(minutes=2))
-    async with world.working():
-        await world.idle()
+    world.model.will_go_on(*[reply(raise_sum(deal=482), text="И вторая.")] * 4)
+    died = await work_killed(world, press({**shown, "status": "requested"}), kept=kept)
+    assert bool(died) == (kept < COMMITS)
     world.model.after_cards.clear()
     answers = [event.data["iteration"] for event in world.events("ModelAnswered")]
     assert answers == [1, 2]

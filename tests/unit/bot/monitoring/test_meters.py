@@ -9,10 +9,12 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.monitoring.meters import MOST_MODELS, Meters
-from orchestrator.runtime.metrics import count_commit
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.runtime.metrics import CommitCounter, count_commit
 from state.events.calls import CallSucceeded
 from state.events.conversation import ModelAnswered, StepRefused
 from state.journal.store import Commit
+from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
 
@@ -106,6 +108,25 @@ async def test_a_conversation_is_counted_as_it_was(tmp_path: Path) -> None:
     }
     assert found["sdelka_turns_total", "waiting"] == 2
     assert found["sdelka_iterations_total", "answered"] >= 5
+
+
+async def test_a_turn_that_goes_on_is_one_turn(tmp_path: Path) -> None:
+    """However often it waits for cards, also when a crash lies between two of its parts, and when it fails in a later one."""
+    meters = Meters()
+    async with a_world(tmp_path) as world:
+        world.store.watchers.append(CommitCounter(meters).count)
+        world.model.will(reply(raise_sum(), text="Прошу подтвердить."))
+        await world.work(message("сумму 481, потом 482"))
+        world.model.will_go_on(*[reply(raise_sum(deal=482), text="И вторая.")] * 2)  # the first answer dies with its process
+        first = world.events("ConfirmationRequested")[-1].data
+        await work_killed(world, press({**first, "status": "requested"}), kept=3)
+        assert not world.model.after_cards
+        world.model.will_go_on(ModelClientError("down"))
+        second = world.events("ConfirmationRequested")[-1].data
+        await world.work(press({**second, "status": "requested"}))
+        assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "waiting", "degraded"]
+        assert [event.data.get("resumed", False) for event in world.events("TurnFinished")] == [False, True, True]
+    assert {key[1:]: value for key, value in samples(meters).items() if key[0] == "sdelka_turns_total"} == {("waiting",): 1.0}
 
 
 async def test_a_meter_that_breaks_disturbs_no_turn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
