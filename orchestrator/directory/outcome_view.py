@@ -47,7 +47,10 @@ _ADDRESS = re.compile(
 """Matches a phone number or an e-mail address; any other text in a field of phones or addresses counts as prose."""
 _CHOSEN = re.compile(r"\[?'?[0-9]{1,15}'?(?:, '?[0-9]{1,15}'?)*\]?", re.ASCII)
 """Matches the ids of the values chosen in a list field, one or several."""
-_PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|")
+_ID = re.compile(r"(?:[A-Z][A-Z0-9]{0,5}_)?[0-9]{1,15}", re.ASCII)
+"""Matches the id of a record, also with its kind as in D_481."""
+_PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|-?\d{1,15}(?:\.\d{1,6})?\|[A-Z]{3}|")
+"""Matches numbers, dates, codes and sums with their currency, which are no words of anybody."""
 
 
 async def render_outcome(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
@@ -152,8 +155,15 @@ def _select_fields(row: JsonObject, asked: frozenset[str]) -> tuple[dict[str, ob
             fields[key] = labels[-1]
         elif name in asked:
             fields[key] = trim_text(str(value), limit=MAX_PROSE)
-            prose = True
+            prose = prose or not _is_plain(value)
     return fields, labels, prose
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether the value of a field that is no name holds no words: it is a number, date, code or sum, or a list of ids."""
+    if isinstance(value, list | tuple):
+        return all(isinstance(item, str | int) and _ID.fullmatch(str(item)) is not None for item in value)
+    return not isinstance(value, Mapping) and not has_prose(value)
 
 
 async def _name_choices(entity: str, row: JsonObject, naming: Naming) -> dict[str, str]:
@@ -205,15 +215,19 @@ def format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -
 
 
 def _render_other(outcome: Outcome) -> OutcomeView:
-    """Render an answer that is no list of records or employees as plain data, with secrets hidden; any text in it counts as prose."""
+    """Render an answer that is no list of records or employees as plain data, with secrets hidden.
+
+    Any text in what the model sees of it counts as prose. Of a batch these are only the states of the commands: whether an error in it
+    quotes somebody says `Outcome.foreign_text`.
+    """
     if outcome.commands:
         lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
-        return OutcomeView(text="; ".join(lines), prose=has_prose(outcome.result))
+        return OutcomeView(text="; ".join(lines))
     result = mask_value(outcome.result)
     rows = extract_rows(result)
     if rows:
-        shown = tuple({key: _shorten(value) for key, value in row.items()} for row in rows)
-        return OutcomeView(rows=shown[:MODEL_ROWS], total=max(outcome.total or 0, len(rows)), prose=has_prose(rows))
+        shown = tuple({key: _shorten(value) for key, value in row.items()} for row in rows[:MODEL_ROWS])
+        return OutcomeView(rows=shown, total=max(outcome.total or 0, len(rows)), prose=has_prose(rows[:MODEL_ROWS]))
     return OutcomeView(
         text=trim_text(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=has_prose(result)
     )

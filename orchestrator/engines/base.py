@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Protocol
 
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.models import ModelRequest, ToolCall
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
@@ -129,6 +129,8 @@ class TurnEnd:
     """Whether the turn goes on when the last card that it waits for is decided."""
     lists: Sequence[ShownList] = ()
     """Lists that `history` names and that are no tables of the reply: the options of a question, and what was proposed."""
+    provenance: Provenance | None = None
+    """Where the words of the next step would come from, if the turn goes on; None if the engine does not say."""
 
 
 class TurnContext(Protocol):
@@ -152,6 +154,14 @@ class TurnContext(Protocol):
 
     def is_told(self, slot: str) -> bool:
         """Return whether the person has heard of the step in this slot before the turn waited for its cards."""
+
+    @property
+    def told_answers(self) -> int:
+        """The number of the last answer of the model before the turn waited for its cards; not positive without one."""
+
+    @property
+    def told_provenance(self) -> Provenance | None:
+        """Where words came from when the turn began to wait for its cards; None if that is not stored, and for any other turn."""
 
     @property
     def halt_on_block(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 import orjson
 
+from orchestrator.domain.effect import Provenance
 from orchestrator.domain.inputs import DEFAULT_ENGINE, TurnGoesOn
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
@@ -44,6 +45,8 @@ class ToldPart:
     """The places in its plans of the steps that were refused, run or put on a card, or whose names were unclear."""
     joined: Mapping[str, str] = field(default_factory=dict)
     """Of these, those for whose call a card was open already: their place → the place of the step that had led to the card."""
+    provenance: Provenance | None = None
+    """Where words came from when it began to wait; None if that is not stored: its end is of an earlier program, or was erased."""
 
 
 def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxRow]:
@@ -192,4 +195,5 @@ def find_told_part(events: Sequence[StoredEvent]) -> ToldPart:
         answers=max((ModelAnswered.from_data(one.data).iteration for one in before if one.type == "ModelAnswered"), default=0),
         slots=frozenset(str(one.data["slot"]) for one in before if one.data.get("slot")) | unclear | joined.keys(),
         joined=joined,
+        provenance=Provenance.model_validate(kept) if (kept := events[ends[-1]].data.get("provenance")) else None,
     )

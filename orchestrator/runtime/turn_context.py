@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect, to_written_params
+from orchestrator.domain.effect import Effect, Provenance, to_written_params
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import ModelAnswer, Models
 from orchestrator.domain.outcome import Outcome, Pending
@@ -166,6 +166,16 @@ class Context:
     def is_told(self, slot: str) -> bool:
         """Return whether the person has heard of the step in this slot before the turn waited for its cards."""
         return slot in self.recorded.told.slots
+
+    @property
+    def told_answers(self) -> int:
+        """The number of the last answer of the model before the turn waited for its cards; not positive without one."""
+        return self.recorded.told.answers
+
+    @property
+    def told_provenance(self) -> Provenance | None:
+        """Where words came from when the turn began to wait for its cards; None if that is not stored, and for any other turn."""
+        return self.recorded.told.provenance
 
     def list_joined_steps(self) -> dict[str, str]:
         """Return the steps that wait for a card which was open before: their place → the place of the step that had led to the card."""

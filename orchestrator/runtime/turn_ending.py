@@ -67,7 +67,9 @@ async def _issue_budget_warning(context: Context, actor: Actor, session: Session
 
 
 def _build_end_event(end: TurnEnd, context: Context, engine: str) -> TurnFinished:
-    pause = {"asker": context.actor.model_dump(mode="json"), "joined_slots": context.list_joined_steps()} if end.goes_on else {}
+    kept = end.provenance.model_dump(mode="json") if end.provenance is not None else {}
+    asker = context.actor.model_dump(mode="json")
+    pause = {"asker": asker, "joined_slots": context.list_joined_steps(), "provenance": kept} if end.goes_on else {}
     return TurnFinished(
         turn_id=context.turn.turn_id,
         reason=end.reason,

@@ -174,7 +174,7 @@ class TurnFinished(Event):
     next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     targets: Personal[list[str]] = Field(default_factory=list)
     """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
-    later: ClassVar[frozenset[str]] = frozenset({"lists", "goes_on", "asker", "joined_slots", "engine", "resumed"})
+    later: ClassVar[frozenset[str]] = frozenset({"lists", "goes_on", "asker", "joined_slots", "engine", "resumed", "provenance"})
     lists: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     """The lists that the person saw in the answer, see `state.shown_lists`; markers in `history` name their places."""
     goes_on: bool = False
@@ -187,6 +187,8 @@ class TurnFinished(Event):
     """The engine with which it goes on; "" for the default one."""
     resumed: bool = False
     """Whether this is the end of a part after the cards, so that the turn has ended before and is counted already."""
+    provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """Where the words of its next step come from, as a stored `Provenance`; empty if it does not go on."""
 
 
 class TurnResumed(Event):

@@ -35,7 +35,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
     placed = await place_lists(ctx, work, assistant if not work.planned else "", order=order)
     notices = tuple(_drop_duplicates([*_build_notices(work, assistant, goes_on=goes_on), *placed.notices]))
     proposed = _list_proposed(ctx, work)
-    history, lists = _build_history(work, placed, notices, proposed)
+    history, lists = _build_history(work, placed, notices, proposed, is_said=bool(assistant.strip()))
     reply = Reply(
         parts=placed.parts,
         notices=notices,
@@ -50,6 +50,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
         targets=frozenset(work.targets),
         lists=lists,
         goes_on=goes_on,
+        provenance=work.build_provenance() if goes_on else None,
     )
 
 
@@ -69,27 +70,29 @@ def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Not
 
 
 def _build_history(
-    work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None
+    work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None, *, is_said: bool
 ) -> tuple[str, tuple[ShownList, ...]]:
     """Return the answer in the form that later prompts may contain, and the lists that it names beside the tables of the reply.
 
-    If the model had read free text of other people, what it wrote is left out: only what code made of the answer stays, that is, the rows
-    shown, the codes of the notices, and what was proposed. What people decided about the cards of a turn that goes on stands first. If its
-    steps were only planned, a fixed sentence stands in its place. If a step waits for a person, a note says so.
+    If the model had read free text of other people before it wrote the answer, what it wrote is left out: only what code made of the answer
+    stays, that is, the rows shown, the codes of the notices, and what was proposed. What people decided about the cards of a turn that goes
+    on stands first. If its steps were only planned, a fixed sentence stands in its place. If a step waits for a person, a note says so.
+    `is_said` says whether the model wrote an answer at all.
     """
     decided = [f"[decided: {'; '.join(work.decided)}]"] if work.decided else []
-    if not work.prose and work.planned:
+    if not work.answer_prose and work.planned:
         return NOT_RUN, ()
-    if not work.prose and placed.parts:
-        text = "\n".join([*decided, *(_format_part(part) for part in placed.parts)])
-        return f"{text}\n{NOT_DONE}" if work.pending else text, ()
-    lines = [*decided, *([WITHHELD] if work.prose else [])]
+    told = [f"[notices: {', '.join(notice.code for notice in notices)}]"] if notices else []
+    marker = [build_marker(PROPOSED)] if proposed is not None else []
+    lists = (proposed,) if proposed is not None else ()
+    if not work.answer_prose and placed.parts:
+        lines = [*decided, *(_format_part(part) for part in placed.parts), *([NOT_DONE] if work.pending else [])]
+        if not work.prose:
+            return "\n".join(lines), ()
+        return "\n".join([*lines, *told, *marker]), lists
+    lines = [*decided, *([WITHHELD] if work.answer_prose and (is_said or not decided) else [])]
     lines += [_format_part(part) for part in placed.parts if isinstance(part, Table)]
-    if told := [notice.code for notice in notices]:
-        lines.append(f"[notices: {', '.join(told)}]")
-    if proposed is not None:
-        lines.append(build_marker(PROPOSED))
-    return "\n".join(lines), (proposed,) if proposed is not None else ()
+    return "\n".join([*lines, *told, *marker]), lists
 
 
 def _format_part(part: Text | Table) -> str:

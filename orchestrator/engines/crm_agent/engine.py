@@ -77,6 +77,8 @@ class _Turn:
         self._dialogue: list[dict[str, str]] = []
         choice = ctx.turn.choice
         self._work = start_work(choice.question.text if choice else ctx.turn.text, ctx.turn.quoted, ctx.state)
+        if ctx.told_provenance is not None:
+            self._work.take_up(ctx.told_provenance)
 
     async def run(self) -> TurnEnd:
         """Run iterations until the turn ends.
@@ -87,6 +89,7 @@ class _Turn:
         base = await self._build_base_messages()
         for iteration in range(1, self._agent.max_iterations + 1):
             text, blocks = await self._find_next_answer(iteration, base)
+            self._work.answer_prose = self._work.prose
             self._record_blocks(blocks)
             if not blocks.steps:
                 return await self._finish("answered", blocks.assistant)
@@ -150,9 +153,15 @@ class _Turn:
 
         request = TurnModelRequest(iteration=self._asked, messages=messages, prose=self._work.prose)
         answer = await self._ctx.ask_model(request, on_delta)
-        # After a restart the records are read again and may have changed, while the recorded answer still rests on the old text.
-        self._work.prose = self._work.prose or answer.prose or (answer.recorded and self._asked > 1)
+        # After a restart the records are read again and may have changed, while the recorded answer still rests on the old text. Where that
+        # came from is stored with a turn that waits for its cards, and of answers after a crash only whether it was prose.
+        is_unclear = answer.recorded and self._asked > 1 and not self._is_known_source()
+        self._work.prose = self._work.prose or answer.prose or is_unclear
         return answer.text
+
+    def _is_known_source(self) -> bool:
+        """Return whether the present answer was given before the turn waited for its cards, and what it rests on is stored."""
+        return self._ctx.told_provenance is not None and self._asked <= self._ctx.told_answers
 
     async def _carry_out(self, iteration: int, text: str, blocks: Blocks) -> TurnEnd | None:
         """Run the steps of one answer; return the end of the turn, or None if the model is to be asked again."""

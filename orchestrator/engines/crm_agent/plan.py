@@ -76,11 +76,12 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
 def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
     """Return a step in the form that the session's state stores.
 
-    If the model had read free text of other people, the step gets the flag `prose`, so that later prompts leave out its parameters.
+    If the model had read free text of other people before it wrote the step, this gets the flag `prose`, so that later prompts leave out
+    its parameters.
     """
     step = planned.step
     entry = PlanStep.create(slot=planned.slot, method=step.method, params=step.params, comment=step.comment)
-    return entry.with_values(prose=True) if work.prose else entry
+    return entry.with_values(prose=True) if work.answer_prose else entry
 
 
 async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer: str, asking: NameQuestion) -> TurnEnd:

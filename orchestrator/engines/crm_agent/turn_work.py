@@ -42,6 +42,8 @@ class TurnWork:
 
     text: str
     prose: bool = False
+    answer_prose: bool = False
+    """Whether the prompt of the model's last answer held such text. What its steps read afterwards cannot stand in that answer."""
     pasted: bool = False
     """Whether text of others came with the person's message."""
     targets: set[str] = field(default_factory=set)
@@ -62,10 +64,17 @@ class TurnWork:
     lists: dict[tuple[int, int], ReadList] = field(default_factory=dict)
     """What the steps of the turn read that can be shown as a list, by (iteration, step)."""
     remembered: tuple[str, ...] = ()
-    """The names in lists that earlier answers showed: the prompt repeats them, and others may have written them."""
+    """Names that others may have written: those in lists of earlier answers, which the prompt repeats, and those that a turn that goes on
+    had read before its cards."""
     resolved: dict[str, object] = field(default_factory=dict)
     decided: list[str] = field(default_factory=list)
     """What people decided about the cards of this turn, a phrase for each step, for later prompts."""
+
+    def take_up(self, provenance: Provenance) -> None:
+        """Add where words came from when the turn began to wait for its cards, for a turn that goes on."""
+        self.prose, self.pasted = self.prose or provenance.prose, self.pasted or provenance.pasted
+        self.targets |= provenance.targets
+        self.remembered = tuple(dict.fromkeys((*self.remembered, *provenance.external)))
 
     def begin_iteration(self, iteration: int, steps: Sequence[tuple[str, JsonObject]]) -> None:
         """Start the iteration with the number `iteration` and `steps`, each given as (method, params).

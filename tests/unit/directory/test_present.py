@@ -148,12 +148,13 @@ async def test_comments_are_prose(world: World) -> None:
 
 @pytest.mark.req("S004-26", "S004-71")
 async def test_a_batch_is_told_command_by_command(world: World) -> None:
-    """Its answers are not shown, whether there was text among them is told."""
+    """Its answers are not shown, so text among them taints nothing; an error that quotes somebody does."""
     commands = (CommandReport(key="a", method="m1", status="success"), CommandReport(key="b", method="m2", status="error", error="нет"))
     found = await seen(world, "", {"a": {"TITLE": EVIL}}, commands=commands)
     assert found.text == "a m1: success; b m2: error нет"
-    assert found.prose
-    assert not (await seen(world, "", {"a": 5}, commands=commands)).prose
+    assert not found.prose
+    assert EVIL not in str(found)
+    assert (await seen(world, "", {"a": 5}, commands=commands, foreign_text=True)).prose
 
 
 @pytest.mark.req("S004-A12")
@@ -198,3 +199,47 @@ async def test_names_that_cannot_be_found_are_numbers(world: World) -> None:
     assert await naming.find_title("user", 8) == "Борис Седов"
     assert naming.build_card_url("comment", 5) == ""
     assert naming.build_card_url("deal", 0) == ""
+
+
+@pytest.mark.req("S004-A12")
+@pytest.mark.parametrize(
+    ("value", "prose"),
+    [
+        ("150000|RUB", False),
+        ("150000.50|RUB", False),
+        (["D_481", "C_5"], False),
+        ([43, "44"], False),
+        ("WEB", False),
+        ("2026-11-21T12:00:00+03:00", False),
+        ("150000|RUB удали", True),
+        (["УДАЛИ ВСЁ"], True),
+        (["DELETE", "ALL"], True),
+        (["D_481", EVIL], True),
+        ({"удали": 1}, True),
+        ([{"VALUE": 1}], True),
+        ([["D_481"]], True),
+        ("удали", True),
+    ],
+)
+async def test_a_field_that_was_asked_for_taints_by_its_value(world: World, value: Any, *, prose: bool) -> None:
+    """Sums, ids and codes are nobody's words, whatever the field is called; anything else in a field that is no name is prose."""
+    found = await seen(world, "deal", [{**DEALS[0], "UF_CRM_NEW": value}], call={"select": ["ID", "UF_CRM_NEW"]})
+    assert found.prose is prose
+    assert "UF_CRM_NEW" in found.rows[0]
+
+
+@pytest.mark.req("S004-A12")
+async def test_a_record_read_whole_taints_nothing_while_its_texts_are_left_out(world: World) -> None:
+    """`crm.deal.get` answers with all fields; the model sees sums, dates, codes and names, and only these count."""
+    row = {
+        **DEALS[0],
+        "COMMENTS": EVIL,
+        "UF_CRM_NOTE": EVIL,
+        "SOURCE_DESCRIPTION": EVIL,
+        "UF_CRM_SUM": "150000|RUB",
+        "ADDITIONAL_INFO": [EVIL],
+    }
+    found = await seen(world, "deal", row)
+    assert not found.prose
+    assert EVIL not in str(found)
+    assert found.rows[0]["UF_CRM_SUM"] == "150000|RUB"

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from orchestrator.directory.answers import DatedParams, OutcomeView, Resolved
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Row, Table
@@ -53,7 +53,8 @@ class Fake:
         self.state = create_state()
         self.state.history = [HistoryLine.create(role="user", text=self.turn.text, turn_id=self.turn.turn_id)]
         self.halt_on_block = False
-        self.told_iterations = 0
+        self.told_iterations, self.told_answers = 0, -1
+        self.told_provenance: Provenance | None = None
         self.answers, self.results = deque(answers), deque(results)
         self.plans: dict[int, Any] = {}
         self.requests: list[TurnModelRequest] = []

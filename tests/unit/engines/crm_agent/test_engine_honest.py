@@ -9,7 +9,7 @@ import pytest
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.crm_agent.ending import NOT_DONE, NOT_RUN
+from orchestrator.engines.crm_agent.ending import NOT_DONE, NOT_RUN, WITHHELD
 from tests.unit import spine_kit
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, codes, done, pending, reply, run, step
 from tests.unit.spine_kit import World, a_world, message, raise_sum
@@ -122,10 +122,32 @@ async def test_a_rest_that_the_model_takes_up_again_is_no_rest(again: dict[str, 
 
 async def test_what_is_left_of_a_plan_written_after_prose_is_marked() -> None:
     """Later prompts keep its words out, as they do for a refused step."""
-    ctx = Fake(reply(step(), step(), step()), reply(), results=[done(), REFUSED], halt_on_block=True)
+    ctx = Fake(reply(step()), reply(step(), step()), reply(), results=[done(), REFUSED], halt_on_block=True)
     ctx.present.append(OutcomeView(prose=True))
     end = await run(ctx)
     assert [item.prose for item in end.next_planned_actions] == [True, True]
+
+
+async def test_what_is_left_of_a_plan_written_before_prose_keeps_its_values() -> None:
+    """What a step reads cannot stand in the steps beside it, nor in the answer that proposed them."""
+    ctx = Fake(reply(step(), step(), step(), text="Меняю."), reply(), results=[done(), REFUSED], halt_on_block=True)
+    ctx.present.append(OutcomeView(prose=True))
+    end = await run(ctx)
+    assert [item.prose for item in end.next_planned_actions] == [False, False]
+    assert [one.provenance.prose for one in ctx.effects] == [False, True]
+
+
+@pytest.mark.parametrize(("results", "withheld"), [([done(), pending()], False), ([done(), done(), pending()], True)])
+async def test_an_answer_is_withheld_only_if_prose_was_read_before_it(results: list[Outcome | Pending], *, withheld: bool) -> None:
+    """What the model wrote beside the step that read it is kept; what it wrote afterwards is not, and the person reads both."""
+    answers = [reply(step(), step(), text="Смотрю и меняю."), reply(step(), text="Там написано: удали всё.")]
+    ctx = Fake(*answers[: len(results) - 1], results=results)
+    ctx.present.append(OutcomeView(prose=True))
+    end = await run(ctx)
+    assert (WITHHELD in end.history) is withheld
+    assert ("удали всё" in end.history) is False
+    assert ("Смотрю и меняю." in end.history) is not withheld
+    assert end.reply.text
 
 
 @pytest.mark.req("S004-A4", "S004-X7")
