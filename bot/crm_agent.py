@@ -10,6 +10,7 @@ from bot.agent_texts import AgentTexts
 from bot.settings import Settings
 from orchestrator.directory.answers import ColumnedTable, GroupedView, OutcomeView, Resolution
 from orchestrator.directory.created_references import place_created
+from orchestrator.directory.current_records import CURRENT, list_current
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.list_columns import ViewContext, add_columns
@@ -91,7 +92,7 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
 
     async def current(*, state: SessionState, actor: Actor) -> dict[str, object]:
         del actor
-        return {key: value for key, value in state.agent.objects.items() if key != "links" and value}
+        return {CURRENT[kind]: number for kind, number in list_current(state).items()}
 
     async def link(*, target: str, actor: Actor) -> str:
         kind, _, number = target.rpartition(":")
