@@ -105,8 +105,29 @@ class Lookup:
                 return await self._fields.resolve_field(words, place.method, place.params)
             case "option":
                 return await self._fields.resolve_option(words, reference, place.method, place.params)
+            case "task":
+                return await self._resolve_task(words, place)
             case _:
                 return await self.find_record(kind, words, place.actor, place.text)
+
+    async def _resolve_task(self, words: str, place: ReferenceContext) -> Resolution:
+        """Resolve the name of a task: one of the person's, else one that was set for a colleague in this conversation."""
+        found = await self.find_record("task", words, place.actor, place.text, is_forgiving=False)
+        if not isinstance(found, Unresolved) or found.notice.code != "not-found":
+            return found
+        made = [number for item in place.state.agent.done if (number := _find_made_task(item)) is not None]
+        records = await self._reads.load_records([("task", number) for number in made]) if made else {}
+        rows = [row for row in records.values() if row is not None]
+        match self._find_match("task", words, rows, place.actor):
+            case ranking.OneMatch() as one:
+                label = await self._naming.build_label("task", one.found.item, place.actor.locale)
+                named = is_mentioned(words, place.text) or is_mentioned(one.found.title, place.text)
+                return Resolved(value=one.found.id, label=label, target=f"task:{one.found.id}", named_by_person=named)
+            case ranking.SeveralMatches() as several:
+                options = await self._build_record_options("task", several.candidates, place.actor)
+                return Ambiguous(ask=Notice(code="which-task", args={"name": words}), options=options)
+            case _:
+                return await self.find_record("task", words, place.actor, place.text)
 
     async def find_record(self, entity: str, words: str, actor: Actor, text: str, *, is_forgiving: bool = True) -> Resolution:
         """Find a record by name or number among those that the person may see; `text` is the person's message.
@@ -401,6 +422,15 @@ def _split_department(words: str) -> tuple[str, str]:
 
 def _parse_numbers(value: object) -> frozenset[int]:
     return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
+
+
+_MADE_TASK = re.compile(r"tasks\.task\.add task ([0-9]{1,10})", re.ASCII)
+
+
+def _find_made_task(done: Mapping[str, object]) -> int | None:
+    """Return the number of the task that an entry of what was done tells of; None if it is about something else."""
+    found = _MADE_TASK.fullmatch(str(done.get("description", "")))
+    return int(found[1]) if found is not None else None
 
 
 def _find_held_kind(field: str) -> str:
