@@ -10,6 +10,7 @@ from bot.agent_texts import AgentTexts
 from bot.settings import Settings
 from orchestrator.directory.answers import ColumnedTable, GroupedView, OutcomeView, Resolution
 from orchestrator.directory.created_references import place_created
+from orchestrator.directory.current_records import CURRENT, list_current
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.list_columns import ViewContext, add_columns
@@ -32,8 +33,8 @@ from state.clock import Clock
 from state.session_state import SessionState
 from state.stored import JsonObject
 
-MOST_TEXTS: Final = 9
-"""Maximum number of cached descriptions of the portal's methods: one for each of the three modes under each of the last three policies."""
+MOST_TEXTS: Final = 18
+"""Maximum number of cached descriptions of the portal's methods: for each of the three modes two, under each of the last three policies."""
 
 
 def build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource, texts: AgentTexts) -> CrmAgent:
@@ -47,20 +48,20 @@ def build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource
     )
 
 
-def _build_method_prompts(catalogue: Catalogue, policies: PolicySource, front: Mapping[str, str]) -> Callable[[Mode], str]:
+def _build_method_prompts(catalogue: Catalogue, policies: PolicySource, front: Mapping[str, str]) -> Callable[[Mode, bool], str]:
     """Return a function that describes the portal's methods for the model's prompt, as they are allowed in a given safety mode.
 
-    Descriptions are cached by mode and policy.
+    Its second argument says whether the person sees all records. Descriptions are cached by both and by policy.
     """
-    texts: dict[tuple[Mode, str], str] = {}
+    texts: dict[tuple[Mode, bool, str], str] = {}
 
-    def methods(mode: Mode) -> str:
+    def methods(mode: Mode, sees_all: bool) -> str:  # noqa: FBT001 - the key of a cache
         policy = policies.now()
-        key = mode, policy.digest
+        key = mode, sees_all, policy.digest
         if key not in texts:
             if len(texts) >= MOST_TEXTS:
                 texts.clear()
-            texts[key] = format_methods(catalogue, policy, mode, front)
+            texts[key] = format_methods(catalogue, policy, mode, front, sees_all=sees_all)
         return texts[key]
 
     return methods
@@ -91,7 +92,7 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
 
     async def current(*, state: SessionState, actor: Actor) -> dict[str, object]:
         del actor
-        return {key: value for key, value in state.agent.objects.items() if key != "links" and value}
+        return {CURRENT[kind]: number for kind, number in list_current(state).items()}
 
     async def link(*, target: str, actor: Actor) -> str:
         kind, _, number = target.rpartition(":")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
+from orchestrator.directory.crm_bindings import is_binding_field, to_binding
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.value_references import find_field, find_siblings
 from orchestrator.domain.outputs import Notice
@@ -17,9 +18,6 @@ REFERENCE: Final = re.compile(r"@created:\s*([1-9][0-9]?)", re.ASCII)
 """A whole value "@created:N"; N is the number of a step in the plan."""
 _KINDS: Final = frozenset({"lead", "deal", "contact", "company", "task", "quote"})
 _OWNER_TYPES: Final = {"1": "lead", "2": "deal", "3": "contact", "4": "company", "7": "quote"}
-_TIED: Final = {"lead": "L", "deal": "D", "contact": "C", "company": "CO"}
-"""The letters before the numbers of the records to which a task is tied (UF_CRM_TASK)."""
-_TIES: Final = frozenset({"UF_CRM_TASK", "UFCRMTASK"})
 _TYPE_FIELDS: Final = ("OWNERTYPEID", "ENTITYTYPEID", "ENTITYTYPE", "OWNERTYPE")
 
 
@@ -30,8 +28,8 @@ def place_created(reference: str, target: str, method: str, params: JsonObject, 
     """
     kind, _, number = target.rpartition(":")
     field = find_field(reference, params)
-    if field.upper() in _TIES and kind in _TIED:
-        return Resolved(value=f"{_TIED[kind]}_{number}", target=target, named_by_person=True)
+    if is_binding_field(field) and (binding := to_binding(kind, number)):
+        return Resolved(value=binding, target=target, named_by_person=True)
     wanted = _find_wanted_kind(reference, field, method, params, naming)
     if wanted != kind:
         detail = f"{reference} stands for a new {kind}; the place {field or 'in this call'} needs {wanted or 'something else'}"

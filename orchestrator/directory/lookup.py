@@ -13,6 +13,8 @@ from bitrix.catalogue.names import is_custom_field, to_field_key
 from bitrix.errors import BitrixError
 from orchestrator.directory import ranking
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.crm_bindings import is_binding_field
+from orchestrator.directory.current_records import CURRENT, find_current, list_tie_candidates
 from orchestrator.directory.date_references import DatedCall, DateReferences
 from orchestrator.directory.field_references import FieldReferences
 from orchestrator.directory.labels import format_user_label
@@ -42,7 +44,6 @@ from state.stored import JsonObject
 
 _DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
 _RECORDS = ("deal", "lead", "contact", "company", "task")
-_CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,8 +105,29 @@ class Lookup:
                 return await self._fields.resolve_field(words, place.method, place.params)
             case "option":
                 return await self._fields.resolve_option(words, reference, place.method, place.params)
+            case "task":
+                return await self._resolve_task(words, place)
             case _:
                 return await self.find_record(kind, words, place.actor, place.text)
+
+    async def _resolve_task(self, words: str, place: ReferenceContext) -> Resolution:
+        """Resolve the name of a task: one of the person's, else one that was set for a colleague in this conversation."""
+        found = await self.find_record("task", words, place.actor, place.text, is_forgiving=False)
+        if not isinstance(found, Unresolved) or found.notice.code != "not-found":
+            return found
+        made = [number for item in place.state.agent.done if (number := _find_made_task(item)) is not None]
+        records = await self._reads.load_records([("task", number) for number in made]) if made else {}
+        rows = [row for row in records.values() if row is not None]
+        match self._find_match("task", words, rows, place.actor):
+            case ranking.OneMatch() as one:
+                label = await self._naming.build_label("task", one.found.item, place.actor.locale)
+                named = is_mentioned(words, place.text) or is_mentioned(one.found.title, place.text)
+                return Resolved(value=one.found.id, label=label, target=f"task:{one.found.id}", named_by_person=named)
+            case ranking.SeveralMatches() as several:
+                options = await self._build_record_options("task", several.candidates, place.actor)
+                return Ambiguous(ask=Notice(code="which-task", args={"name": words}), options=options)
+            case _:
+                return await self.find_record("task", words, place.actor, place.text)
 
     async def find_record(self, entity: str, words: str, actor: Actor, text: str, *, is_forgiving: bool = True) -> Resolution:
         """Find a record by name or number among those that the person may see; `text` is the person's message.
@@ -201,11 +223,14 @@ class Lookup:
         There may be one current record of each kind. `field` is the name of the field that holds the reference. If this name tells a kind
         (CONTACT_ID: a contact), the current record of that kind is returned, otherwise that of the kind that the call is about.
         """
+        if is_binding_field(field):
+            return _resolve_current_tie(place)
         entity = _find_held_kind(field) or self._naming.find_entity(place.method, place.params)
-        number = place.state.agent.objects.get(_CURRENT.get(entity, ""))
+        number = find_current(place.state, entity)
         if number is None:
-            return Unresolved(notice=Notice(code="no-current"), detail=f"there is no current {entity or 'record'} in this conversation")
-        return Resolved(value=int(number), target=f"{entity}:{number}", named_by_person=f"{entity}:{number}" in place.state.trusted)
+            detail = f"there is no current {entity or 'record'}: several or none were read or changed last; write @shown:N or the name"
+            return Unresolved(notice=Notice(code="no-current"), detail=detail)
+        return Resolved(value=number, target=f"{entity}:{number}", named_by_person=f"{entity}:{number}" in place.state.trusted)
 
     async def _resolve_user(self, words: str, place: ReferenceContext) -> Resolution:
         name, department = _split_department(words)
@@ -399,7 +424,26 @@ def _parse_numbers(value: object) -> frozenset[int]:
     return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
 
 
+_MADE_TASK = re.compile(r"tasks\.task\.add task ([0-9]{1,10})", re.ASCII)
+
+
+def _find_made_task(done: Mapping[str, object]) -> int | None:
+    """Return the number of the task that an entry of what was done tells of; None if it is about something else."""
+    found = _MADE_TASK.fullmatch(str(done.get("description", "")))
+    return int(found[1]) if found is not None else None
+
+
 def _find_held_kind(field: str) -> str:
     """Return the kind of record whose id a field holds: "contact" for CONTACT_ID and contactId; "" if the field's name tells no kind."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
-    return kind if kind in _CURRENT else ""
+    return kind if kind in CURRENT else ""
+
+
+def _resolve_current_tie(place: ReferenceContext) -> Resolution:
+    """Resolve "@current" where a task is tied to records: the record of any kind that the conversation is about, if it is only one."""
+    found = list_tie_candidates(place.state)
+    if len(found) != 1:
+        detail = f"it is not clear which record is meant: {', '.join(found) or 'none is current'}; write @shown:N or the name"
+        return Unresolved(notice=Notice(code="link-unclear"), detail=detail)
+    kind, number = next(iter(found.items()))
+    return Resolved(value=number, target=f"{kind}:{number}", named_by_person=f"{kind}:{number}" in place.state.trusted)

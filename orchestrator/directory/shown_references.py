@@ -11,6 +11,7 @@ from typing import Final
 
 from bitrix.catalogue.names import to_field_key
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
+from orchestrator.directory.crm_bindings import LETTERS, is_binding_field
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.reference_data import QUOTE, to_own_kind
 from orchestrator.domain.address import parse_target
@@ -51,8 +52,10 @@ def resolve_shown(words: str, reference: str, place: ShownPlace, naming: Naming)
     if not row.record:
         return Unresolved(notice=Notice(code="row-no-record", args={"number": number}), detail=f"row {number} stands for no record")
     kind, record_id = parse_target(row.record)
-    wanted = {_find_kind(field, place, naming) for field in _list_fields(reference, place.params)}
-    if wanted != {_to_one_kind(kind)}:
+    fields = set(_list_fields(reference, place.params))
+    ties = {field for field in fields if is_binding_field(field)} if kind in LETTERS else set()
+    wanted = {_find_kind(field, place, naming) for field in fields - ties}
+    if wanted - {_to_one_kind(kind)}:
         needs = ", ".join(sorted(one or "an unknown kind of record" for one in wanted))
         notice = Notice(code="row-other-kind", args={"number": number, "label": row.label})
         return Unresolved(notice=notice, detail=f"row {number} of the list shown last is {row.record}, and here {needs} is needed")

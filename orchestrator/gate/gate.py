@@ -43,7 +43,7 @@ from orchestrator.gate.decide import freeze_check
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_first_sums
 from orchestrator.gate.decide.freeze_check import NeverFrozen
-from orchestrator.gate.decide.part_owners import find_own_parts
+from orchestrator.gate.decide.part_owners import find_made_records, find_own_parts
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
@@ -370,6 +370,7 @@ class Gate:
             written=written,
             first_sums=await find_first_sums(call, found, self._deps, case.ledger),
             own_parts=await find_own_parts(call, found.records, case.actor, self._deps, case.ledger),
+            made=await find_made_records(call, found.records, case.actor, self._deps, case.ledger),
             denied_at=denied.at if denied else "",
             denied_by=denied.by if denied else "",
             denied_in_turn=denied is not None and denied.turn_id == case.turn_id,

@@ -152,7 +152,7 @@ def _build_success(call: Call, result: object, total: int | None) -> Succeeded:
     return Succeeded(
         result=result,
         total=total,
-        changes=build_changes(call, result),
+        changes=build_changes(call, result, total),
         entity=find_entity(call),
         created=find_created_target(call, result),
     )

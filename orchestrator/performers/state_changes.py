@@ -3,7 +3,8 @@
 S004-33 … S004-35, S004-72, S004-75, X5; in the seed (the code given with the requirements) this is `_update_state_from_action`.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 from bitrix.catalogue.names import CRM
 from orchestrator.domain.outcome import CommandReport
@@ -12,14 +13,24 @@ from orchestrator.gate.call.fields import find_value
 from state.events.calls import StateChanges
 from state.stored import JsonObject
 
-_CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
+_CURRENT = {
+    "deal": "current_deal_id",
+    "lead": "current_lead_id",
+    "contact": "current_contact_id",
+    "company": "current_company_id",
+    "task": "current_task_id",
+}
+_LISTS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|item)|tasks\.task)\.list", re.ASCII)
+"""The methods that list records of the kinds in `_CURRENT`."""
 _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company_id"))
 
 
-def build_changes(call: Call, result: object) -> StateChanges:
+def build_changes(call: Call, result: object, total: int | None = None) -> StateChanges:
     """Return how one successful call with this result changes `agent_state`.
 
-    A call that reads, creates or updates a single deal, contact, company or task makes that record the current one of its kind.
+    A call that reads, creates or updates a single deal, lead, contact, company or task makes that record the current one of its kind, and
+    so does a list of a single record. After any other list there is no current record of its kind: it would be a guess. `total` is the
+    number of rows that the portal reported.
     """
     if call.method.startswith("event."):
         return _build_event_changes(call, result)
@@ -31,6 +42,11 @@ def build_changes(call: Call, result: object) -> StateChanges:
         objects[_CURRENT[entity]] = number
         if call.spec.verb == "get":
             _add_links(objects, links, entity, number, _extract_record(result))
+    elif entity in _CURRENT and _LISTS.fullmatch(call.method.lower()):
+        row = _find_only_row(result, total)
+        objects[_CURRENT[entity]] = _find_new_id(row) if row else None
+        if row and objects[_CURRENT[entity]]:
+            _add_links(objects, links, entity, objects[_CURRENT[entity]] or 0, row)
     return StateChanges(objects=objects, links=links, done=_describe_done(call, result, entity, number))
 
 
@@ -38,13 +54,14 @@ def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results:
     """Return how the successful commands of a batch change `agent_state` (S004-72, A9).
 
     `results` maps the keys of the commands to their results. If two or more commands succeeded, the field `done` of the returned changes (a
-    text that tells the model what was done) is one summary of all of them.
+    text that tells the model what was done) is one summary of all of them. If its commands are about several records of one kind, none of
+    these is the current one.
     """
     won = [report for report in reports if report.status == "success"]
     by_key = {command.key: command for command in call.commands}
     parts = [build_changes(by_key[report.key], results.get(report.key)) for report in won]
     merged = StateChanges(
-        objects={key: value for part in parts for key, value in part.objects.items()},
+        objects={key: _find_common(part.objects[key] for part in parts if key in part.objects) for part in parts for key in part.objects},
         links={key: value for part in parts for key, value in part.links.items()},
         bindings=next((part.bindings for part in reversed(parts) if part.bindings is not None), None),
         bound=[item for part in parts for item in part.bound],
@@ -52,6 +69,11 @@ def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results:
         done="batch: " + ", ".join(f"{report.key} {report.method}" for report in won) if won else "",
     )
     return merged if len(won) != 1 else merged.model_copy(update={"done": parts[0].done})
+
+
+def _find_common(numbers: Iterable[int | None]) -> int | None:
+    found = set(numbers)
+    return found.pop() if len(found) == 1 else None
 
 
 def find_entity(call: Call) -> str:
@@ -95,6 +117,14 @@ def _find_record_id(call: Call, result: object, entity: str) -> int | None:
 def _find_new_id(result: object) -> int | None:
     record = _extract_record(result)
     return _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
+
+
+def _find_only_row(result: object, total: int | None) -> JsonObject:
+    """Return the row of a list that has exactly one; {} for any other."""
+    if isinstance(result, Mapping):
+        result = next((value for value in result.values() if isinstance(value, list)), [])
+    rows = result if isinstance(result, list) else []
+    return rows[0] if len(rows) == 1 and total in {None, 1} and isinstance(rows[0], Mapping) else {}
 
 
 def _to_number(value: object) -> int | None:

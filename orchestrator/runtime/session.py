@@ -365,6 +365,10 @@ class Session:
         await self.flush()
         return await self._store.list_effects(self.stream, status)
 
+    async def find_making_call(self, record: str) -> EffectRow | None:
+        """Return the call of any session that created `record` ("task:8029"); None if no call of this program did. Raises StoreError."""
+        return await self._store.read(_read_making_call, record)
+
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
         """Return the calls of all sessions that changed `record` ("deal:481") or were meant to, oldest first.
 
@@ -403,6 +407,14 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
         raise SessionTaken(f"another process works on {key}")
     state, seq = await store.read(load_state, to_stream(key))
     return Session(store, clock, lease, state, seq)
+
+
+def _read_making_call(store: Store, record: str) -> EffectRow | None:
+    """Return the call that created `record`; None if there is none, or if its row fails its checksum."""
+    made = store.list_last_index_entries(record, "made", 1)
+    with contextlib.suppress(DamagedRow):
+        return store.find_effect(made[0].effect_id) if made else None
+    return None
 
 
 def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:

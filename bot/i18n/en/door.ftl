@@ -162,6 +162,7 @@ nearest-field = There is no field “{ $name }”. Perhaps it is:
 nearest-option = There is no option “{ $name }”. Perhaps it is:
 nearest-category = There is no funnel “{ $name }”. Perhaps it is:
 no-current = I did not get which record is meant. Please name it.
+link-unclear = I did not get what to link the task to. Please name the deal, lead, contact or company.
 no-list-shown = I did not get which row is meant: I have shown no list yet. Please name the record.
 no-such-row = The last list has no row { $number }: it has { $count } rows.
 row-no-record = Row { $number } of the last list is no record. Please name the record.

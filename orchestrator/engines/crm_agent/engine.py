@@ -36,13 +36,13 @@ class CrmAgent:
     """The engine that answers a person's requests about the CRM; one instance serves all turns."""
 
     def __init__(
-        self, *, constitution: str, protocol: str, methods: Callable[[Mode], str], examples: str = "", max_iterations: int = 6
+        self, *, constitution: str, protocol: str, methods: Callable[[Mode, bool], str], examples: str = "", max_iterations: int = 6
     ) -> None:
         """Store the parts of the prompt and the maximum number of iterations in one turn.
 
         `constitution` is the text with the model's basic rules, `protocol` the text that describes the format of its answers, `examples` a
-        text with worked examples. `methods` is a function that returns, for a safety mode, the description of the allowed portal methods
-        that the model reads.
+        text with worked examples. `methods` is a function that returns, for a safety mode and whether the person sees all records, the
+        description of the allowed portal methods that the model reads.
         """
         self._examples = examples
         self._constitution = constitution
@@ -54,9 +54,9 @@ class CrmAgent:
         """Run one turn; raises ModelClientError when the model is unreachable or breaks the format twice."""
         return await _Turn(self, ctx).run()
 
-    def build_system_message(self, mode: Mode) -> dict[str, str]:
-        """Return the first message of the prompt, which is the same for every turn in the safety mode `mode`."""
-        return prompt.build_system_message(self._constitution, self._protocol, self._methods(mode), mode, self._examples)
+    def build_system_message(self, mode: Mode, *, sees_all: bool = True) -> dict[str, str]:
+        """Return the first message of the prompt: the same for every turn in the safety mode `mode` of people who see all, or only some."""
+        return prompt.build_system_message(self._constitution, self._protocol, self._methods(mode, sees_all), mode, self._examples)
 
     @property
     def max_iterations(self) -> int:
@@ -107,7 +107,7 @@ class _Turn:
         # The present message stands at the end of the prompt, and what this turn has answered before its cards stands after it.
         history = [line for line in ctx.state.history if line.turn_id != ctx.turn.turn_id]
         return [
-            self._agent.build_system_message(ctx.mode),
+            self._agent.build_system_message(ctx.mode, sees_all=ctx.actor.sees == "all"),
             *([prompt.build_portal_message(card)] if card else []),
             *prompt.build_history_messages(history),
             prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),

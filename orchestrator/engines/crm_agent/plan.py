@@ -11,6 +11,7 @@ from typing import Any, assert_never
 from uuid import uuid5
 
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
+from orchestrator.directory.crm_bindings import find_bound_references, replace_bound_references, strip_letters, to_binding
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.directory.field_references import find_doubled_keys, find_key_reference, replace_key
 from orchestrator.directory.value_references import find_field
@@ -136,8 +137,11 @@ async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
     """Replace the references of `step` by their values, and return the planned step; or return the question if the person must choose."""
+    step = replace(step, params=strip_letters(step.params))
     values: dict[str, object] = {}
+    kinds: dict[str, str] = {}
     for reference in find_references(step.params):
+        kinds[reference] = reference[1:].partition(":")[0]
         key = _build_choice_key(reference, step, values)
         if key in work.resolved:
             values[reference] = work.resolved[key]
@@ -154,6 +158,7 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
         match found:
             case Resolved():
                 values[reference] = found.value
+                kinds[reference] = found.target.rpartition(":")[0] or kinds[reference]
                 if found.target and found.named_by_person:
                     work.targets.add(found.target)
             case Ambiguous():
@@ -165,7 +170,12 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
     if doubled := find_doubled_keys(step.params, values):
         problem = Unresolved(notice=Notice(code="field-named-twice", args={"name": doubled}), detail=f"{doubled} stands twice")
         return PlannedStep(slot=slot, step=step, problem=problem)
-    return await _settle_dates(ctx, work, step=replace(step, params=replace_references(step.params, values)), slot=slot)
+    bindings = {reference: to_binding(kinds[reference], value) for reference, value in values.items()}
+    if wrong := next((one for one in find_bound_references(step.params) if not bindings.get(one)), ""):
+        detail = f"{wrong} cannot stand where a task is tied to records: a deal, lead, contact or company is needed"
+        return PlannedStep(slot=slot, step=step, problem=Unresolved(notice=Notice(code="link-unclear"), detail=detail))
+    params = replace_references(replace_bound_references(step.params, bindings), values)
+    return await _settle_dates(ctx, work, step=replace(step, params=params), slot=slot)
 
 
 def _build_choice_key(reference: str, step: Step, values: Mapping[str, object]) -> str:

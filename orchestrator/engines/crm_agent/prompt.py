@@ -49,7 +49,7 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
         **when,
         "current": current,
         **format_last_shown(state),
-        "state": trim_state(state.agent),
+        "state": {**trim_state(state.agent), "objects": {key: current.get(key) for key in state.agent.objects if key != "links"}},
     }
     return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False, sort_keys=True)}
 

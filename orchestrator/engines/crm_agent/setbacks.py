@@ -25,7 +25,7 @@ _GIVEN_UP: Final = WITHDRAWN | ALREADY_SO | {"gate-denied-now", "gate-foreign-re
 _METHOD_MISTAKES: Final = frozenset({"gate-method-odd", "gate-method-unknown", "gate-kind-method"})
 _NAME_MISTAKES: Final = frozenset(
     {"gate-value-user", "gate-value-stage", "gate-value-choice", "gate-value-id", "not-found", "user-not-found", "stage-not-found",
-     "category-not-found", "too-many-found", "no-current"}
+     "category-not-found", "too-many-found", "no-current", "link-unclear"}
 )  # fmt: skip
 """The codes of refusals because a name fits nothing: only a step with a name like it makes them good, not one with any other."""
 _MISTAKES: Final = _METHOD_MISTAKES | _NAME_MISTAKES | {

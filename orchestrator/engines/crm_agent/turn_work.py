@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
+from orchestrator.directory.current_records import list_current
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Table
@@ -20,7 +21,6 @@ from state.stored import JsonObject
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _NUMBER_PARAMS = ("id", "ID", "taskId")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
-_OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current_company_id": "company", "current_task_id": "task"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +141,7 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state.trusted)
-    for key, entity in _OBJECTS.items():
-        current = f"{entity}:{state.agent.objects.get(key)}"
-        if current in trusted:
-            work.targets.add(current)
+    work.targets |= {one for kind, number in list_current(state).items() if (one := f"{kind}:{number}") in trusted}
     return work
 
 

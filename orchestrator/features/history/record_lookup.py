@@ -25,6 +25,7 @@ _TASK: Final = re.compile(r"\S*/tasks/task/view/([1-9][0-9]{0,8})/?\S*", re.ASCI
 _ASKED: Final = re.compile("|".join(rf"{begin}(\S.{{0,60}})" for begin in _LEXICON.read_words("history")), re.IGNORECASE)
 _CURRENT: Final = (
     ("current_deal_id", "deal"),
+    ("current_lead_id", "lead"),
     ("current_task_id", "task"),
     ("current_contact_id", "contact"),
     ("current_company_id", "company"),

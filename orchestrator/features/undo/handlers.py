@@ -31,7 +31,7 @@ from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.decide.fetch_facts import load_lists
-from orchestrator.gate.decide.part_owners import OF_PARTS, load_wholes
+from orchestrator.gate.decide.part_owners import OF_PARTS, is_maker, load_wholes
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -98,7 +98,7 @@ async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, is_requested: bo
         return _Answer(notice=found)
     try:
         records = await deps.records.load_records([part.target for part in found])
-        foreign = await _find_foreign_record(found, records, actor, deps)
+        foreign = await _find_foreign_record(found, records, actor, deps, session)
         if foreign is not None:
             is_own = actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")}
             return _ask_leads(effect, found, records, actor, session, deps) if is_own else foreign
@@ -147,14 +147,18 @@ def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[Un
     return parts if all(part.target[1] for part in parts) else Notice(code="undo-none")
 
 
-async def _find_foreign_record(parts: Sequence[UndoPart], records: Records, actor: Actor, deps: GateDeps) -> _Answer | None:
+async def _find_foreign_record(
+    parts: Sequence[UndoPart], records: Records, actor: Actor, deps: GateDeps, session: Session
+) -> _Answer | None:
     """Return the refusal if the person has no right to one of the records, for example because it has another owner now; otherwise None.
 
     The refusal names the record but none of its values. May raise BitrixError.
     """
     for part in parts:
         record = records.get(part.target)
-        if record is not None and not await _may_touch(part, record, actor, deps):
+        if record is None or await _may_touch(part, record, actor, deps):
+            continue
+        if not await is_maker(part.target, record, actor, deps, session):
             return _Answer(notice=Notice(code="gate-not-yours", args={"entity": part.target[0], "id": part.target[1]}))
     return None
 

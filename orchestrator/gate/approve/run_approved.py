@@ -30,7 +30,7 @@ from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, b
 from orchestrator.gate.decide import freeze_check
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_first_sums
-from orchestrator.gate.decide.part_owners import find_own_parts
+from orchestrator.gate.decide.part_owners import find_made_records, find_own_parts
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
@@ -206,8 +206,9 @@ async def _evaluate_stored(
         facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
         first = await find_first_sums(call, facts, deps, ledger)
         own = await find_own_parts(call, facts.records, actor, deps, ledger)
+        made = await find_made_records(call, facts.records, actor, deps, ledger)
         written = await deps.count_changes(call, actor, ledger)
-        facts = replace(facts, today=ledger.now.date(), written=written, first_sums=first, own_parts=own)
+        facts = replace(facts, today=ledger.now.date(), written=written, first_sums=first, own_parts=own, made=made)
     except UndecodableCall:
         return refuse("gate-method-unknown", method=stored.call.method, hint="")
     except BitrixError as error:

@@ -162,6 +162,8 @@ class Facts:
     """For each part that a call of owner `part` or `author` is about, its record; a part whose record is not known is missing."""
     own_parts: frozenset[Target] = frozenset()
     """Those of the parts that a call of owner `author` changes which the requester wrote."""
+    made: frozenset[Target] = frozenset()
+    """Records of others that the requester has made through this program and may change therefore, such as a task for a colleague."""
     call_partners: Mapping[Target, JsonObject] = field(default_factory=dict)
     """For each record to which a call is added without saying with whom, the entry that says it: the customer and their phone."""
     linked: frozenset[Target] = frozenset()

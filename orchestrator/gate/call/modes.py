@@ -40,22 +40,32 @@ def may_read_shared(method: Method, policy: Policy, actor: Actor) -> bool:
 _WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the portal", "M": "money", "N": "sends outward"}
 
 
-def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode, front: Mapping[str, str]) -> str:
-    """Return the list of methods for the model as text.
+_LEFT_OUT = (
+    "Methods that cannot be limited to the records of one person are left out here: they are for people who see all. "
+    "If the person needs one, say that it takes a head of sales."
+)
+
+
+def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode, front: Mapping[str, str], *, sees_all: bool = True) -> str:
+    """Return the list of methods for the model as text, for a person who sees all records or only some of them.
 
     Of the methods in `front` (name → what to know about it) each has a line with what it does and needs, in that order. All others are only
     named, by groups; the model asks for what they need with method.help.
     """
-    offered = {method.name: method for method in catalogue if is_offered(method, policy, mode)}
+    offered = {method.name: method for method in catalogue if is_offered(method, policy, mode, sees_all=sees_all)}
     lines = [_format_line(offered[name], hint) for name, hint in front.items() if name in offered]
-    return "\n".join([*lines, *_format_groups(name for name in offered if name not in front)])
+    note = [] if sees_all else [_LEFT_OUT]
+    return "\n".join([*lines, *_format_groups(name for name in offered if name not in front), *note])
 
 
-def is_offered(method: Method, policy: Policy, mode: Mode) -> bool:
+def is_offered(method: Method, policy: Policy, mode: Mode, *, sees_all: bool = True) -> bool:
     """Return whether the model is told of a method.
 
-    This protects nothing: the gate checks every call anyway.
+    This protects nothing: the gate checks every call anyway. `sees_all` is False for a person who sees only some records: to them, methods
+    whose owners cannot be checked are always refused.
     """
+    if method.owner == "unscoped" and not sees_all:
+        return False
     if is_closed(method, policy) or (method.rare and not policy.is_listed(policy.open_methods, method.name)):
         return False
     return mode != "canary" or method.reads_only or method.safe_create or method.name == "batch"

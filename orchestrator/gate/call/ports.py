@@ -80,6 +80,9 @@ class Ledger(Protocol):
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
         """Return the session's effects (stored calls) that have this status."""
 
+    async def find_making_call(self, record: str) -> EffectRow | None:
+        """Return the call of any session that created `record` ("task:8029"); None if no call of this program did. Raises StoreError."""
+
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
         """Return the calls of all sessions that changed a record ("deal:481") within the time span `within`, oldest first.
 

@@ -88,13 +88,47 @@ async def _is_own(part: Target, row: JsonObject | None, actor: Actor, deps: Gate
         return False
     writer = _find_writer(part, await ledger.find_calls_about(f"{whole[0]}:{whole[1]}", _SINCE_EVER))
     if writer is not None:
-        known = deps.present(Actor(key=writer, name=writer))
-        return is_same_person(actor, writer, known.bitrix_user_id if known is not None else None)
+        return _is_person(actor, writer, deps)
     author = as_id(find_value(row, _AUTHOR, part[0]))
     if author is None or author != actor.bitrix_user_id:
         return False
     program = await deps.records.find_own_user()
     return program not in {0, author}
+
+
+_CREATOR: Final = "CREATED_BY"
+
+
+async def find_made_records(
+    call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps, ledger: Ledger
+) -> frozenset[Target]:
+    """Return the records of others that `call` is about and that the actor has made through this program, such as a task for a colleague.
+
+    Only kinds whose creator may change them in the portal count, and only as long as the portal names the program's own account as the
+    creator: who has been made the creator there since has these rights instead. Raises BitrixError and StoreError.
+    """
+    if find_visible_users(actor) is None:
+        return frozenset()
+    asked = dict.fromkeys(target for leaf in call.leaves for target in (*leaf.targets, *leaf.ties))
+    return frozenset([target for target in asked if await is_maker(target, records.get(target), actor, deps, ledger)])
+
+
+async def is_maker(target: Target, row: JsonObject | None, actor: Actor, deps: GateDeps, ledger: Ledger) -> bool:
+    """Return whether the actor has made the record `target`, whose present values are `row`; see `find_made_records`."""
+    definition = deps.catalogue.entities.get(target[0])
+    if row is None or definition is None or _CREATOR not in definition.also_owned_by or may_touch(actor, definition, row):
+        return False
+    making = await ledger.find_making_call(f"{target[0]}:{target[1]}")
+    writer = _find_writer(target, [making] if making is not None else [])
+    if writer is None or not _is_person(actor, writer, deps):
+        return False
+    program = await deps.records.find_own_user()
+    return bool(program) and as_id(find_value(row, _CREATOR, target[0])) == program
+
+
+def _is_person(actor: Actor, writer: str, deps: GateDeps) -> bool:
+    known = deps.present(Actor(key=writer, name=writer))
+    return is_same_person(actor, writer, known.bitrix_user_id if known is not None else None)
 
 
 def _find_writer(part: Target, rows: Iterable[EffectRow]) -> str | None:

@@ -221,7 +221,7 @@ def _check_rights(call: Call, records: Iterable[Target], *, actor: Actor, facts:
         elif record is None:
             if mode != "shadow":  # shadow reads nothing, and runs nothing either
                 yield refuse("gate-unread", entity=entity, id=number)
-        elif not may_touch(actor, definition, record) and not _is_linked(call, (entity, number), facts):
+        elif not (may_touch(actor, definition, record) or (entity, number) in facts.made or _is_linked(call, (entity, number), facts)):
             yield refuse("gate-not-yours", entity=entity, id=number)
 
 

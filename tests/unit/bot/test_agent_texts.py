@@ -149,3 +149,16 @@ def test_a_faulty_file_is_named(tmp_path: Path, name: str, content: str | None, 
         (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(SettingsError, match=re.escape(said)):
         load_agent_texts(tmp_path)
+
+
+@pytest.mark.req("S004-8")
+@pytest.mark.parametrize("mode", ["canary", "full"])
+def test_who_sees_only_own_records_is_offered_nothing_that_is_always_refused_to_them(mode: Any) -> None:
+    """Methods whose owners cannot be checked are refused to a manager, so the model does not try them; who sees all is offered them."""
+    refused = {one.name for one in CATALOGUE if one.owner == "unscoped" and is_offered(one, POLICY, mode)}
+    assert "crm.duplicate.findbycomm" in refused
+    assert not {one.name for one in CATALOGUE if is_offered(one, POLICY, mode, sees_all=False)} & refused
+    text = format_methods(CATALOGUE, POLICY, mode, TEXTS.methods.front, sees_all=False)
+    assert "duplicate" not in text
+    assert "- crm.deal.get: reads" in text
+    assert len(text) < len(format_methods(CATALOGUE, POLICY, mode, TEXTS.methods.front))

@@ -128,7 +128,9 @@ class Fake:
 
 
 def agent(most: int = 6) -> CrmAgent:
-    return CrmAgent(constitution="CONSTITUTION", protocol="PROTOCOL", methods=lambda mode: f"METHODS of {mode}", max_iterations=most)
+    return CrmAgent(
+        constitution="CONSTITUTION", protocol="PROTOCOL", methods=lambda mode, _sees_all: f"METHODS of {mode}", max_iterations=most
+    )
 
 
 async def run(ctx: Fake, most: int = 6) -> TurnEnd:

@@ -1,0 +1,62 @@
+"""Writes the number of a CRM record as the portal wants it in the field that ties a task to records: "D_481" for the deal 481."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from state.stored import JsonObject
+
+LETTERS: Final = {"lead": "L", "deal": "D", "contact": "C", "company": "CO"}
+"""The letters before the numbers of the records to which a task is tied, by kind of record."""
+_FIELDS: Final = frozenset({"UF_CRM_TASK", "UFCRMTASK"})
+_OPERATORS: Final = "<>=!@%*?~"
+
+
+def is_binding_field(name: str) -> bool:
+    """Return whether the field, also one with a filter's sign before its name, holds such ties."""
+    return name.lstrip(_OPERATORS).upper() in _FIELDS
+
+
+def to_binding(kind: str, number: object) -> str:
+    """Return the tie to a record, "" if tasks are not tied to records of this kind."""
+    return f"{LETTERS[kind]}_{number}" if kind in LETTERS else ""
+
+
+def strip_letters(params: JsonObject) -> JsonObject:
+    """Return the parameters of a call with "@shown:2" in place of "D_@shown:2" where tasks are tied: a model may add the letter itself."""
+    return {name: _strip(value, name) for name, value in params.items()}
+
+
+def find_bound_references(value: object, name: str = "") -> list[str]:
+    """Return the references in the fields that tie tasks to records, without those to records that are yet to be made.
+
+    `name` is used only when the function calls itself: the field in which `value` stands.
+    """
+    if isinstance(value, Mapping):
+        return [one for key, item in value.items() for one in find_bound_references(item, str(key))]
+    if isinstance(value, list):
+        return [one for item in value for one in find_bound_references(item, name)]
+    is_reference = isinstance(value, str) and value.startswith("@") and not value.startswith("@created")
+    return [str(value)] if is_reference and is_binding_field(name) else []
+
+
+def replace_bound_references(value: object, bindings: Mapping[str, str], name: str = "") -> Any:
+    """Return `value` with the ties `bindings` in place of the references in the fields that tie tasks to records.
+
+    `name` is used only when the function calls itself: the field in which `value` stands.
+    """
+    if isinstance(value, Mapping):
+        return {key: replace_bound_references(item, bindings, str(key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [replace_bound_references(item, bindings, name) for item in value]
+    return bindings.get(value, value) if isinstance(value, str) and is_binding_field(name) else value
+
+
+def _strip(value: object, name: str) -> object:
+    if isinstance(value, dict):
+        return {key: _strip(item, str(key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_strip(item, name) for item in value]
+    if isinstance(value, str) and is_binding_field(name):
+        letter, sign, rest = value.partition("_@")
+        return f"@{rest}" if sign and letter.strip().upper() in LETTERS.values() else value
+    return value

@@ -1,0 +1,53 @@
+"""Finds the record that a conversation is about at present, of each kind: what "@current" means.
+
+It is the one that was read, made or changed last, alone. After a list of several, or after a turn that changed several, there is none:
+nobody could say which of them the person means.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from state.session_state import SessionState
+
+CURRENT: Final = {
+    "deal": "current_deal_id",
+    "lead": "current_lead_id",
+    "contact": "current_contact_id",
+    "company": "current_company_id",
+    "task": "current_task_id",
+}
+"""The keys of the current records in the state, by kind of record."""
+
+
+def find_current(state: SessionState, kind: str) -> int | None:
+    """Return the number of the current record of a kind; None if there is none, or if the last turn changed several."""
+    key = CURRENT.get(kind, "")
+    number = state.agent.objects.get(key)
+    changed = _list_changed(state, key)
+    return number if isinstance(number, int) and not (number in changed and len(changed) > 1) else None
+
+
+def list_current(state: SessionState) -> Mapping[str, int]:
+    """Return the current records as kind → number."""
+    return {kind: number for kind in CURRENT if (number := find_current(state, kind)) is not None}
+
+
+def list_tie_candidates(state: SessionState) -> Mapping[str, int]:
+    """Return the current records to which a task may be tied, without the customers of a current deal or lead.
+
+    Reading a deal makes its contact and company current too, but then it is the deal that people speak of.
+    """
+    found = {kind: number for kind, number in list_current(state).items() if kind != "task"}
+    links = state.agent.objects.get("links") or {}
+    linked = {one for kind, number in found.items() for one in links.get(f"{kind}:{number}", ()) if not one.startswith(f"{kind}:")}
+    return {kind: number for kind, number in found.items() if f"{kind}:{number}" not in linked}
+
+
+def _list_changed(state: SessionState, key: str) -> frozenset[int]:
+    """Return the records of one kind that this turn has made or changed so far, else those of the turn before it."""
+    asked = [line.ts for line in state.history if line.role == "user"][-2:]
+    for since in reversed(asked):
+        ids = [item.get("object_ids", {}).get(key) for item in state.agent.done if str(item.get("timestamp", "")) >= since]
+        if found := frozenset(number for number in ids if isinstance(number, int)):
+            return found
+    return frozenset()

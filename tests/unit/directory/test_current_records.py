@@ -1,0 +1,104 @@
+"""Which record "@current" means: the one that was read or changed last and alone, never a guess."""
+
+from typing import Any
+
+import pytest
+
+from orchestrator.directory.answers import Resolved, Unresolved
+from orchestrator.directory.current_records import list_current
+from orchestrator.directory.lookup import Lookup, ReferenceContext
+from orchestrator.directory.naming import Naming
+from orchestrator.domain.outcome import CommandReport
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.normalize.normalize import normalize
+from orchestrator.performers.state_changes import build_batch_changes, build_changes
+from state.session_state import HistoryLine, SessionState
+from tests.unit.spine_kit import ANNA, World, effect
+
+ROMASHKA = {"ID": "481", "TITLE": "Ромашка", "CONTACT_ID": "43", "COMPANY_ID": "5"}
+
+
+def a_call(world: World, method: str, params: dict[str, Any]) -> Call:
+    """The normalized call."""
+    call = normalize(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=ANNA, effect_id="e1")
+    assert isinstance(call, Call), call
+    return call
+
+
+def talked(*done: tuple[str, dict[str, int | None]], **current: int) -> SessionState:
+    """A state with current records, two messages (at 10:00 and 11:00), and what was done at which time."""
+    state = SessionState()
+    state.agent.objects |= current
+    for hour, turn in ((10, "t1"), (11, "t2")):
+        state.history.append(HistoryLine.create(role="user", text="…", ts=f"2026-11-21T{hour}:00:00Z", turn_id=turn))
+    state.agent.done = [{"timestamp": at, "description": "…", "object_ids": ids} for at, ids in done]
+    return state
+
+
+@pytest.mark.parametrize(
+    ("rows", "total", "found"),
+    [([ROMASHKA], 1, 481), ([ROMASHKA], None, 481), ([ROMASHKA], 7, None), ([ROMASHKA, {"ID": "482"}], 2, None), ([], 0, None)],
+)
+async def test_a_list_of_one_row_makes_it_current_and_any_other_list_none(
+    world: World, rows: list[dict[str, str]], total: int | None, found: int | None
+) -> None:
+    """The row of a cut page is one of many, too."""
+    changes = build_changes(a_call(world, "crm.deal.list", {"filter": {"TITLE": "Ромашка"}}), rows, total)
+    assert changes.objects["current_deal_id"] == found
+    assert changes.objects.get("current_contact_id") == (43 if found else None)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "result", "current"),
+    [
+        ("crm.lead.get", {"id": 161}, {"ID": "161", "TITLE": "x"}, {"current_lead_id": 161}),
+        ("crm.lead.list", {}, [{"ID": "161"}], {"current_lead_id": 161}),
+        ("tasks.task.list", {}, {"tasks": [{"id": "8017"}]}, {"current_task_id": 8017}),
+        ("crm.item.list", {"entityTypeId": 1}, {"items": [{"id": 161}]}, {"current_lead_id": 161}),
+        ("crm.item.list", {"entityTypeId": 177}, {"items": [{"id": 161}]}, {}),
+        ("crm.stagehistory.list", {"entityTypeId": 2}, {"items": [{"ID": 9}]}, {}),
+    ],
+)
+async def test_leads_and_rows_of_all_lists_become_current(
+    world: World, method: str, params: dict[str, Any], result: Any, current: dict[str, int]
+) -> None:
+    """A row that is no record of these kinds makes nothing current."""
+    assert build_changes(a_call(world, method, params), result, None).objects == current
+
+
+async def test_a_batch_about_two_deals_leaves_no_current_deal(world: World) -> None:
+    """Which of them «её» means, nobody knows."""
+    call = a_call(world, "batch", {"cmd": {"a": "crm.deal.get?id=481", "b": "crm.deal.get?id=482"}})
+    reports = tuple(CommandReport(key=key, method="crm.deal.get", status="success") for key in ("a", "b"))
+    assert build_batch_changes(call, reports, {"a": {"ID": "481"}, "b": {"ID": "482"}}).objects == {"current_deal_id": None}
+
+
+def test_after_a_turn_that_changed_two_deals_there_is_no_current_one() -> None:
+    """Changes of earlier turns do not count, nor those of the last one once this turn has changed a record."""
+    both = [("2026-11-21T10:01:00Z", {"current_deal_id": 481}), ("2026-11-21T10:02:00Z", {"current_deal_id": 482})]
+    assert list_current(talked(*both, current_deal_id=482)) == {}
+    assert list_current(talked(("2026-11-21T09:01:00Z", {"current_deal_id": 481}), both[1], current_deal_id=482)) == {"deal": 482}
+    assert list_current(talked(*both, ("2026-11-21T11:01:00Z", {"current_deal_id": 5}), current_deal_id=5)) == {"deal": 5}
+    assert list_current(talked(both[0], current_deal_id=482)) == {"deal": 482}, "one was changed and another one read since"
+
+
+@pytest.mark.parametrize(
+    ("current", "links", "found"),
+    [
+        ({"current_deal_id": 481, "current_contact_id": 43}, {"deal:481": ["contact:43", "company:5"]}, "deal:481"),
+        ({"current_lead_id": 161}, {}, "lead:161"),
+        ({"current_deal_id": 481, "current_contact_id": 44}, {"deal:481": ["contact:43"]}, ""),
+        ({"current_task_id": 8017}, {}, ""),
+    ],
+)
+async def test_a_task_is_tied_to_the_only_current_record(world: World, current: dict[str, int], links: dict[str, Any], found: str) -> None:
+    """The customer of a current deal is no rival of it; two rivals are a question."""
+    state = talked(**current)
+    state.agent.objects["links"] = links
+    reads = world.gate._deps.records
+    place = ReferenceContext(
+        method="tasks.task.add", params={"fields": {"UF_CRM_TASK": ["@current"]}}, actor=ANNA, state=state, text="поставь задачу по ней"
+    )
+    answer = await Lookup(reads, Naming(reads), world.clock).resolve("@current", place)  # type: ignore[arg-type]
+    assert (answer.target if isinstance(answer, Resolved) else "") == found
+    assert isinstance(answer, Resolved | Unresolved)
