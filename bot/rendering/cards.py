@@ -8,38 +8,26 @@ from dataclasses import replace
 
 from bot.i18n.translate import Translator
 from bot.rendering.batches import list_commands, render_commands, render_failed_commands
+from bot.rendering.card_reasons import evaluate_risk, list_reasons, render_reasons
 from bot.rendering.fit_card import fit_preview
-from bot.rendering.headings import format_change, is_number, render_heading
+from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
-from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.portal_errors import explain_portal_error
-from orchestrator.language.text import format_number, quote
+from orchestrator.language.text import format_number
 from state.card import Card
 from state.clock import parse_iso
-from state.stored import JsonObject
 
 OPEN_LINES = 10
 """Number of changes that are shown in full; further ones stand in a folded block."""
 LONG = 160
 """Length in characters (old and new value together) above which a change gets a block of its own."""
 _SECONDS = 60
-_SUM_REASONS = frozenset({"gate-sum-jump", "gate-sum-lost", "gate-sum-steps"})
-"""Codes of reasons about a changed sum, which make the general reason "this field is critical" superfluous for that field."""
-_MONEY_AND_PEOPLE = frozenset({
-    "OPPORTUNITY", "CURRENCY_ID", "TAX_VALUE", "PRICE", "IS_MANUAL_OPPORTUNITY",
-    "ASSIGNED_BY_ID", "RESPONSIBLE_ID", "CREATED_BY", "ACCOMPLICES", "AUDITORS", "OBSERVERS",
-})  # fmt: skip
-"""Fields of money and of responsible people; if a reason of the card is about one of them, its risk is at least "mid"."""
 _TITLES = frozenset({"TITLE", "NAME"})
 """Fields whose value the heading shows when the call creates a record."""
-_UNNAMED, _RECORD_NAMED = "gate-taint-target", "reason-record-unnamed"
-"""The code of the reason that the request does not name a record, and that of its sentence if the record's title is known."""
 _UNDO = "undo:"
 _UNDO_CODES = "undo-"
 """Prefix of the codes of refusals that explain why nothing was undone."""
-_OWN_ORIGINS = ("edit:", "again:", _UNDO)
-"""Prefixes of the slots of requests that a person made with a button; there the reason "the model asks" would be wrong and is left out."""
 
 
 def render_card(view: CardView, tr: Translator) -> Spans:
@@ -91,8 +79,8 @@ def render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
     before a second confirmation, a warning.
     """
     card, mode = view.card, view.preview.mode
-    reasons = _list_reasons(view, tr)
-    badge = tr.translate("card-risk", level=_evaluate_risk(view))
+    reasons = list_reasons(view, tr)
+    badge = tr.translate("card-risk", level=evaluate_risk(view))
     if reasons:
         yield build_spans(badge, " ", Span(". ".join(reasons), "italic"))
     if mode in {"canary", "shadow"}:
@@ -104,73 +92,6 @@ def render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
         yield build_spans(tr.translate("card-asked-by", who=card.requested_by_name, until=until))
     if view.is_second_tap_due:
         yield format_bold(tr.translate("card-sure" if "D" in card.call_class else "card-sure-twice"))
-
-
-_REACHES_PEOPLE = frozenset({"gate-notifies", "gate-hidden-link"})
-"""Reasons to ask because of what colleagues will get or follow."""
-
-
-def _evaluate_risk(view: CardView) -> str:
-    card, classes = view.card, set(view.card.call_class)
-    if "D" in classes or card.taps > 1:
-        return "high"
-    fields = {_find_field(reason) for reason in view.reasons}
-    touched = classes & {"C", "M", "N"} or fields & _MONEY_AND_PEOPLE or any(reason.code in _REACHES_PEOPLE for reason in view.reasons)
-    return "mid" if touched or card.four_eyes or card.lead else "low"
-
-
-def _find_field(reason: Notice) -> str:
-    """Return the code of the field that a reason for confirmation is about, "" if it is about none."""
-    return str(reason.args.get("field") or "")
-
-
-def _name_reason(reason: Notice, preview: Preview, tr: Translator) -> JsonObject:
-    """Return the arguments of the sentence for `reason`, with the names that the card itself has for what it is about.
-
-    The code of a field for which the Fluent files have no word is replaced by the name that the card shows in its list of changes
-    (`preview`). For a record that the request does not name, the title of its row is added as `title`.
-    """
-    parts = (preview, *preview.items)
-    if _find_code(reason) == _UNNAMED and "title" not in reason.args:
-        place = f"{reason.args.get('entity')}:{reason.args.get('id')}"
-        title = next((part.title for part in parts if part.record == place and not is_number(part.title)), "")
-        return {**reason.args, "title": title} if title else reason.args
-    field = _find_field(reason)
-    if not field or tr.translate("gate-field", field=field) != tr.translate("gate-field", field="\0").replace("\0", field):
-        return reason.args
-    wanted = field.replace("_", "").lower()
-    name = next((line.name for part in parts for line in part.lines if line.field.replace("_", "").lower() == wanted), "")
-    return {**reason.args, "field": quote(name, tr.locale)} if name else reason.args
-
-
-def _find_code(reason: Notice) -> str:
-    """Return the code of a reason; for the reason of one command of a batch the code of what is wrapped in it."""
-    return str(reason.args.get("reason") or reason.code) if reason.code == "gate-batch-asks" else reason.code
-
-
-def _render_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
-    code, args = _find_code(reason), _name_reason(reason, preview, tr)
-    return tr.translate(_RECORD_NAMED if code == _UNNAMED and "title" in args else code, **args)
-
-
-def _list_reasons(view: CardView, tr: Translator) -> list[str]:
-    """Return the reasons why a confirmation is needed, one text per kind of reason.
-
-    A reason that several commands of a batch have is given once, with the number of further commands.
-    """
-    found: dict[str, list[str]] = {}
-    sharp = {_find_field(reason) for reason in view.reasons if reason.code in _SUM_REASONS}
-    own = view.card.slot.startswith(_OWN_ORIGINS)
-    for reason in view.reasons:
-        if own and reason.code == "gate-model-asks":
-            continue
-        if reason.code == "gate-critical" and _find_field(reason) in sharp:
-            continue
-        text = _render_reason(reason, view.preview, tr)
-        group = found.setdefault(_find_code(reason), [])
-        if text not in group:
-            group.append(text)
-    return [texts[0] if len(texts) == 1 else tr.translate("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
 
 
 def _render_lines(view: CardView) -> Spans:
@@ -309,9 +230,14 @@ def _render_undo(view: CardView, tr: Translator) -> Spans:
     card = view.card
     if card.undone_at:
         return format_bold(tr.translate("card-undone", at=card.undone_at, who=card.undone_by))
-    offered = card.undo_until and not view.is_copy  # a lead's copy has no undo button
-    code = "card-undo-ask-until" if card.undo_by_lead else "card-undo-until"
-    return build_spans(tr.translate(code, until=tr.format_time(card.undo_until))) if offered else ()
+    return () if view.is_copy else build_spans(format_undo_offer(card, tr))  # a lead's copy has no undo button
+
+
+def format_undo_offer(card: Card, tr: Translator) -> str:
+    """Return the sentence until when a call that ran can be undone; "" if it cannot, or was undone already."""
+    if not card.undo_until or card.undone_at:
+        return ""
+    return tr.translate("card-undo-ask-until" if card.undo_by_lead else "card-undo-until", until=tr.format_time(card.undo_until))
 
 
 def render_outcome_details(view: CardView, tr: Translator) -> Spans:
@@ -337,16 +263,21 @@ def _format_duration(card: Card, tr: Translator) -> str:
 
 
 def _render_created_record(view: CardView, tr: Translator) -> Spans:
-    """Return the number of the created or changed record, with a link to it.
+    """Return the kind and number of the created or changed record, such as «Сделка №482», with a link to it.
 
     Returns an empty text if the heading has the link already, or if the number is unknown.
     """
-    preview, created = view.preview, view.card.created.rpartition(":")[2]
+    preview = view.preview
+    kind, _, created = view.card.created.rpartition(":")
     if not created and preview.title and preview.url:
         return ()
     number = created or str(preview.id or "")
     url = preview.made_url.replace("{id}", created) if created else preview.url
-    return build_spans(Span(tr.translate("card-number", number=number), url=url)) if number else ()
+    return (
+        build_spans(Span(tr.translate("card-number", number=number, entity=kind.partition(":")[0] or preview.entity), url=url))
+        if number
+        else ()
+    )
 
 
 def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
@@ -382,19 +313,3 @@ def render_changes(view: CardView, tr: Translator) -> Spans:
     """Return every value that the call changes, or every command of a batch, without cutting or folding anything."""
     lines = [_render_line(line, "block") for line in view.preview.lines]
     return join_blocks(lines or list_commands(view, tr), "\n")
-
-
-def render_reasons(view: CardView, tr: Translator) -> Spans:
-    """Return a list of all reasons why the call needs a confirmation, without repetitions. Texts of company rules are shown as written."""
-    said = dict.fromkeys(_render_whole_reason(reason, view.preview, tr) for reason in view.reasons)
-    if not said:
-        return ()
-    return build_spans(format_bold(tr.translate("details-why")), "\n", join_blocks([build_spans(f"• {text}") for text in said], "\n"))
-
-
-def _render_whole_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
-    """Return a reason with the command of a batch that it is about."""
-    if _find_code(reason) != _UNNAMED:
-        return tr.translate_notice(reason)
-    said = _render_reason(reason, preview, tr)
-    return said if reason.code == _UNNAMED else tr.translate("batch-command", **reason.args) + said

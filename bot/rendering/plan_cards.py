@@ -4,7 +4,15 @@ The details view of such a card describes all its steps.
 """
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import render_changes, render_following, render_outcome_details, render_reasons, render_state, render_waiting
+from bot.rendering.card_reasons import render_reasons
+from bot.rendering.cards import (
+    format_undo_offer,
+    render_changes,
+    render_following,
+    render_outcome_details,
+    render_state,
+    render_waiting,
+)
 from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine, PreviewPart
@@ -24,7 +32,9 @@ def render_plan_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: the steps with each old and new value, and while some wait, the reasons and who asked."""
     as_one = _is_told_as_one(view)
     room = 0 if as_one else min(_LONGEST_FATE, _FATES // len(view.members))
-    steps = join_blocks([_render_step(number, card, tr, room) for number, card in enumerate(view.members, start=1)], "\n\n")
+    shared, offers = _list_undo_offers(view, tr, is_over=not as_one and not view.card.is_waiting)
+    members = enumerate(zip(view.members, offers, strict=True), start=1)
+    steps = join_blocks([_render_step(number, card, tr, room, undo=offer) for number, (card, offer) in members], "\n\n")
     blocks = [format_bold(tr.translate("plan-head", count=len(view.members))), steps]
     if view.card.is_waiting:
         blocks.extend(render_waiting(view, tr))
@@ -34,8 +44,18 @@ def render_plan_card(view: CardView, tr: Translator) -> Spans:
         done = sum(card.status == "executed" for card in view.members)
         deciders = ", ".join(dict.fromkeys(card.approved_by_name for card in view.members if card.approved_by_name))
         over = tr.translate("plan-over", done=done, count=len(view.members), who=deciders, approved="yes" if deciders else "no")
-        blocks.append(format_bold(over))
+        blocks.append(join_blocks([format_bold(over), build_spans(shared)], "\n"))
     return join_blocks(blocks, "\n\n")
+
+
+def _list_undo_offers(view: CardView, tr: Translator, *, is_over: bool) -> tuple[str, list[str]]:
+    """Return until when the steps can be undone: (one sentence for all steps that ran, or "", a sentence or "" for each step).
+
+    There is one for all if the plan is over and the same holds for each step that ran. A lead's copy of the card has no undo buttons.
+    """
+    offers = ["" if view.is_copy or card.status != "executed" else format_undo_offer(card, tr) for card in view.members]
+    same = {offer for offer, card in zip(offers, view.members, strict=True) if card.status == "executed"}
+    return (same.pop(), [""] * len(offers)) if is_over and len(same) == 1 else ("", offers)
 
 
 def render_plan_details(view: CardView, tr: Translator) -> Spans:
@@ -58,14 +78,15 @@ def _is_told_as_one(view: CardView) -> bool:
     return str(view.card.status) in _TOLD_AS_ONE or (len(ends) == 1 and view.card.status in {"denied", "expired"})
 
 
-def _render_step(number: int, card: Card, tr: Translator, fate_room: int) -> Spans:
+def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, undo: str) -> Spans:
     preview = Preview.model_validate(card.preview or {})
     head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", format_bold(render_heading(preview, card.method, tr)))
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
     parts = [_render_command(item, tr) for item in preview.items]
     told = _trim(_render_fate(card, tr), fate_room) if fate_room else ""
     made = render_outcome_details(CardView.from_card(card), tr)
-    return join_blocks([head, *changes, *parts, build_spans(Span(told, "italic")) if told else (), made, render_following(card, tr)], "\n")
+    fate = build_spans(Span(told, "italic")) if told else ()
+    return join_blocks([head, *changes, *parts, fate, made, build_spans(undo), render_following(card, tr)], "\n")
 
 
 def _render_command(item: PreviewPart, tr: Translator) -> Spans:

@@ -105,7 +105,7 @@ def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: st
         cells = "".join(f" · {cell}" for cell in row.cells)
         lines.append(build_spans(f"{number}. ", Span(title, url=row.url), dot + rest + cells))
     if table.columns:
-        lines.insert(0, build_spans(Span(" · ".join(table.columns), "italic")))
+        lines.insert(0, build_spans(Span(" · ".join(filter(None, (table.heading, *table.columns))), "italic")))
     code = ("list-total" if table.total > shown and not table.is_grouped else "list-all") + ("-sum" if table.sum_text else "")
     foot = tr.translate(code, shown=shown, total=table.total, sum=table.sum_text)
     return build_spans(join_blocks(lines, "\n"), gap, format_bold(foot))

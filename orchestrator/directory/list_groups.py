@@ -78,7 +78,8 @@ async def group_list(outcome: Outcome, by: str, context: ViewContext) -> Grouped
         unit = "month"
     elif column.kind not in _DATES and unit:
         return GroupedView(trouble=f"{name} is no date, so it cannot be grouped by {unit}")
-    counter = _Counter(entity, column, unit, context, await context.naming.load_portal_zone())
+    heading = _name_heading(parsed[1].lower(), unit, column, entity, context)
+    counter = _Counter(entity, column, unit, context, await context.naming.load_portal_zone(), heading=heading)
     try:
         async with asyncio.timeout(WITHIN):
             async for row in _iterate_rows(outcome, rows, counter):
@@ -104,6 +105,14 @@ def _find_field(parsed: re.Match[str], entity: str, context: ViewContext) -> tup
         **dict.fromkeys(UNITS, created),
     }
     return fields.get(word, parsed[1]), unit or (word if word in UNITS else "")
+
+
+def _name_heading(word: str, unit: str, column: Column, entity: str, context: ViewContext) -> str:
+    """Return the heading of the groups: that of the word in the request, or the name of the field, after the unit of a date."""
+    headings = _WORDS.read_table("group_headings", context.actor.locale)
+    if word in headings and not (word == "person" and entity == "task"):
+        return headings[word]
+    return f"{headings[unit]}: {column.title}" if unit else column.title
 
 
 async def _iterate_rows(outcome: Outcome, rows: Sequence[JsonObject], counter: "_Counter") -> AsyncIterator[JsonObject]:
@@ -144,8 +153,9 @@ def join_conditions(conditions: object) -> object:
 class _Counter:
     """Counts rows by the values of one field."""
 
-    def __init__(self, entity: str, column: Column, unit: str, context: ViewContext, zone: str) -> None:
+    def __init__(self, entity: str, column: Column, unit: str, context: ViewContext, zone: str, *, heading: str) -> None:
         self.context = context
+        self._heading = heading
         self._entity = entity
         self._column = column
         self._unit = unit
@@ -215,6 +225,7 @@ class _Counter:
                 for label, key, group, total in zip(labels, kept, groups, sums, strict=True)
             ),
             columns=(words["count"], *((words["sum"],) if has_sums else ())),
+            heading=self._heading,
             shown=len(groups),
             total=self._all.count,
             sum_text=format_sums(self._all.sums, self.context.actor, book),

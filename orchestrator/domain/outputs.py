@@ -72,6 +72,8 @@ class Table(Frozen):
     sum_text: str = ""
     columns: tuple[str, ...] = ()
     """The headings of the columns beside the records' titles; empty if each row is one line of text."""
+    heading: str = ""
+    """What the titles of the rows are, such as «Менеджер» for groups by person; "" for records."""
     is_grouped: bool = False
     """Whether each row stands for a group of records; `total` then counts the records, and `shown` the groups."""
     groups: int = 0

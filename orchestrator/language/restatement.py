@@ -30,14 +30,20 @@ _ENDING: Final = 3
 def drop_restatements(text: str, known: Iterable[str]) -> str:
     """Return `text` without the sentences at its beginning and end that say nothing beyond `known`; "" if nothing else is left.
 
-    `known` holds the texts that the person reads or wrote anyway, such as the lines and cards of the reply.
+    `known` holds the texts that the person reads or wrote anyway, such as the lines and cards of the reply. A sentence that names something
+    stays before the first new one of its line, which may speak of it: «Удалю сделку «Ромашка». Восстановить будет нельзя».
     """
     parts = tuple(known)
     words = frozenset(word for part in parts for word in _split_words(part))
     masked = _mask_known_values(text, parts)
     pieces = _split_sentences(masked)
-    new = [place for place in pieces if _says_more(masked[place], words)]
-    return text[new[0].start : new[-1].stop].strip() if new else ""
+    new = [number for number, place in enumerate(pieces) if _says_more(masked[place], words)]
+    if not new:
+        return ""
+    first = new[0]
+    if first and "\n" not in text[pieces[first - 1]] and _names_something(text[pieces[first - 1]]):
+        first -= 1
+    return text[pieces[first].start : pieces[new[-1]].stop].strip()
 
 
 def _mask_known_values(text: str, known: Sequence[str]) -> str:
@@ -70,6 +76,12 @@ def _split_words(text: str) -> list[str]:
 
 def _says_more(sentence: str, known: frozenset[str]) -> bool:
     return bool(_ALWAYS_NEW.search(sentence)) or any(not _is_familiar(word, known) for word in _split_words(sentence))
+
+
+def _names_something(sentence: str) -> bool:
+    """Return whether a sentence names a record or a figure: it has a quoted title, a digit, or a name with a capital letter."""
+    words = _WORD.findall(sentence)
+    return bool(_QUOTED_OR_ADDRESS.search(sentence)) or any(word[0].isupper() or word[0].isdigit() for word in words[1:])
 
 
 def _is_familiar(word: str, known: frozenset[str]) -> bool:

@@ -29,7 +29,24 @@ card-mode = { $mode ->
   }
 card-sum = In total { $sum }
 card-took = {" "}in { $seconds } s
-card-number = Record #{ $number }
+card-number = { $entity ->
+    [deal] Deal
+    [lead] Lead
+    [contact] Contact
+    [company] Company
+    [task] Task
+    [activity] Activity
+    [todo] To-do
+    [meeting] Meeting
+    [phonecall] Call
+    [plannedcall] Call
+    [event] Event
+    [item] Item
+    [invoice] Invoice
+    [quote] Quote
+    [comment] Comment
+   *[other] Record
+  } #{ $number }
 card-undo-until = Can be taken back until { $until }
 card-undo-ask-until = Only a lead can take it back, until { $until }
 card-failed-one = ⚠️ { $what }: { $text }

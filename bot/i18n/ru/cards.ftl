@@ -31,7 +31,24 @@ card-mode = { $mode ->
   }
 card-sum = На сумму { $sum }
 card-took = {" "}за { $seconds } с
-card-number = Запись №{ $number }
+card-number = { $entity ->
+    [deal] Сделка
+    [lead] Лид
+    [contact] Контакт
+    [company] Компания
+    [task] Задача
+    [activity] Дело
+    [todo] Дело
+    [meeting] Встреча
+    [phonecall] Звонок
+    [plannedcall] Звонок
+    [event] Событие
+    [item] Элемент
+    [invoice] Счёт
+    [quote] Предложение
+    [comment] Комментарий
+   *[other] Запись
+  } №{ $number }
 card-undo-until = Отменить можно до { $until }
 card-undo-ask-until = Вернуть может только руководитель, до { $until }
 card-failed-one = ⚠️ { $what }: { $text }

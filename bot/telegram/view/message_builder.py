@@ -143,7 +143,7 @@ def _attach_table(title: str, table: Table, tr: Translator) -> Attachment:
     caption = (
         tr.translate("file-has-all", rows=rows) if rows >= table.total else tr.translate("file-has-part", rows=rows, total=table.total)
     )
-    sheet = build_sheet(table, heading=tr.translate("file-record"))
+    sheet = build_sheet(table, heading=table.heading or tr.translate("file-record"))
     return Attachment(name=f"{_build_file_name(title)}.xlsx", caption=caption, build=lambda: render_xlsx(sheet, name=title))
 
 

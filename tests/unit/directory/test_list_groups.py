@@ -71,7 +71,7 @@ async def test_all_pages_are_counted_by_person(desk: Desk) -> None:
     assert all("₽" in row["sum"] for row in found.rows)
     assert not found.prose
     said = to_plain_text(render_table(found.table, Translator("ru")))
-    assert said.startswith("Количество · Сумма\n1. ")
+    assert said.startswith("Менеджер · Количество · Сумма\n1. ")
     assert f"Всего {len(rows):,} на ".replace(",", "\xa0") in said
 
 
@@ -98,6 +98,23 @@ async def test_groups_have_names(desk: Desk, by: str, kind: str) -> None:
     assert (any("(" in label for label in labels)) is (kind == "stage")
     assert sum(row["count"] for row in found.rows) == found.table.total
     assert len(found.table.rows) <= list_groups.MOST_GROUPS + 1
+
+
+@pytest.mark.parametrize(
+    ("by", "heading"),
+    [
+        ("stage", "Стадия"),
+        ("source", "Источник"),
+        ("month", "Месяц"),
+        ("STAGE_ID", "Стадия"),
+        ("CLOSEDATE:month", "Месяц: Дата завершения"),
+        ("CURRENCY_ID", "Валюта"),
+    ],
+)
+async def test_the_first_column_says_what_the_groups_are(desk: Desk, by: str, heading: str) -> None:
+    found = await grouped(desk, "crm.deal.list", {"filter": {"<ID": 420}}, by)
+    assert found.table is not None
+    assert found.table.heading == heading
 
 
 async def test_months_stand_in_their_order(desk: Desk) -> None:

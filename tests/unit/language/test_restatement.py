@@ -86,6 +86,19 @@ def test_only_the_beginning_and_the_end_are_shortened(text: str, left: str) -> N
     assert drop_restatements(text, (REQUEST, *LINES)) == left
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Удалю сделку «Ромашка». Восстановить будет нельзя.", "Удалю сделку «Ромашка». Восстановить будет нельзя."),
+        ("Готово. Удалю сделку «Ромашка». Восстановить будет нельзя.", "Удалю сделку «Ромашка». Восстановить будет нельзя."),
+        ("Меняю сумму сделки «Ромашка».\n\nКстати, адрес устарел.", "Кстати, адрес устарел."),
+    ],
+)
+def test_a_new_sentence_keeps_the_one_that_names_what_it_speaks_of(text: str, left: str) -> None:
+    """«Восстановить будет нельзя.» stood alone, and nobody could read what of."""
+    assert drop_restatements(text, (REQUEST, *LINES)) == left
+
+
 def test_a_denial_in_the_request_makes_no_denial_known() -> None:
     """«Не» always says something, whoever wrote it first."""
     assert drop_restatements("Не поднял сумму.", ("не забудь поднять сумму",)) == "Не поднял сумму."

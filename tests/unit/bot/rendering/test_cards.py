@@ -167,12 +167,12 @@ def test_a_done_card_leads_to_its_record_and_says_how_long_it_took() -> None:
     assert " за 1,2 с · решение: Анна" in shown(a_card(**done))
     assert shown(a_card(**done)).count(URL) == 1  # in the heading: the record is named once
     assert "№481" not in shown(a_card(**done))
-    assert "Запись №481" in shown(a_card(**done, preview=a_preview(title="")))
+    assert "Сделка №481" in shown(a_card(**done, preview=a_preview(title="")))
     assert " in 1.2 s · " in shown(a_card(**done), EN)
     late = shown(a_card(**done | {"executed_at": "2020-11-21T14:00:00.000000Z"}))
     assert "за 7200" not in late
     added = a_preview(verb="add", id=None, url="", made_url="https://p/crm/deal/details/{id}/")
-    assert "Запись №512 (https://p/crm/deal/details/512/)" in shown(a_card(**done, preview=added, created="deal:512"))
+    assert "Сделка №512 (https://p/crm/deal/details/512/)" in shown(a_card(**done, preview=added, created="deal:512"))
 
 
 def test_what_was_taken_back_says_so_and_offers_it_no_more() -> None:

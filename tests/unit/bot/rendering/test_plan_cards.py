@@ -71,6 +71,18 @@ def test_a_finished_plan_says_how_much_was_done_and_who_decided() -> None:
     assert "Выполнено 1 из 2 · решение: Анна" in shown(a_plan(a_step(1, **done), a_step(2, **refused)))
 
 
+def test_a_finished_plan_says_until_when_it_can_be_undone() -> None:
+    """Once if it is the same for all steps that ran; else at the steps that have a button for it."""
+    done = {"status": "executed", "approved_by_name": "Анна", "undo_until": "2026-11-21T10:30:00+00:00"}
+    words = "Отменить можно до"
+    assert shown(a_plan(a_step(1, **done), a_step(2, **done))).count(words) == 1
+    text = shown(a_plan(a_step(1, **done), a_step(2, **done | {"undo_until": ""})))
+    assert text.index(words) < text.index("Сделка-2")
+    assert words in shown(a_plan(a_step(1, **done), a_step(2)))
+    assert words not in shown(a_plan(a_step(1, **done), a_step(2, **done)) | {"home": "tg:1007"})
+    assert words not in shown(a_plan(*(a_step(number, **done, undone_at=AT, undone_by="Анна") for number in (1, 2))))
+
+
 def test_a_running_plan_says_that_it_runs() -> None:
     """And not how much of it is done, as if it were over."""
     running = {"status": "approved", "approved_by_name": "Анна"}

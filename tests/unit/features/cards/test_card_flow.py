@@ -17,7 +17,7 @@ async def test_a_created_record_is_named_with_the_way_to_it_for_ever(world: Worl
     )
     for _ in range(2):
         row = next(row for row in world.outbox() if row.kind == "card")
-        assert f"Запись №{number} (https://" in shown(row)
+        assert f"Сделка №{number} (https://" in shown(row)
         assert f"/crm/deal/details/{number}/)" in shown(row)
         await world.work(press(entry))
 
