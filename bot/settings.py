@@ -54,6 +54,13 @@ def _parse_extra_body(value: object) -> object:
     return parse_extra_body(value)
 
 
+def _parse_commands(value: object) -> object:
+    """Convert "/exit, /quit", also with brackets and quotes, into lower-case commands, and return any value that is not a string unchanged."""
+    if not isinstance(value, str):
+        return value
+    return tuple(word.casefold() for part in value.strip("{}[]() ").split(",") if (word := part.strip(" '\"")))
+
+
 def _validate_plan(text: str) -> str:
     parse_plan(text)
     return text
@@ -85,6 +92,19 @@ class Settings(BaseSettings):
     gigachat_ca_file: Path | None = Field(None, description="Certificate authority of GigaChat's servers (PEM), trusted only for them.")
     default_model: str | None = Field(None, description="Model of GigaChat that answers engines; by default GigaChat-2-Max.")
     default_embedding_model: str | None = Field(None, description="Model that makes vectors of texts; for GigaChat by default Embeddings.")
+    exit_commands: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_parse_commands)] = Field(
+        ("/exit", "/quit", "/q", "exit", "quit", "q"), min_length=1, description="What ends `sdelka ask`, with commas."
+    )
+    help_commands: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_parse_commands)] = Field(
+        ("/help", "help", "?"), description="What shows the help of `sdelka ask` and /ask, with commas."
+    )
+    context_hist_limit: int = Field(10, ge=1, le=1000, description="How many messages of its conversation the tool agent sends to a model.")
+    param_question_maxlen: int = Field(30, ge=1, le=100_000, description="Characters of a question to the documents in `sdelka ask`.")
+    param_theme_maxlen: int = Field(20, ge=1, le=100_000, description="Characters of the theme of a haiku in `sdelka ask`.")
+    chat_question_maxlen: int = Field(500, ge=1, le=100_000, description="Characters of both in chats, where /ask is used.")
+    param_rag_top_k: int = Field(2, ge=1, le=50, description="How many passages of documents an answer is made from.")
+    rag_service_url: str | None = Field(None, description="Address of the service that searches documents; see docs/tool-agent.md.")
+    haiku_service_url: str | None = Field(None, description="Address of the haiku service; by default it works inside of the program.")
     models_file: Path | None = Field(
         None, description="Providers of models, their roles and fallbacks (YAML), in place of the settings above; see docs/models.md."
     )

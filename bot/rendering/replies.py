@@ -11,7 +11,7 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outputs import MADE_CODES, MOST_ROWS, Notice, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, MOST_ROWS, Notice, Passage, Reply, Table, Text
 
 MAX_ROWS = MOST_ROWS
 _PLAIN = frozenset(
@@ -77,10 +77,7 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
 
     Of a list with more than `MAX_ROWS` rows only the first rows are shown; `first` is their number.
     """
-    blocks = [
-        render_markdown(part.text, locale=tr.locale, links=reply.links) if isinstance(part, Text) else render_table(part, tr, first=first)
-        for part in reply.parts
-    ]
+    blocks = [_render_part(part, reply, tr, first) for part in reply.parts]
     blocks.extend(
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
         for title, table in reply.sections
@@ -89,6 +86,22 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
         said = [_render_notice(notice, reply, tr) for notice in group]
         blocks.extend([join_blocks(said, "\n")] if is_made else said)
     return join_blocks(blocks, "\n\n")
+
+
+def _render_part(part: Text | Table | Passage, reply: Reply, tr: Translator, first: int) -> Spans:
+    match part:
+        case Text():
+            return render_markdown(part.text, locale=tr.locale, links=reply.links)
+        case Passage():
+            return render_passage(part)
+        case _:
+            return render_table(part, tr, first=first)
+
+
+def render_passage(passage: Passage) -> Spans:
+    """Return the title of a document in bold, and below it the passage as a quote that a messenger folds. Nothing in it can be tapped."""
+    title = Span(passage.title, "bold", is_foreign=True)
+    return build_spans(title, "\n" if passage.title and passage.text else "", Span(passage.text, "quote", is_foreign=True))
 
 
 def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:

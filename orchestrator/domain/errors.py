@@ -5,6 +5,7 @@ SdelkaError
 ├── ModelClientError     the orchestrator: the model is unreachable or its answer broke the format (S004-20, S004-21)
 ├── OverBudget           the person: the month's budget is used up, so the model is not asked
 ├── JournalUnwritable    the person and operations staff: the intent could not be stored, so nothing was done
+├── ServiceFailed        the tool agent: a service beside it cannot be reached, or its answer is none
 ├── FileUnavailable      the person: the messenger does not give the file that they sent
 ├── SessionTaken         the worker: another process holds the lease of this session
 ├── RunOver              the player of a run: the run ended while its next step was being stored
@@ -31,6 +32,10 @@ class ModelClientError(SdelkaError):
 
 class OverBudget(SdelkaError):
     """The person's budget of the month is used up."""
+
+
+class ServiceFailed(SdelkaError):
+    """A request to a service beside the program failed."""
 
 
 class FileUnavailable(SdelkaError):

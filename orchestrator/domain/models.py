@@ -44,6 +44,8 @@ class ModelOptions:
     seed: int | None = None
     json: bool = False
     """Whether the answer must be a JSON object (`response_format`)."""
+    may_be_cut: bool = False
+    """Whether an answer that ends at `max_tokens` is one all the same, as where a single word is asked for."""
 
     def __post_init__(self) -> None:
         """Raise ValueError that names the option, the value and what is allowed."""
@@ -169,6 +171,10 @@ class Models(Protocol):
 
 class ProviderUnavailable(ModelClientError):
     """A provider cannot be used at present: it cannot be reached, does not answer properly, or turns away whoever asks."""
+
+
+class MalformedAnswer(ModelClientError):
+    """The service answered, and its answer has not the form of one: there is no choice, message or text in it."""
 
 
 class UnusableAnswer(ModelClientError):

@@ -59,6 +59,14 @@ class Text(Frozen):
     text: str
 
 
+class Passage(Frozen):
+    """A part of a reply that quotes a document: its title and the passage. A messenger folds the quote; nothing in it can be tapped."""
+
+    kind: Literal["passage"] = "passage"
+    title: str
+    text: str
+
+
 class Table(Frozen):
     """A part of a reply that lists records, with their number and the total of their sums.
 
@@ -91,7 +99,7 @@ class Table(Frozen):
 class Reply(Frozen):
     """What one turn says to the person. A turn ends with exactly one final reply."""
 
-    parts: tuple[Annotated[Text | Table, Field(discriminator="kind")], ...] = ()
+    parts: tuple[Annotated[Text | Table | Passage, Field(discriminator="kind")], ...] = ()
     sections: tuple[tuple[Notice, Table], ...] = ()
     """Lists with headings, built by code (used by /today)."""
     notices: tuple[Notice, ...] = ()

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.frozen import View
-from orchestrator.domain.models import ModelAnswer, ProviderUnavailable, UnusableAnswer
+from orchestrator.domain.models import MalformedAnswer, ModelAnswer, ProviderUnavailable, UnusableAnswer
 from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error, find_reported_error
 from orchestrator.model_client.tool_calls import CallCollector
 from state.canonical import to_storable_text
@@ -85,6 +85,8 @@ class AnswerReader:
         self._model = ""
         self._usage = Usage()
         self._finish_reason = ""
+        self._is_empty = False
+        """Whether something has arrived, and no choice in it."""
         self._thought = False
         """Whether the model has sent thinking in a field of its own, which is not read."""
         self._calls = CallCollector()
@@ -107,10 +109,14 @@ class AnswerReader:
         event = _Event.model_validate(loaded)
         self._model = self._model or event.model or ""
         self._usage = event.usage or self._usage
-        return self._take_choice(_find_first_choice(event.choices or []))
+        choice = _find_first_choice(event.choices or [])
+        self._is_empty = not self._finish_reason and not self._size and choice == _Choice()
+        return self._take_choice(choice)
 
     def finish(self, seconds: float) -> ModelAnswer:
         """Return the whole answer, which took `seconds`; raise `ModelClientError` if it is empty or the model did not finish it."""
+        if self._is_empty:
+            raise MalformedAnswer("The model service sent an answer without a choice.")
         if self._half or not self._finish_reason:
             raise ModelClientError("The model's answer broke off before its end.")
         if self._finish_reason in _BROKE:
@@ -139,7 +145,7 @@ class AnswerReader:
     def _take_choice(self, choice: _Choice) -> str:
         part = choice.delta or choice.message or {}
         if not isinstance(part, dict):
-            raise ModelClientError("The model service sent a choice without a message.")
+            raise MalformedAnswer("The model service sent a choice without a message.")
         message = _Message.model_validate(part)
         if message.refusal:
             raise UnusableAnswer("The model refused to answer.")
@@ -150,7 +156,7 @@ class AnswerReader:
         if message.content is None:
             return ""
         if not isinstance(message.content, str):
-            raise ModelClientError("The model service sent content that is not text.")
+            raise MalformedAnswer("The model service sent content that is not text.")
         return self._keep(message.content)
 
     def _keep(self, content: str) -> str:
@@ -205,5 +211,5 @@ def _find_first_choice(choices: object) -> _Choice:
     choices.
     """
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-        raise ModelClientError("The model service sent choices that are no choices.")
+        raise MalformedAnswer("The model service sent choices that are no choices.")
     return next((choice for choice in map(_Choice.model_validate, choices) if choice.index == 0), _Choice())

@@ -65,10 +65,26 @@ class OpenAiProvider:
             answer = await self.client.stream_chat(self._build_payload(request), on_delta)
         else:
             taker = ThinkingFilter(on_delta).take if on_delta is not None else None
-            answer = drop_thinking(await self.client.stream_chat(self._build_payload(request), taker))
+            answer = drop_thinking(await self._ask_briefly(request, taker))
         if answer.calls and not request.tools:
             raise UnusableAnswer("The model calls a tool, although none was offered.", answer=answer)
         return replace(answer, calls=tuple(_check_name(one, request.tools) for one in answer.calls)) if answer.calls else answer
+
+    async def _ask_briefly(self, request: ModelRequest, on_delta: OnDelta | None) -> ModelAnswer:
+        """Return the answer; one that ends at its limit too, if the request allows that.
+
+        A model that thinks first may not get to its first word within the limit, and is then asked again without one.
+        """
+        try:
+            return await self.client.stream_chat(self._build_payload(request), on_delta)
+        except UnusableAnswer as error:
+            cut = error.answer
+            if not request.options.may_be_cut or cut is None or cut.finish_reason != "length":
+                raise
+        if cut.text.strip() and not cut.text.lstrip().startswith("<"):  # which would be the beginning of thinking
+            return cut
+        unlimited = replace(request, options=replace(request.options, max_tokens=None))
+        return await self.client.stream_chat(self._build_payload(unlimited), on_delta)
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors in the order of the texts."""

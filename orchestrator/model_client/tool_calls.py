@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import ToolCall, UnusableAnswer
+from orchestrator.domain.models import MalformedAnswer, ToolCall, UnusableAnswer
 from state.canonical import NotCanonical, dumps, to_storable_text
 
 MAX_CALLS: Final = 128
@@ -33,7 +32,7 @@ class _PartialCall:
 class CallCollector:
     """Collects the tool calls of one answer.
 
-    Raises ModelClientError for calls that have no form, UnusableAnswer for too many calls or endless arguments, which the model made.
+    Raises MalformedAnswer for calls that have no form, UnusableAnswer for too many calls or endless arguments, which the model made.
     """
 
     def __init__(self) -> None:
@@ -54,11 +53,11 @@ class CallCollector:
                 self._add(self._find(0, 0, "", function_call), "", function_call)
             return
         if not isinstance(tool_calls, list) or not all(isinstance(one, Mapping) for one in tool_calls):
-            raise ModelClientError("The model service sent tool calls that are no calls.")
+            raise MalformedAnswer("The model service sent tool calls that are no calls.")
         for position, one in enumerate(tool_calls):
             index, function = one.get("index"), one.get("function")
             if not isinstance(function, Mapping) or not (index is None or (type(index) is int and 0 <= index < MAX_CALLS)):
-                raise ModelClientError("The model service sent a tool call without a function.")
+                raise MalformedAnswer("The model service sent a tool call without a function.")
             call_id = _read_text(one, "id")
             self._add(self._find(index, position, call_id, function), call_id, function)
 

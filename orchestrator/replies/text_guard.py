@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bitrix.masking import SecretMask
-from orchestrator.domain.outputs import Notice, Reply, Table, Text
+from orchestrator.domain.outputs import Notice, Passage, Reply, Table, Text
 from orchestrator.language.links import extract_addresses, find_allowed_links, strip_unknown_links
 
 
@@ -54,14 +54,21 @@ class TextGuard:
     def _mask_reply(self, reply: Reply) -> Reply:
         return reply.model_copy(
             update={
-                "parts": tuple(
-                    Text(text=self.secrets.mask(part.text)) if isinstance(part, Text) else self._mask_table(part) for part in reply.parts
-                ),
+                "parts": tuple(map(self._mask_part, reply.parts)),
                 "sections": tuple((self._mask_notice(title), self._mask_table(table)) for title, table in reply.sections),
                 "notices": tuple(map(self._mask_notice, reply.notices)),
                 "choices": tuple(choice.model_copy(update={"label": self.secrets.mask(choice.label)}) for choice in reply.choices),
             }
         )
+
+    def _mask_part(self, part: Text | Table | Passage) -> Text | Table | Passage:
+        match part:
+            case Text():
+                return Text(text=self.secrets.mask(part.text))
+            case Passage():
+                return Passage(title=self.secrets.mask(part.title), text=self.secrets.mask(part.text))
+            case _:
+                return self._mask_table(part)
 
     def _mask_table(self, table: Table) -> Table:
         return table.model_copy(

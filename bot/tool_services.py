@@ -1,0 +1,39 @@
+"""Builds the clients of the services that the tool agent asks: inside of this process, or at the addresses of the settings."""
+
+from urllib.parse import urlsplit
+
+import httpx
+
+from bot.settings import Settings
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.models import Models
+from orchestrator.services.haiku.app import build_app as build_haiku_app
+from orchestrator.services.http_client import ServiceClients
+
+EMBEDDED = "http://embedded"
+
+
+def build_service_clients(settings: Settings, models: Models) -> ServiceClients:
+    """Return the clients of both services. Raises SettingsError for an address that is none."""
+    return ServiceClients({"rag": build_rag_client(settings, models), "haiku": build_haiku_client(settings, models)})
+
+
+def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:
+    """Return a client of the haiku service: at HAIKU_SERVICE_URL, or inside of this process over these models."""
+    if settings.haiku_service_url is not None:
+        return open_client("HAIKU_SERVICE_URL", settings.haiku_service_url)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=build_haiku_app(models), raise_app_exceptions=False), base_url=EMBEDDED)
+
+
+def build_rag_client(settings: Settings, models: Models) -> httpx.AsyncClient:
+    """Return a client of the service that searches documents, at RAG_SERVICE_URL; by default on this machine."""
+    del models  # a service inside of this process answers with them
+    return open_client("RAG_SERVICE_URL", settings.rag_service_url or "http://127.0.0.1:8081")
+
+
+def open_client(name: str, address: str) -> httpx.AsyncClient:
+    """Return a client of the service at this address, which is the value of the setting `name`. Raises SettingsError."""
+    parts = urlsplit(address.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SettingsError(f"{name} must be an http or https address such as http://127.0.0.1:8081")  # not quoted: it may have a password
+    return httpx.AsyncClient(base_url=address.strip(), trust_env=False)

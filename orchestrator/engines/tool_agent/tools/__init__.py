@@ -1,0 +1,8 @@
+"""The tools of the agent, in the order in which they are offered. docs/tool-agent.md says how to add one."""
+
+from typing import Any, Final
+
+from orchestrator.engines.tool_agent.toolbox import Tool
+from orchestrator.engines.tool_agent.tools import generate_haiku, rag_search
+
+TOOLS: Final[tuple[Tool[Any], ...]] = (rag_search.TOOL, generate_haiku.TOOL)

@@ -1,0 +1,56 @@
+"""The tool that answers from the company's documents, through the RAG service (S001-47 … 50, 58 … 67)."""
+
+import logging
+
+from pydantic import BaseModel, Field
+
+from orchestrator.domain.outputs import Passage, Text
+from orchestrator.engines.tool_agent.service_calls import ServiceCall, call_service
+from orchestrator.engines.tool_agent.toolbox import Tool, ToolAnswer, ToolPorts, build_message
+
+
+class RagSearchParams(BaseModel):
+    """What the tool needs to know."""
+
+    question: str = Field(description="The question, short and in the words of the person.")
+
+
+class Found(BaseModel):
+    """A good answer of POST /search (S001-64)."""
+
+    answer: str
+    chunk_title_list: list[str]
+    chunk_texts: list[str]
+
+
+SEARCH = ServiceCall(service="rag", path="/search", answer=Found, action="answer_question", refused="Search")
+
+
+async def search_documents(params: RagSearchParams, ports: ToolPorts) -> ToolAnswer:
+    """Answer the question from the documents, and name those that were read."""
+    top_k = ports.settings.rag_top_k
+    found = await call_service(SEARCH, {"question": params.question, "top_k": top_k}, ports)
+    if not isinstance(found, Found):
+        return ToolAnswer(messages=(build_message(TOOL.build_code("failed"), is_kept=True),), fault=found)
+    passages = tuple(
+        Passage(title=title, text=text) for title, text in zip(found.chunk_title_list, found.chunk_texts, strict=False) if title or text
+    )
+    chunks = "".join(f"\n{number}. {one.title}\n{one.text}" for number, one in enumerate(passages, start=1))
+    ports.note(logging.DEBUG, f"rag_chunks_message: {chunks or 'none'}")
+    return ToolAnswer(
+        messages=(
+            build_message(TOOL.build_code("answer"), is_kept=True, answer=found.answer),
+            build_message(TOOL.build_code("titles"), top_k=str(top_k), titles=", ".join(found.chunk_title_list)),
+        ),
+        parts=(Text(text=found.answer), *passages),
+        is_prose=True,
+    )
+
+
+TOOL = Tool(
+    name="rag_search",
+    description="Answers a question from the company's documents: regulations, instructions, price lists, contracts.",
+    params=RagSearchParams,
+    limits={"question": lambda settings: settings.question_maxlen},
+    run=search_documents,
+)

@@ -1,0 +1,89 @@
+"""The haiku service: a model writes the poem, code counts its syllables and words (S001-68 … 74, X7).
+
+GET /health and POST /generate_haiku {theme}. Every failure is an object with the field `error`.
+"""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.models import ModelOptions, ModelRequest, Models
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.services.haiku.counting import count_poem
+from state.canonical import to_storable_text
+
+TEMPERATURE: Final = 0.5
+LARGEST: Final = 65_536
+"""The most bytes that a request may have."""
+_PROMPT: Final = load_lexicon("tool_agent").read_text("prompts", "haiku")
+
+log = logging.getLogger(__name__)
+
+
+def build_app(models: Models) -> FastAPI:
+    """Return the service over these models."""
+    app = FastAPI(title="Haiku", openapi_url=None, docs_url=None, redoc_url=None)
+
+    @app.middleware("http")
+    async def catch(request: Request, go_on: Callable[[Request], Awaitable[JSONResponse]]) -> JSONResponse:
+        try:
+            return await go_on(request)
+        except Exception:
+            log.exception("the haiku service failed", extra={"action": "haiku_failed"})
+            return _refuse(500, "Internal server error")
+
+    @app.get("/health")
+    async def tell_health() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.post("/generate_haiku")
+    async def generate_haiku(request: Request) -> JSONResponse:
+        theme = _find_theme(await _read_body(request))
+        if not theme:
+            return _refuse(400, "Missing theme")
+        try:
+            text = await write_haiku(models, theme)
+        except ModelClientError as error:
+            log.warning("no haiku: %s", error.reason, extra={"action": "haiku_not_written"})
+            return _refuse(500, "Generation failed")
+        syllables, words = count_poem(text)
+        return JSONResponse({"theme": theme, "haiku_text": text, "syllables_per_line": syllables, "total_words": words})
+
+    return app
+
+
+async def write_haiku(models: Models, theme: str) -> str:
+    """Return a haiku about the theme, one line of it on each line. Raises ModelClientError."""
+    messages = ({"role": "system", "content": _PROMPT}, {"role": "user", "content": theme})
+    answer = await models.chat(ModelRequest(messages=messages, role="tool", options=ModelOptions(temperature=TEMPERATURE)))
+    lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
+    if not lines:
+        raise ModelClientError("The model wrote no haiku.")
+    return "\n".join(lines)
+
+
+async def _read_body(request: Request) -> bytes:
+    content = b""
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > LARGEST:
+            return b""
+    return content
+
+
+def _find_theme(content: bytes) -> str:
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return ""
+    theme = body.get("theme") if isinstance(body, dict) else None
+    return to_storable_text(theme).strip() if isinstance(theme, str) else ""
+
+
+def _refuse(status: int, error: str) -> JSONResponse:
+    return JSONResponse({"error": error}, status_code=status)

@@ -1,0 +1,85 @@
+"""Makes requests to the services beside the program (documents, haiku), in this process or at an address (S001-58, S001-68, X5)."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Final
+
+import httpx
+
+from orchestrator.domain.errors import ServiceFailed
+from state.canonical import to_storable_text
+from state.stored import JsonObject
+from state.trace import build_trace_headers
+
+HEALTH_SECONDS: Final = 5.0
+POST_SECONDS: Final = 10.0
+LARGEST: Final = 2_000_000
+"""The most bytes that an answer may have."""
+_QUOTED: Final = 300
+
+
+class ServiceClients:
+    """The services by name, each with a client that knows its address. The owner of the clients closes them."""
+
+    def __init__(self, clients: Mapping[str, httpx.AsyncClient]) -> None:
+        """Use these clients; a service without one counts as not reachable."""
+        self._clients = dict(clients)
+
+    async def check_health(self, service: str) -> JsonObject:
+        """Return the body of GET /health. Raises ServiceFailed."""
+        return await self._request(service, "GET", "/health", None, HEALTH_SECONDS)
+
+    async def post(self, service: str, path: str, body: JsonObject) -> JsonObject:
+        """Return the body of the answer to a POST. Raises ServiceFailed, also for every status other than 2xx."""
+        return await self._request(service, "POST", path, body, POST_SECONDS)
+
+    async def aclose(self) -> None:
+        """Close the clients."""
+        for client in self._clients.values():
+            await client.aclose()
+
+    async def _request(self, service: str, method: str, path: str, body: JsonObject | None, seconds: float) -> JsonObject:
+        client = self._clients.get(service)
+        if client is None:
+            raise ServiceFailed(f"the address of the service {service} is not set")
+        try:
+            # a service in this process has no connection whose time could run out
+            async with asyncio.timeout(seconds):
+                async with client.stream(method, path, json=body, headers=build_trace_headers()) as response:
+                    content = await _read_limited(response)
+        except TimeoutError:
+            raise ServiceFailed(f"no answer within {seconds:g} seconds") from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:  # its text may quote an address with a password
+            raise ServiceFailed(f"the service cannot be asked ({type(error).__name__})") from None
+        if not response.is_success:
+            raise ServiceFailed(f"HTTP {response.status_code}: {_quote(content)}")
+        return _parse_object(content)
+
+
+async def _read_limited(response: httpx.Response) -> bytes:
+    content = b""
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > LARGEST:
+            raise ServiceFailed(f"the answer is longer than {LARGEST} bytes")
+    return content
+
+
+def _parse_object(content: bytes) -> JsonObject:
+    try:
+        found = json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise ServiceFailed("the answer is not JSON") from None
+    if not isinstance(found, dict):
+        raise ServiceFailed("the answer is not a JSON object")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _quote(content: bytes) -> str:
+    text = " ".join(to_storable_text(content[: _QUOTED * 4].decode(errors="replace")).split())
+    return text[:_QUOTED]
