@@ -20,9 +20,9 @@ ERROR = {"error": "E_NEW", "error_description": "Something failed"}
 
 
 def told_of(world: World) -> str:
-    """The answer as the person reads it, without its addresses."""
+    """The answer as the person reads it, without its addresses and the codes for the administrator, which may be letters alone."""
     row = next(row for row in world.outbox() if row.kind == "reply")
-    return re.sub(r"\(https?://\S+\)", "", to_plain_text(render_reply(Reply.model_validate(row.body), RU)))
+    return re.sub(r"\(https?://\S+\)|(?<=: )[0-9a-f]{8}\b", "", to_plain_text(render_reply(Reply.model_validate(row.body), RU)))
 
 
 def batch_says(results: Any, errors: Any) -> Any:
