@@ -61,6 +61,8 @@ class Card(Stored):
     provenance: JsonObject = field(default_factory=dict)
     next_steps: Sequence[JsonObject] = ()
     """Previews of the steps that follow when the call has created its record: the card shows them, they are submitted afterwards."""
+    covers: Sequence[JsonObject] = ()
+    """Of these steps, those that the approval of the card covers: {slot, method, params, made}."""
     opened: Sequence[str] = ()
     """The keys of the people who opened the rest of a card that a chat shows only in part."""
     via: str = ""

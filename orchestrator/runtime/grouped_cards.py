@@ -15,7 +15,7 @@ from state.journal.store import OutboxRow
 
 DescribeCard = Callable[[Card, Mapping[str, Card]], Card]
 """A function that completes a card for showing: it adds until when its call can be undone. It also gets all cards of the session."""
-_HIDDEN: Final = ("params", "before", "provenance")
+_HIDDEN: Final = ("params", "before", "provenance", "covers")
 _MARKS: Final = ("at", "anew")
 
 

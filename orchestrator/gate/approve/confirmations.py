@@ -75,6 +75,8 @@ class CardRequest:
     replaces: str = ""
     following: Sequence[JsonObject] = ()
     """Previews of the steps that follow when the call has created its record."""
+    covers: Sequence[JsonObject] = ()
+    """Those of these steps whose approval goes with that of the card, as `covered_steps` stores them."""
 
 
 def generate_nonce() -> str:
@@ -134,6 +136,7 @@ async def request(
         replaces=asked.replaces,
         provenance=asked.effect.provenance.model_dump(mode="json"),
         next_steps=[dict(one) for one in asked.following],
+        covers=[dict(one) for one in asked.covers],
     )
     stored = build_stored_call(order) | {"confirmation_id": event.confirmation_id, "actor": asked.actor.model_dump(mode="json")}
     change = EffectChange(
