@@ -97,8 +97,11 @@ class Card(Stored):
     created: str = ""
     """The record that the call created: "deal:512"."""
 
+    hidden_from: Sequence[str] = ()
+    """The leads (heads of sales) whose copies leave this step of a plan out, as they may not see its records. This and the next four fields
+    are only set on a card that is about to be shown, never stored."""
     undo_until: str = ""
-    """Until when the call can be undone. This and the next three fields are only set on a card that is about to be shown, never stored."""
+    """Until when the call can be undone."""
     undo_by_lead: bool = False
     """Whether only a lead (head of sales) can undo it, because the requester has handed the record away."""
     undone_at: str = ""

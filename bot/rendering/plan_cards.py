@@ -23,9 +23,11 @@ _FATES, _LONGEST_FATE = 900, 200
 def render_plan_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: the steps with each old and new value, and while some wait, the reasons and who asked."""
     as_one = _is_told_as_one(view)
-    room = 0 if as_one else min(_LONGEST_FATE, _FATES // len(view.members))
-    steps = join_blocks([_render_step(number, card, tr, room) for number, card in enumerate(view.members, start=1)], "\n\n")
-    blocks = [format_bold(tr.translate("plan-head", count=len(view.members))), steps]
+    count = len(view.members) + view.steps_hidden
+    room = 0 if as_one else min(_LONGEST_FATE, _FATES // count)
+    steps = join_blocks([_render_step(number, card, tr, room) for number, card in view.steps], "\n\n")
+    hidden = build_spans(Span(tr.translate("plan-hidden", count=view.steps_hidden), "italic")) if view.steps_hidden else ()
+    blocks = [format_bold(tr.translate("plan-head", count=count)), steps, hidden]
     if view.card.is_waiting:
         blocks.extend(render_waiting(view, tr))
     elif as_one:
