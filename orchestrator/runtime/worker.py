@@ -348,11 +348,8 @@ class Orchestrator:
     def _describe_card(self, card: Card, cards: Mapping[str, Card]) -> Card:
         deps = self.tools.gate.deps
         described = add_undo_status(card, cards, now=self._clock.now(), deps=deps)
-        return (
-            described.with_values(hidden_from=blind)
-            if (blind := list_blind_leads(card, cards, deps, self.tools.refresh_actor))
-            else described
-        )
+        blind = list_blind_leads(card, cards, deps, self.tools.refresh_actor)
+        return described.with_values(hidden_from=blind) if blind else described
 
     async def _close_idle_session(self, key: str) -> None:
         """Close a session that has been idle for a while; it is loaded again when somebody writes."""
