@@ -61,6 +61,8 @@ class Card(Stored):
     provenance: JsonObject = field(default_factory=dict)
     next_steps: Sequence[JsonObject] = ()
     """Previews of the steps that follow when the call has created its record: the card shows them, they are submitted afterwards."""
+    covers: Sequence[JsonObject] = ()
+    """Of these steps, those that the approval of the card covers: {slot, method, params, made}."""
     opened: Sequence[str] = ()
     """The keys of the people who opened the rest of a card that a chat shows only in part."""
     via: str = ""
@@ -95,8 +97,11 @@ class Card(Stored):
     created: str = ""
     """The record that the call created: "deal:512"."""
 
+    hidden_from: Sequence[str] = ()
+    """The leads (heads of sales) whose copies leave this step of a plan out, as they may not see its records. This and the next four fields
+    are only set on a card that is about to be shown, never stored."""
     undo_until: str = ""
-    """Until when the call can be undone. This and the next three fields are only set on a card that is about to be shown, never stored."""
+    """Until when the call can be undone."""
     undo_by_lead: bool = False
     """Whether only a lead (head of sales) can undo it, because the requester has handed the record away."""
     undone_at: str = ""

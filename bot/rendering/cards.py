@@ -51,12 +51,16 @@ def render_card(view: CardView, tr: Translator) -> Spans:
 
 
 def render_following(card: Card, tr: Translator) -> Spans:
-    """Return the steps that follow when the call has created its record, a line each; empty if there are none or the call did not run."""
-    if card.status not in {"requested", "approved", "executed"}:
+    """Return the steps that follow when the call has created its record, a line each; empty if there are none, or once the call has run.
+
+    Then they are no plan any more: each has run too, or has a card of its own.
+    """
+    if card.status not in {"requested", "approved"}:
         return ()
     lines = []
     for preview in map(Preview.model_validate, card.next_steps):
-        changes = "; ".join(format_change(line, named=True) for line in preview.lines)
+        lines_shown = [line for line in preview.lines if not _is_named_in_heading(line, preview)]
+        changes = "; ".join(format_change(line, named=True) for line in lines_shown)
         told = build_spans(tr.translate("card-then"), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
         lines.append(told)
     return join_blocks(lines, "\n")

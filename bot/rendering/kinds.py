@@ -36,7 +36,7 @@ def _build_renderer(parse: Callable[[JsonObject], T], render: Callable[[T, Trans
 
 
 def _render_card(view: CardView, tr: Translator) -> Spans:
-    return render_plan_card(view, tr) if view.members else render_card(view, tr)
+    return render_plan_card(view, tr) if view.is_plan else render_card(view, tr)
 
 
 def _render_details(view: CardView, tr: Translator) -> Spans:

@@ -31,11 +31,13 @@ _FATES, _LONGEST_FATE = 900, 200
 def render_plan_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: the steps with each old and new value, and while some wait, the reasons and who asked."""
     as_one = _is_told_as_one(view)
-    room = 0 if as_one else min(_LONGEST_FATE, _FATES // len(view.members))
+    count = len(view.members) + view.steps_hidden
+    room = 0 if as_one else min(_LONGEST_FATE, _FATES // count)
     shared, offers = _list_undo_offers(view, tr, is_over=not as_one and not view.card.is_waiting)
-    members = enumerate(zip(view.members, offers, strict=True), start=1)
-    steps = join_blocks([_render_step(number, card, tr, room, undo=offer) for number, (card, offer) in members], "\n\n")
-    blocks = [format_bold(tr.translate("plan-head", count=len(view.members))), steps]
+    told = zip(view.steps, offers, strict=True)
+    steps = join_blocks([_render_step(number, card, tr, room, undo=offer) for (number, card), offer in told], "\n\n")
+    hidden = build_spans(Span(tr.translate("plan-hidden", count=view.steps_hidden), "italic")) if view.steps_hidden else ()
+    blocks = [format_bold(tr.translate("plan-head", count=count)), steps, hidden]
     if view.card.is_waiting:
         blocks.extend(render_waiting(view, tr))
     elif as_one:
@@ -60,7 +62,7 @@ def _list_undo_offers(view: CardView, tr: Translator, *, is_over: bool) -> tuple
 
 def render_plan_details(view: CardView, tr: Translator) -> Spans:
     """Return the details view of the plan: each step with its record and every value, then all reasons and who asked."""
-    steps = [_render_step_details(number, card, tr) for number, card in enumerate(view.members, start=1)]
+    steps = [_render_step_details(number, card, tr) for number, card in view.steps]
     asked = build_spans(tr.translate("details-asked", who=view.card.requested_by_name))
     return join_blocks([*steps, render_reasons(view, tr), asked], "\n\n")
 

@@ -138,6 +138,10 @@ class CardView:
     """The session of the card if it stands in a topic of a group; otherwise ""."""
     members: Sequence[Card] = ()
     """For the card of a plan with several waiting steps: the cards of the steps in their order; `card` then stands for all of them."""
+    numbers: Sequence[int] = ()
+    """The places of `members` in the plan, if the copy of a lead (head of sales) leaves out steps that the lead may not see."""
+    steps_hidden: int = 0
+    """How many steps the copy leaves out."""
     opened: bool = False
     """Whether the reader of this chat has opened the rest of a card that is shown in part; in a group, whether anybody has."""
     is_cut: bool = False
@@ -168,7 +172,19 @@ class CardView:
         view = cls.from_card(Card.from_stored(body), stage=body.get("stage") or 1, home=body.get("home") or "")
         opened, is_cut, is_in_run_chat = (bool(body.get(mark)) for mark in ("opened_here", "is_cut", "in_run_chat"))
         members = tuple(Card.from_stored(one) for one in body.get("members") or ())
+        numbers, hidden = tuple(body.get("numbers") or ()), body.get("steps_hidden") or 0
+        view = replace(view, numbers=numbers, steps_hidden=hidden)
         return replace(view, members=members, opened=opened, is_cut=is_cut, is_in_run_chat=is_in_run_chat)
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether this is the card of a plan with several steps."""
+        return bool(self.members or self.steps_hidden)
+
+    @property
+    def steps(self) -> Sequence[tuple[int, Card]]:
+        """The steps of a plan that this chat shows, each with its number in the plan."""
+        return tuple(zip(self.numbers or range(1, len(self.members) + 1), self.members, strict=True))
 
     @property
     def is_copy(self) -> bool:

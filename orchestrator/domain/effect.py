@@ -46,6 +46,8 @@ class FollowingStep(Frozen):
     method: str
     params: JsonObject
     made: str
+    slot: str = ""
+    """Its place in the turn's plan, "" for a step that only stands on the card."""
 
 
 class Effect(Frozen):

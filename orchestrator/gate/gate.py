@@ -17,6 +17,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations, run_approved
 from orchestrator.gate.approve.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
 from orchestrator.gate.approve.confirmations import CardRequest, Decision
+from orchestrator.gate.approve.covered_steps import ProposedStep, find_covering_card, list_covered
 from orchestrator.gate.approve.duplicates import (
     REPEATED,
     add_doubts,
@@ -50,7 +51,7 @@ from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
 from orchestrator.gate.normalize.normalize import normalize
 from state.canonical import NotCanonical, dumps
-from state.card import Card
+from state.card import NO_CARD, Card
 from state.events.conversation import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 from state.stored import JsonObject
@@ -214,7 +215,8 @@ class Gate:
                     preview=(await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)).to_json(),
                 )
             case Ask():
-                return await self._ask(case, call, facts, verdict)
+                covering = await self._find_covering_card(case, call, facts, verdict)
+                return await self._run(case, call, facts, covering) if covering else await self._ask(case, call, facts, verdict)
             case Allow():
                 return await self._run(case, call, facts)
             case _:
@@ -264,10 +266,24 @@ class Gate:
         """Check in the portal whether one call of unknown outcome happened, store the result and return it. Never sends a write."""
         return await reconcile(row, ledger, self._catalogue, self._performers, announce)
 
-    async def _run(self, case: _Case, call: Call, facts: Facts) -> Outcome:
+    async def _find_covering_card(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Card | None:
+        step = ProposedStep(
+            effect=case.effect,
+            effect_id=case.effect_id,
+            turn_id=case.turn_id,
+            call=call,
+            facts=facts,
+            actor=case.actor,
+            mode=case.mode,
+        )
+        return await find_covering_card(step, verdict, self._deps, case.ledger)
+
+    async def _run(self, case: _Case, call: Call, facts: Facts, covering: Card = NO_CARD) -> Outcome:
+        """Run a call that needs no card of its own; `covering` is the card whose approval covers it, if that is why."""
         if call.reads_only:
             return await executor.run_read(self._build_order(case, call, facts, {}), self._performers[call.kind], case.ledger)
-        order = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
+        made = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
+        order = replace(made, approved_by=covering.approved_by, covered_by=covering.confirmation_id)
         try:
             done = await run_within_cap(executor.run_write, order, self._deps, case.actor, case.ledger)
         except WriteStopped:  # frozen just now: nothing was stored and nothing was sent
@@ -282,6 +298,7 @@ class Gate:
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal
             return build_pending(entry, method=call.method, turn_id=case.turn_id)
+        following = await draw_following(case.effect.following, call, case.actor, self._deps, case.ledger)
         asked = CardRequest(
             order=order,
             effect=case.effect,
@@ -289,7 +306,8 @@ class Gate:
             preview=shown,
             actor=case.actor,
             notified_leads=confirmations.find_notified_leads(order, verdict, case.actor, self._deps),
-            following=await draw_following(case.effect.following, call, case.actor, self._deps, case.ledger),
+            following=[preview.to_json() for _, preview in following],
+            covers=list_covered(shown, following),
         )
         event = await confirmations.request(asked, case.ledger, self._deps.ttl, remind_after=self._deps.policy.remind_lead_after)
         return Pending(

@@ -219,7 +219,7 @@ def trim_state(agent: AgentState) -> JsonObject:
     Of the cards and of the texts about what was done, only the latest are kept. The cards lack, among other fields, their preview and their
     nonce (the one-time code of their buttons).
     """
-    left_out = ("preview", "before", "provenance", "reasons", "nonce")
+    left_out = ("preview", "before", "provenance", "covers", "reasons", "nonce")
     confirmations = [
         _show_written_keys(entry.without(*left_out).to_stored()) for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]
     ]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bitrix.masking import mask_value
 from orchestrator.domain.address import Address
-from orchestrator.gate.approve.card_groups import VERB, CardGroup, find_group, is_merged, list_loose_cards
+from orchestrator.gate.approve.card_groups import VERB, CardGroup, find_group, is_merged, list_loose_cards, narrow_group
 from orchestrator.runtime import outbox
 from state.canonical import dumps
 from state.card import Card
@@ -15,7 +15,7 @@ from state.journal.store import OutboxRow
 
 DescribeCard = Callable[[Card, Mapping[str, Card]], Card]
 """A function that completes a card for showing: it adds until when its call can be undone. It also gets all cards of the session."""
-_HIDDEN: Final = ("params", "before", "provenance")
+_HIDDEN: Final = ("params", "before", "provenance", "covers")
 _MARKS: Final = ("at", "anew")
 
 
@@ -91,6 +91,31 @@ def _build_group_row(
     merged = group.merge()
     copies = not marks.get("anew") or "told" in row.body or "told" in earlier
     hidden = _HIDDEN if copies else (*_HIDDEN, "told")
-    members = [(card if card.undone_at else describe(card, known)).without(*_HIDDEN, "told").to_stored() for card in group.members]
+    drawn = [_describe_member(card, describe, known) for card in group.members]
+    members = [card.without(*_HIDDEN, "told", "hidden_from").to_stored() for card in drawn]
     body = {**merged.without(*hidden).to_stored(), "stage": max(taps, default=1), **marks, "members": members}
+    if narrowed := _build_narrowed_copies(group, {card.confirmation_id: card.hidden_from for card in drawn}, members):
+        body["copies"] = narrowed
     return replace(row, key=f"card:{group.anchor}", body=body)
+
+
+def _describe_member(card: Card, describe: DescribeCard, known: Mapping[str, Card]) -> Card:
+    drawn = describe(card, known)
+    return card.with_values(hidden_from=drawn.hidden_from) if card.undone_at else drawn
+
+
+def _build_narrowed_copies(
+    group: CardGroup, hidden: Mapping[str, Sequence[str]], members: Sequence[Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return what differs in the copies of leads who may not see some of the steps, by the key of the lead."""
+    copies: dict[str, dict[str, Any]] = {}
+    for lead in dict.fromkeys(key for keys in hidden.values() for key in keys):
+        seen, card = narrow_group(group, lead, hidden)
+        numbers = [number for number, one in enumerate(group.members, start=1) if one in seen.members]
+        copies[lead] = {
+            **card.without(*_HIDDEN).to_stored(),
+            "members": [members[number - 1] for number in numbers],
+            "numbers": numbers,
+            "steps_hidden": len(members) - len(numbers),
+        }
+    return copies

@@ -16,6 +16,7 @@ from uuid import uuid4
 from bitrix.masking import hide_installed
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.approve.card_groups import list_blind_leads
 from orchestrator.gate.approve.undo_policy import add_undo_status
 from orchestrator.runtime import dispatch, timers
 from orchestrator.runtime.feature import PeriodicTask, Tools
@@ -345,7 +346,10 @@ class Orchestrator:
             return session
 
     def _describe_card(self, card: Card, cards: Mapping[str, Card]) -> Card:
-        return add_undo_status(card, cards, now=self._clock.now(), deps=self.tools.gate.deps)
+        deps = self.tools.gate.deps
+        described = add_undo_status(card, cards, now=self._clock.now(), deps=deps)
+        blind = list_blind_leads(card, cards, deps, self.tools.refresh_actor)
+        return described.with_values(hidden_from=blind) if blind else described
 
     async def _close_idle_session(self, key: str) -> None:
         """Close a session that has been idle for a while; it is loaded again when somebody writes."""

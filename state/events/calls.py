@@ -57,6 +57,9 @@ class CallStarted(Event):
     """The number of changes the call makes: for a batch, the number of commands that are not reads."""
     before: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The record before the change, so that reconciliation after a crash can tell "done" from "not done"."""
+    later: ClassVar[frozenset[str]] = frozenset({"covered_by"})
+    covered_by: str = ""
+    """The card that showed this call as a step that follows, and whose approval covers it; "" for any other call."""
 
 
 class CallSucceeded(Event):

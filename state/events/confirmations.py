@@ -54,9 +54,11 @@ class ConfirmationRequested(Event):
     """The hash of the policy that requires the confirmation."""
     replaces: str = ""
     provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
-    later: ClassVar[frozenset[str]] = frozenset({"next_steps"})
+    later: ClassVar[frozenset[str]] = frozenset({"next_steps", "covers"})
     next_steps: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     """Previews of the steps that follow when the call has created its record."""
+    covers: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    """Of these steps, those whose approval goes with that of the card: {slot, method, params, made}."""
 
 
 class CardOpened(Event):
@@ -129,7 +131,7 @@ def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     kept = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
     more = ("requested_at", "expires_at", "nonce", "taps", "four_eyes", "turn_id", "slot", "preview", "reasons", "before", "provenance")
-    by_lead = ("lead", "told", "told_names", "requested_by_user", "next_steps")
+    by_lead = ("lead", "told", "told_names", "requested_by_user", "next_steps", "covers")
     values = {key: data[key] for key in (*kept, *more) if key in data} | {key: data[key] for key in by_lead if data.get(key)}
     number = data["confirmation_id"]
     state.agent.confirmations[number] = Card.from_stored({**values, "confirmation_id": number, "status": "requested"})

@@ -18,7 +18,19 @@ Personal = Annotated[T, _MARK]
 CLEAR = frozenset(
     {
         # places and ids
-        *("backup", "turn_id", "question_id", "answers", "slot", "joined_slots", "confirmation_id", "effect_id", "replaces", "nonce"),
+        *(
+            "backup",
+            "turn_id",
+            "question_id",
+            "answers",
+            "slot",
+            "joined_slots",
+            "confirmation_id",
+            "effect_id",
+            "replaces",
+            "nonce",
+            "covered_by",
+        ),
         *("cause", "outbox_key"),
         # hashes
         *("fingerprint", "essence", "policy"),

@@ -428,6 +428,10 @@ plan-over = { $done } of { $count } done{ $approved ->
     [yes] {" · "}decided by { $who }
    *[no] {""}
 }
+plan-hidden = { $count } more { $count ->
+    [one] step concerns
+   *[other] steps concern
+} records that are not yours, not shown here
 plan-step-denied = denied by { $who }{ $reasoned ->
     [yes] {"."} Reason: { $reason }
    *[no] {""}

@@ -436,6 +436,11 @@ plan-over = Выполнено { $done } из { $count }{ $approved ->
     [yes] {" · "}решение: { $who }
    *[no] {""}
 }
+plan-hidden = Ещё { $count } { $count ->
+    [one] шаг
+    [few] шага
+   *[other] шагов
+} — не ваши записи, здесь не показаны
 plan-step-denied = отклонено: { $who }{ $reasoned ->
     [yes] {"."} Причина: { $reason }
    *[no] {""}

@@ -112,7 +112,7 @@ def build_card_keyboard(view: CardView, tr: Translator) -> InlineKeyboardMarkup 
     An open card has buttons that decide it. A decided card has at most one, for the next step that is possible: undo, repeat, or check the
     outcome.
     """
-    if view.members:
+    if view.is_plan:
         return _build_markup(_build_plan_rows(view, tr))
     return _build_markup(_build_waiting_rows(view, tr) if view.card.is_waiting else _build_settled_rows(view, tr))
 

@@ -20,7 +20,7 @@ MOST_IN_WORDS: Final = 4
 
 def list_step_buttons(view: CardView, tr: Translator) -> Iterator[Sequence[Button]]:
     """Yield rows of buttons for single steps: leave one out or edit it while it waits, afterwards take it back, check or repeat it."""
-    buttons = [button for number, card in enumerate(view.members, start=1) for button in _list_buttons(number, card, view, tr)]
+    buttons = [button for number, card in view.steps for button in _list_buttons(number, card, view, tr)]
     per_line = PER_LINE if _has_words(view) else 2 * PER_LINE
     for start in range(0, len(buttons), per_line):
         yield buttons[start : start + per_line]

@@ -65,7 +65,7 @@ async def list_following(ctx: TurnContext, plan: Sequence[PlannedStep], number: 
         places = {reference: await _place(ctx, planned, reference, f"{made}:{STAND_IN}") for reference in references}
         if all(isinstance(place, Resolved) for place in places.values()):
             values = {reference: place.value for reference, place in places.items() if isinstance(place, Resolved)}
-            found.append(FollowingStep(method=step.method, params=replace_references(step.params, values), made=made))
+            found.append(FollowingStep(method=step.method, params=replace_references(step.params, values), made=made, slot=planned.slot))
     return tuple(found)
 
 

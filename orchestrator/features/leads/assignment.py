@@ -14,7 +14,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_shown_card
-from orchestrator.gate.approve.confirmations import Decision, can_see_all, check_entitlement
+from orchestrator.gate.approve.confirmations import Decision, build_copy_body, can_see_all, check_entitlement
 from orchestrator.gate.call.permissions import Staff
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
@@ -231,5 +231,5 @@ def build_news_rows(entry: Card, session: Session) -> list[OutboxRow]:
 
 def _build_closed_copy(shown: OutboxRow, lead: str, entry: Card) -> OutboxRow:
     """Return the card without buttons, for the chat of `lead`, who no longer decides about it."""
-    body = {**shown.body, "home": shown.session, "status": "elsewhere", "told": list(entry.told)}
+    body = {**build_copy_body(shown.body, lead), "home": shown.session, "status": "elsewhere", "told": list(entry.told)}
     return replace(shown, id=generate_id(), session=lead, channel=Address.parse(lead).channel, body=body)

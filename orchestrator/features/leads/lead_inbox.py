@@ -18,6 +18,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
+from orchestrator.gate.approve.confirmations import build_copy_body
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.grouped_cards import build_plan_details_rows
@@ -89,7 +90,7 @@ async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> N
 def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
     shown = outbox.build_card_row(lead.key, entry, session.now, anew=True)
     drawn = assignment.draw_card(replace(shown, session=session.key), session)
-    return replace(drawn, session=lead.key, channel=shown.channel, body={**drawn.body, "home": session.key})
+    return replace(drawn, session=lead.key, channel=shown.channel, body={**build_copy_body(drawn.body, lead.key), "home": session.key})
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:

@@ -6,11 +6,11 @@ applies to one of them. Members are the cards that one plan (one answer of the m
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from orchestrator.domain.actor import is_same_person
+from orchestrator.domain.actor import Actor, is_same_person
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import CARD_COMMANDS, CARD_ROOM, FORM, Preview, PreviewPart
 from orchestrator.domain.outputs import Notice
@@ -32,6 +32,11 @@ _KEEPS_NONCE: Final = frozenset({"requested", "approved", "executed"})
 """The statuses through which a member goes when all goes well. Any other one changes the nonce of its group."""
 _HEAD: Final = 60
 """Units that the number, the mark and the heading of a step take, apart from the title of its record."""
+_OF_WHOLE: Final = (
+    *("confirmation_id", "nonce", "status", "taps", "four_eyes", "lead", "told", "told_names", "expires_at", "why"),
+    *("requested_by", "requested_by_name", "requested_by_user", "turn_id"),
+)
+"""The fields of a group's card that a copy has too which leaves steps out."""
 _NO_ACCESS: Final = "no-access"
 """Why the cards of a person were closed who lost access: such a message may still be drawn in that person's chat."""
 
@@ -97,6 +102,35 @@ class CardGroup:
             why=_NO_ACCESS if any(card.why == _NO_ACCESS for card in self.members) else first.why,
         )
         return self.tighten(merged)
+
+
+def narrow_group(group: CardGroup, lead: str, hidden: Mapping[str, Sequence[str]]) -> tuple[CardGroup, Card]:
+    """Return (the group with the steps that the lead with the key `lead` may see, the card that stands for it in the lead's copy).
+
+    `hidden` says for each card from which leads it is hidden. The card has the nonce, the status and the rules of the whole group, and
+    shows nothing of the hidden steps.
+    """
+    seen = replace(group, members=[card for card in group.members if lead not in hidden.get(card.confirmation_id, ())])
+    whole = group.merge()
+    shown = seen.merge() if seen.members else Card(confirmation_id=group.anchor).with_values(preview=_merge_previews(()).to_json())
+    return seen, shown.with_values(**{name: getattr(whole, name) for name in _OF_WHOLE})
+
+
+def list_blind_leads(card: Card, cards: Mapping[str, Card], deps: GateDeps, present: Callable[[Actor], Actor | None]) -> list[str]:
+    """Return the keys of the leads who get a copy of the card's plan and may not see all records of this card.
+
+    `present` returns a person with their present rights, None for one who has no access.
+    """
+    group = find_group(card, cards)
+    told = dict.fromkeys(key for one in group.members for key in one.told) if group is not None else {}
+    return [key for key in told if not _may_see(present(Actor(key=key, name="")), card, deps)]
+
+
+def _may_see(lead: Actor | None, card: Card, deps: GateDeps) -> bool:
+    if lead is None:
+        return False
+    acting = deps.approvers.apply_delegation(lead)
+    return confirmations.can_see_all(acting, card.before or {}, deps.catalogue, asked_by=card.requested_by_user)
 
 
 def is_merged(card: Card) -> bool:
@@ -238,4 +272,5 @@ def _merge_previews(members: Sequence[Card]) -> Preview:
         shown = Preview.model_validate(card.preview or {})
         whole = PreviewPart.model_validate({**shown.to_json(), "key": card.confirmation_id, "method": card.method})
         items.extend(shown.items or [whole])
-    return Preview(verb=VERB, items=items, count=len(items), mode=str((members[0].preview or {}).get("mode") or ""), form=FORM)
+    mode = str((members[0].preview or {}).get("mode") or "") if members else ""
+    return Preview(verb=VERB, items=items, count=len(items), mode=mode, form=FORM)

@@ -7,9 +7,10 @@ same commit that shows it in its own chat.
 
 import hashlib
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor, is_same_person
@@ -38,6 +39,8 @@ from state.stored import JsonObject
 TIMER = "confirmation_expires"
 REMIND = "lead_reminder"
 ARRIVED = "lead_arrived"
+_OF_ROW = frozenset({"stage", "at", "anew", "home", "is_cut", "opened_here", "opened"})
+"""What the row of a card says of the message and not of the card."""
 LOOK_AFTER = timedelta(seconds=90)
 """How long after the request to check whether the card was delivered to any of the leads (heads of sales) who must decide it."""
 
@@ -75,6 +78,8 @@ class CardRequest:
     replaces: str = ""
     following: Sequence[JsonObject] = ()
     """Previews of the steps that follow when the call has created its record."""
+    covers: Sequence[JsonObject] = ()
+    """Those of these steps whose approval goes with that of the card, as `covered_steps` stores them."""
 
 
 def generate_nonce() -> str:
@@ -134,6 +139,7 @@ async def request(
         replaces=asked.replaces,
         provenance=asked.effect.provenance.model_dump(mode="json"),
         next_steps=[dict(one) for one in asked.following],
+        covers=[dict(one) for one in asked.covers],
     )
     stored = build_stored_call(order) | {"confirmation_id": event.confirmation_id, "actor": asked.actor.model_dump(mode="json")}
     change = EffectChange(
@@ -359,6 +365,14 @@ def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
     return [row for one in outbox for row in _copy_card(one)] if any(_has_notified_leads(row) for row in outbox) else outbox
 
 
+def build_copy_body(body: JsonObject, chat: str) -> dict[str, Any]:
+    """Return the body of a card as it is shown in `chat`: the copy of a lead leaves out steps of a plan that the lead may not see."""
+    own = {name: value for name, value in body.items() if name != "copies"}
+    narrowed: Mapping[str, Any] = (body.get("copies") or {}).get(chat) or {}
+    kept = {name: value for name, value in own.items() if name in _OF_ROW} if narrowed else own
+    return {**kept, **narrowed}
+
+
 def _has_notified_leads(row: OutboxRow) -> bool:
     return row.kind == "card" and bool(row.body.get("told")) and "home" not in row.body
 
@@ -370,7 +384,7 @@ def _copy_card(row: OutboxRow) -> Iterator[OutboxRow]:
     at = row.body.get("at", row.session)
     for chat in (row.session, *row.body["told"]):
         stage = row.body.get("stage", 1) if chat == at else 1
-        body = {**row.body, "stage": stage}
+        body = {**build_copy_body(row.body, chat), "stage": stage}
         if chat == row.session:
             yield replace(row, body=body)
         else:

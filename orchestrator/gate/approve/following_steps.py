@@ -1,6 +1,6 @@
 """Draws the steps that follow when the call of a card has created its record, so that the card shows them: «Затем: …».
 
-They are only shown here. When the record is made, each of them is submitted to the gate like any other step.
+When the record is made, each of them is submitted to the gate like any other step; `covered_steps` says when it needs no card then.
 """
 
 import logging
@@ -25,7 +25,6 @@ from orchestrator.language.date_format import When, format_when
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import quote
 from state.clock import parse_iso
-from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -37,11 +36,13 @@ MOST: Final = 10
 """How many following steps a card shows at most."""
 
 
-async def draw_following(steps: Sequence[FollowingStep], maker: Call, actor: Actor, deps: GateDeps, ledger: Ledger) -> list[JsonObject]:
-    """Return the stored previews of the steps that follow on the call `maker`, with the title of the new record in place of its number."""
+async def draw_following(
+    steps: Sequence[FollowingStep], maker: Call, actor: Actor, deps: GateDeps, ledger: Ledger
+) -> list[tuple[FollowingStep, Preview]]:
+    """Return the steps that follow on the call `maker`, each with its preview, with the title of the new record in place of its number."""
     title = find_new_title(maker)
-    drawn = [await _draw(step, maker, actor, deps, ledger) for step in steps[:MOST]]
-    return [_name_record(preview, quote(title, actor.locale) if title else "") for preview in drawn if preview is not None]
+    drawn = [(step, await _draw(step, maker, actor, deps, ledger)) for step in steps[:MOST]]
+    return [(step, _name_record(preview, quote(title, actor.locale) if title else "")) for step, preview in drawn if preview is not None]
 
 
 async def _draw(step: FollowingStep, maker: Call, actor: Actor, deps: GateDeps, ledger: Ledger) -> Preview | None:
@@ -71,11 +72,11 @@ def _list_reminder_lines(call: Call, actor: Actor, ledger: Ledger) -> list[Previ
     return [PreviewLine(field=field, name=name[actor.locale], after=after) for field, name, after in lines if after]
 
 
-def _name_record(preview: Preview, title: str) -> JsonObject:
-    """Return the stored preview with the record's title in place of the stand-in, and without an address of a page that does not exist."""
+def _name_record(preview: Preview, title: str) -> Preview:
+    """Return the preview with the record's title in place of the stand-in, and without an address of a page that does not exist."""
     lines = [
         line.model_copy(update={"before": _SHOWN.sub(title, line.before), "after": _SHOWN.sub(title, line.after)}) for line in preview.lines
     ]
     shown = [line for line in lines if line.after.strip()]
     named = "" if _SHOWN.search(preview.title) else preview.title
-    return preview.model_copy(update={"lines": shown, "title": named, "url": "", "id": None, "record": ""}).to_json()
+    return preview.model_copy(update={"lines": shown, "title": named, "url": "", "id": None, "record": ""})

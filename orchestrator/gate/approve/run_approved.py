@@ -261,6 +261,7 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
         notified_leads=confirmations.find_notified_leads(order, new.ask, new.actor, deps),
         replaces=entry.confirmation_id,
         following=entry.next_steps,
+        covers=entry.covers,
     )
     told = CHANGED if new.reason.code == DRIFTED else new.reason  # the values are in the new card's reason
     old = confirmations.build_superseded_closing(entry, why=told.code, expect=("approved",))

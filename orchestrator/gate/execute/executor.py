@@ -61,6 +61,8 @@ class Order:
     proposed_by: str
     approved_by: str = ""
     confirmation_id: str = ""
+    covered_by: str = ""
+    """The id of the card that showed this call as a step that follows, if its approval covers the call."""
     before: BeforeImage
     policy: str = ""
     """The checksum of the policy under which the call was checked (`Policy.digest`)."""
@@ -185,6 +187,7 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
         policy=order.policy,
         writes=count_call_changes(order.call),
         before=dict(order.before),
+        covered_by=order.covered_by,
     )
     change = EffectChange(
         effect_id=order.effect_id,

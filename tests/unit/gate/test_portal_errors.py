@@ -14,7 +14,7 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Reply
 from orchestrator.gate.call.portal_errors import explain_portal_error
-from tests.unit.gate.test_failed_commands import LATIN, told_of
+from tests.unit.gate.test_failed_commands import foreign_words, told_of
 from tests.unit.spine_kit import World, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import says
 
@@ -60,7 +60,7 @@ async def test_a_person_reads_no_code_of_a_refused_step(world: World, body: dict
     world.model.will(reply(wish), reply(text="Вот."))
     await world.turn(session, message("сделай"))
     text = told_of(world)
-    assert not LATIN.findall(text), text
+    assert not foreign_words(text), text
     (refused,) = world.events("CallRefused")
     assert refused.data["effect_id"][:8] in text
     assert body["error"] in refused.data["detail"]

@@ -32,10 +32,12 @@ async def test_what_follows_stands_on_the_card_and_runs_after_it(world: World) -
     text = await card_text(world)
     assert "Затем: Поставить напоминание — Когда: вс, 22 ноября, 10:00; Что: перезвонить" in text
     assert "Затем: Поставить задачу «КП»" in text
+    assert text.count("КП") == 1
     assert "лид «Заявка с сайта»" in text
     assert "999" not in text
     assert world.portal.written() == []
     await approve(world)
+    assert "Затем" not in await card_text(world)
     assert [method for method, _ in world.portal.written()] == ["crm.lead.add", "tasks.task.add", "crm.timeline.comment.add"]
     written = dict(world.portal.written())
     assert written["tasks.task.add"]["fields"]["UF_CRM_TASK"] == ["L_9001"]

@@ -4,6 +4,8 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from bot.i18n.translate import Translator
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard
 from orchestrator.domain.card_view import CardView
@@ -12,6 +14,7 @@ from tests.unit.features.cards.cards_kit import pressing
 from tests.unit.features.leads.leads_kit import GLEB, LIMIT, PAIR, Department, a_department, by_chat, gone
 from tests.unit.runtime.group_kit import last_card, read, statuses
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, command, message, press, raise_sum, reply
+from tests.unit.spine_portal import Portal
 
 STRICT, PLAIN = raise_sum(2_500_000), raise_sum(60_000, deal=482)
 RU = Translator("ru")
@@ -167,3 +170,48 @@ async def test_a_plan_moves_to_the_lead_who_stands_in(tmp_path: Path) -> None:
         assert told[GLEB.key] == ["card:requested"]
         assert told[CHAT] == ["card:requested", "lead-moved"]
         assert len(last_card(rows, GLEB.key)["members"]) == 2
+
+
+async def test_a_lead_reads_only_the_steps_whose_records_they_may_see(tmp_path: Path) -> None:
+    """The other step is counted and not told, in no field of the message; who asked reads both, and the lead cannot decide for both."""
+    half = VERA.model_copy(update={"sees": (7,)})
+    portal = Portal()
+    portal.records["deal", 482] |= {"ASSIGNED_BY_ID": "8", "TITLE": "Секретный Вектор"}
+    portal.records["deal", 481]["ASSIGNED_BY_ID"] = "7"
+    anna = ANNA.model_copy(update={"sees": "all"})
+    staff = Department(everybody=[anna, half])
+    async with a_department(tmp_path, department=staff, portal=portal) as world:
+        world.model.will(reply(raise_sum(60_000, deal=482), STRICT, text="Готовлю."))
+        await world.work(message("обе суммы сделок 481 и 482", actor=anna))
+        rows = world.outbox()
+        plan, copy = last_card(rows), last_card(rows, half.key)
+        texts = {one["confirmation_id"]: to_plain_text(render_message("card", one, RU)) for one in (plan,)}
+        assert "Секретный Вектор" in texts[plan["confirmation_id"]]
+        assert "copies" not in plan
+        assert "copies" not in copy
+        assert "Секретный" not in str(copy)
+        assert "482" not in str(copy)
+        told = to_plain_text(render_message("card", copy, RU))
+        assert "План: 2 действия" in told
+        assert "2. Изменить сделку «Ромашка»" in told
+        assert "Ещё 1 шаг — не ваши записи" in told
+        assert "1 more step concerns records that are not yours" in to_plain_text(render_message("card", copy, Translator("en")))
+        assert (copy["nonce"], copy["confirmation_id"]) == (plan["nonce"], plan["confirmation_id"])
+        await world.work(press(copy, actor=half))
+        assert world.portal.written() == []
+        rows = world.outbox()
+        assert "toast" in {row.kind for row in rows}
+        await world.work(press(plan["members"][0], actor=anna, approve=False))
+        rows = world.outbox()
+        assert "Секретный" not in str(last_card(rows, half.key))
+        await world.work(press(last_card(rows, half.key), actor=half))
+        assert [params["id"] for _, params in world.portal.written()] == [481]
+        assert "Секретный" not in str([row.body for row in world.outbox() if row.session == half.key and row.kind == "card"])
+
+
+async def test_the_steps_that_a_lead_may_see_are_shown_whole(tmp_path: Path) -> None:
+    """Nothing is left out of the copy of a lead who sees all."""
+    async with a_department(tmp_path) as world:
+        plan, copy = await ask_both(world)
+        assert "steps_hidden" not in copy
+        assert len(copy["members"]) == len(plan["members"]) == 2  # type: ignore[arg-type]

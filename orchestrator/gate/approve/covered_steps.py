@@ -1,0 +1,144 @@
+"""Finds out whether the approval of a card also covers a step that stood on it under «Затем», so that the step needs no card of its own.
+
+The record of such a step is made by the call of the card. If the turn has read text of others, the gate asks about every later write; the
+person has read and approved this one already. Nothing else is covered: any other reason to ask, value, record or place asks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.domain.actor import Actor, Mode, is_same_person
+from orchestrator.domain.card_view import CARD_ROOM, Preview
+from orchestrator.domain.effect import STAND_IN, Effect, FollowingStep
+from orchestrator.gate.approve.confirmations import Decision, check_entitlement
+from orchestrator.gate.approve.duplicates import decode_row
+from orchestrator.gate.approve.revalidate import build_before_image
+from orchestrator.gate.call import critical_fields
+from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
+from orchestrator.gate.call.fields import to_field_key
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.normalize.normalize import normalize
+from state.card import Card
+from state.clock import parse_iso
+from state.stored import JsonObject
+
+_COVERED: Final = frozenset({"gate-taint-prose"})
+"""The reasons to ask that an approval of the step in advance answers: that text of others was read since."""
+_CLASSES: Final = frozenset({"R", "W"})
+"""The classes of calls that can be covered: what deletes, moves money, reaches people outside or configures the portal asks for itself."""
+_SHOWS_STEPS: Final = frozenset({"button", "typed"})
+"""The ways to decide a card on which the steps that follow are shown."""
+_HEADING: Final = 80
+"""Units that the words «Затем» and the heading of a step take on a card."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProposedStep:
+    """A step that the gate is judging: its effect, the call that would be sent, and for whom."""
+
+    effect: Effect
+    effect_id: str
+    turn_id: str
+    call: Call
+    facts: Facts
+    actor: Actor
+    mode: Mode
+
+
+def list_covered(shown: Preview, drawn: Sequence[tuple[FollowingStep, Preview]]) -> list[JsonObject]:
+    """Return, in the form in which the card stores them, the steps whose approval goes with that of the card.
+
+    `drawn` are the steps with the previews that the card shows. None is covered if the card has no room for all values: its message would
+    then leave out what it stands for.
+    """
+    room = shown.measure_all() + sum(preview.measure_all() + _HEADING for _, preview in drawn)
+    if room > CARD_ROOM or shown.exceeds_card:
+        return []
+    return [step.model_dump(mode="json") for step, preview in drawn if preview.verb and preview.lines and not preview.items and step.slot]
+
+
+async def find_covering_card(step: ProposedStep, verdict: Ask, deps: GateDeps, ledger: Ledger) -> Card | None:
+    """Return the card whose approval covers the step, or None if the step must ask.
+
+    The card of the same turn and person has made its record; it shows exactly this call in exactly this place of the plan; whoever approved
+    it may still approve what the step does, in this mode. A place is used once, since an effect has its id from it.
+    """
+    if not {reason.code for reason in verdict.reasons} <= _COVERED or not _is_coverable(step.call):
+        return None
+    found = next(((card, covered) for card in ledger.state.cards.values() if (covered := _find_covered(card, step, ledger))), None)
+    if found is None:
+        return None
+    card, covered = found
+    expected = _build_expected(step, covered, card.created, deps)
+    if isinstance(expected, Refuse) or expected.fingerprint != step.call.fingerprint:
+        return None
+    if not _is_approved_for(card, step, verdict, deps) or not await _is_unchanged(card, step, deps, ledger):
+        return None
+    return card
+
+
+def _is_coverable(call: Call) -> bool:
+    return call.spec.verb == "add" and not call.commands and set(call.classes) <= _CLASSES
+
+
+def _find_covered(card: Card, step: ProposedStep, ledger: Ledger) -> FollowingStep | None:
+    """Return what the card shows for the place of the step, if its call has run and its approval still counts."""
+    covered = next((one for one in card.covers if one["slot"] == step.effect.slot), None)
+    if covered is None or card.status != "executed" or parse_iso(card.expires_at) <= ledger.now:
+        return None
+    is_own = card.turn_id == step.turn_id and card.requested_by == step.actor.key
+    shown = FollowingStep.model_validate(covered)
+    is_made = card.created.rpartition(":")[0] == shown.made and card.created.rpartition(":")[2].isdecimal()
+    return shown if is_own and is_made and card.via in _SHOWS_STEPS else None
+
+
+def _build_expected(step: ProposedStep, covered: FollowingStep, created: str, deps: GateDeps) -> Call | Refuse:
+    """Return the call that the card shows, with the number of the new record in its place."""
+    params: dict[str, Any] = {name: _put_number(value, int(created.rpartition(":")[2])) for name, value in covered.params.items()}
+    effect = Effect(kind=step.effect.kind, method=covered.method, params=params, slot=step.effect.slot)
+    return normalize(effect, catalogue=deps.catalogue, portal=step.call.portal, actor=step.actor, effect_id=step.effect_id)
+
+
+def _put_number(value: object, number: int) -> object:
+    if isinstance(value, Mapping):
+        return {key: _put_number(item, number) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_put_number(item, number) for item in value]
+    if isinstance(value, str):
+        kind, sign, rest = value.rpartition("_")
+        return f"{kind}{sign}{number}" if rest == str(STAND_IN) else value
+    return number if value == STAND_IN and not isinstance(value, bool) else value
+
+
+def _is_approved_for(card: Card, step: ProposedStep, verdict: Ask, deps: GateDeps) -> bool:
+    """Return whether the card was approved as strictly as the step demands, by somebody who may approve the step now."""
+    if verdict.taps > card.taps or (verdict.four_eyes and not card.four_eyes) or (verdict.lead and not card.lead):
+        return False
+    approver = deps.present(Actor(key=card.approved_by, name=card.approved_by_name)) if card.approved_by else None
+    if approver is None or resolve_mode(step.mode, approver) != step.mode:
+        return False
+    if not is_same_person(approver, card.requested_by, card.requested_by_user):
+        approver = deps.approvers.apply_delegation(approver)
+    asked = card.with_values(before=build_before_image(step.call, step.facts))
+    decision = Decision(confirmation_id=card.confirmation_id, nonce="", approve=True, actor=approver, via=card.via)
+    return check_entitlement(asked, decision, deps.catalogue) is None
+
+
+async def _is_unchanged(card: Card, step: ProposedStep, deps: GateDeps, ledger: Ledger) -> bool:
+    """Return whether the new record, where it was read, still has the title and the owner that the call of the card gave it."""
+    row = await ledger.find_effect(card.effect_id)
+    maker = decode_row(row, deps.catalogue) if row is not None and row.status == "succeeded" else None
+    if maker is None:
+        return False
+    kind, _, number = card.created.rpartition(":")
+    record, entity = step.facts.records.get((kind, int(number))), maker.entities.get(kind)
+    if record is None or entity is None:
+        return True
+    watched = {to_field_key(name, kind) for name in (entity.title_field, entity.owner_field) if name}
+    written = critical_fields.extract_written_fields(maker)
+    return all(
+        critical_fields.has_value(maker, name, value, record) for name, value in written.items() if to_field_key(name, kind) in watched
+    )
