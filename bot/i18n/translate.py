@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from fluent.runtime import FluentBundle, FluentResource
 
+from bot.i18n.param_names import find_param_name, split_method
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import format_short_day
 from state.clock import parse_iso
@@ -29,6 +30,8 @@ _IDENTIFYING = frozenset({"id", "number", "employee", "record"})
 """Arguments whose number identifies something; it is printed as 999999, never grouped as 999 999."""
 _BETWEEN_TITLES: Mapping[Locale, str] = {"ru": "», «", "en": "”, “"}
 """What stands between the titles of a batch, which come as one argument in Russian quotation marks."""
+_QUOTED: Mapping[Locale, str] = {"ru": "«{}»", "en": "“{}”"}
+_NUMBER = re.compile(r"№[0-9]+", re.ASCII)
 _SERVICES: Mapping[str, str] = {"mongo": "database", "http": "site", "telegram": "telegram", "file": "files", "reminder": "own"}
 """The first word of a method that is no call of the portal → who answers it."""
 _MARK = re.compile("\ue000(\\w+)\ue001")
@@ -56,6 +59,9 @@ class Translator:
         if isinstance(method := args.get("method"), str):
             act = self.find_act(method)
             values |= {"act": act[:1].lower() + act[1:], "acted": "yes" if act else "no", "service": find_service(method)}
+        values |= self._name_call(args)
+        if isinstance(title := values.get("title"), str):  # the number of a record whose title is not known is no title
+            values["titled"] = title if _NUMBER.fullmatch(title) else _QUOTED[self.locale].format(title)
         long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
         marks = {key: f"\ue000{key}\ue001" for key in long}
         text, _ = self._bundle.format_pattern(pattern, values | marks)
@@ -87,6 +93,13 @@ class Translator:
         here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
         today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
         return f"{here:%H:%M}" if here.date() == today else f"{format_short_day(here.date(), self.locale)} {here:%H:%M}"
+
+    def _name_call(self, args: Mapping[str, object]) -> JsonObject:
+        """Return the names that a sentence may use for a call (`doing`) and for what it lacks (`called`); "none" for those without one."""
+        method, param = str(args.get("method") or ""), args.get("param")
+        doing = self.describe_call(method, *split_method(method)) if method else ""
+        called = find_param_name(param, method, self.locale) if isinstance(param, str) else ""
+        return {"titles": args.get("titles", "none"), "doing": doing[:1].lower() + doing[1:] or "none", "called": called or "none"}
 
     def _format_event_time(self, moment: str) -> str:
         """Return a time as words for a sentence, such as "в 18:30", or "22.11 в 18:30" if it is not today.

@@ -406,15 +406,18 @@ call-verb = { $verb ->
     [bind] subscribing to events of the portal
     [unbind] unsubscribing from events of the portal
     [batch] a batch of commands ({ $count })
-   *[other] the call { $method }
+   *[other] { $doing ->
+        [none] an action in Bitrix24
+       *[other] { $doing }
+    }
   }
 call-named = { $acted ->
     [yes] { $act }
    *[no] { call-verb }
   }{ $parts ->
-    [title] {" "}“{ $title }”
+    [title] {" "}{ $titled }
     [changes] {" "}({ $changes })
-    [both] {" "}“{ $title }” ({ $changes })
+    [both] {" "}{ $titled } ({ $changes })
    *[none] {""}
   }
 card-waits-already = A card for this is waiting for a decision already: find it above or send /pending

@@ -413,15 +413,18 @@ call-verb = { $verb ->
     [bind] подписка на события портала
     [unbind] отписка от событий портала
     [batch] пакет команд ({ $count })
-   *[other] вызов { $method }
+   *[other] { $doing ->
+        [none] действие в Битрикс24
+       *[other] { $doing }
+    }
   }
 call-named = { $acted ->
     [yes] { $act }
    *[no] { call-verb }
   }{ $parts ->
-    [title] {" "}«{ $title }»
+    [title] {" "}{ $titled }
     [changes] {" "}({ $changes })
-    [both] {" "}«{ $title }» ({ $changes })
+    [both] {" "}{ $titled } ({ $changes })
    *[none] {""}
   }
 card-waits-already = Карточка на это уже ждёт решения: найдите её выше или пришлите /pending

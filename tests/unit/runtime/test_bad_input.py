@@ -164,7 +164,7 @@ async def test_five_wishes_of_one_message_are_done_or_named(world: World) -> Non
     for number in range(1, 4):
         assert f"Создана задача «Дело {number}»" in text
     assert "Не сделано: удаление сделки" in text
-    assert "Не сделано: изменение сделки «№500»" in text
+    assert "Не сделано: изменение сделки №500" in text
 
 
 async def test_what_a_stopped_plan_left_is_named(tmp_path: Path) -> None:
