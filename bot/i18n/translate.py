@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 from fluent.runtime import FluentBundle, FluentResource
 
-from bot.i18n.param_names import find_param_name, split_method
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call.param_words import find_common_words, find_param_words
 from orchestrator.language.date_format import format_short_day
 from state.clock import parse_iso
 from state.stored import JsonObject
@@ -34,6 +34,9 @@ _QUOTED: Mapping[Locale, str] = {"ru": "«{}»", "en": "“{}”"}
 _NUMBER = re.compile(r"№[0-9]+", re.ASCII)
 _SERVICES: Mapping[str, str] = {"mongo": "database", "http": "site", "telegram": "telegram", "file": "files", "reminder": "own"}
 """The first word of a method that is no call of the portal → who answers it."""
+_TITLE = re.compile(r"«([^«»]{1,200})»")
+_COMMAND = re.compile(r"[^:\s]{1,100}: ")
+
 _MARK = re.compile("\ue000(\\w+)\ue001")
 
 
@@ -146,3 +149,23 @@ def build_act_code(method: str) -> str:
 def as_notice(data: JsonObject) -> Notice:
     """Return a notice (a code with arguments) from its stored JSON; raises pydantic's ValidationError for other data."""
     return Notice.model_validate(data)
+
+
+def find_param_name(param: str, method: str, locale: Locale) -> str:
+    """Return the name of a parameter that a refusal of a call of `method` gives as its path, "" if there is none.
+
+    A title in quotation marks that the path comes with is its name: "c1: UF_CRM_1 «Площадка»" is «Площадка».
+    """
+    titled = _TITLE.search(param)
+    if titled is not None:
+        return titled[1]
+    leaf = re.split(r"[.\[]", _COMMAND.sub("", param, count=1))[-1].rstrip("]")
+    words = find_param_words(method, method.split(".")[-2] if "." in method else "", leaf) or find_common_words(leaf)
+    name = words.names[locale] if words is not None else ""
+    return name if name[1:2].isupper() else name[:1].lower() + name[1:]  # an abbreviation keeps its capitals
+
+
+def split_method(method: str) -> tuple[str, str]:
+    """Return (verb, kind of record) as the name of a portal method says them: ("update", "deal") for crm.deal.update; else ("", "")."""
+    *_, entity, verb = ("", "", *method.lower().split("."))
+    return verb, entity

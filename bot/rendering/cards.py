@@ -56,7 +56,7 @@ def render_following(card: Card, tr: Translator) -> Spans:
         return ()
     lines = []
     for preview in map(Preview.model_validate, card.next_steps):
-        changes = "; ".join(format_change(line, named=True) for line in preview.lines)
+        changes = "; ".join(format_change(line, named=True) for line in preview.lines if line.after != preview.title)
         told = build_spans(tr.translate("card-then"), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
         lines.append(told)
     return join_blocks(lines, "\n")

@@ -261,6 +261,7 @@ to-look-at = { $service ->
    *[portal] please look at the record
   }
 outcome-unknown = Outcome unknown: { call-named }. The answer of { of-service } was lost: { to-look-at }, I will not repeat it.
+reason-fields = Changes: { $fields }
 reason-more = { $text } and { $count } more
 four-eyes = A sum like this is approved by a lead, not by the one who asks ({ $who })
 requester-gone = The person who asked has no access any more

@@ -266,6 +266,7 @@ to-look-at = { $service ->
    *[portal] проверьте запись
   }
 outcome-unknown = Исход неизвестен: { call-named }. Ответ { of-service } потерян — { to-look-at }, сам повторять не буду.
+reason-fields = Меняются: { $fields }
 reason-more = { $text } и ещё { $count }
 four-eyes = Такую сумму подтверждает руководитель, не тот, кто просит ({ $who })
 requester-gone = У того, кто просил, больше нет доступа
