@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from fluent.runtime import FluentBundle, FluentResource
 
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call.param_words import find_common_words, find_param_words
 from orchestrator.language.date_format import format_short_day
 from state.clock import parse_iso
 from state.stored import JsonObject
@@ -29,8 +30,13 @@ _IDENTIFYING = frozenset({"id", "number", "employee", "record"})
 """Arguments whose number identifies something; it is printed as 999999, never grouped as 999 999."""
 _BETWEEN_TITLES: Mapping[Locale, str] = {"ru": "», «", "en": "”, “"}
 """What stands between the titles of a batch, which come as one argument in Russian quotation marks."""
+_QUOTED: Mapping[Locale, str] = {"ru": "«{}»", "en": "“{}”"}
+_NUMBER = re.compile(r"№[0-9]+", re.ASCII)
 _SERVICES: Mapping[str, str] = {"mongo": "database", "http": "site", "telegram": "telegram", "file": "files", "reminder": "own"}
 """The first word of a method that is no call of the portal → who answers it."""
+_TITLE = re.compile(r"«([^«»]{1,200})»")
+_COMMAND = re.compile(r"[^:\s]{1,100}: ")
+
 _MARK = re.compile("\ue000(\\w+)\ue001")
 
 
@@ -56,6 +62,9 @@ class Translator:
         if isinstance(method := args.get("method"), str):
             act = self.find_act(method)
             values |= {"act": act[:1].lower() + act[1:], "acted": "yes" if act else "no", "service": find_service(method)}
+        values |= self._name_call(args)
+        if isinstance(title := values.get("title"), str):  # the number of a record whose title is not known is no title
+            values["titled"] = title if _NUMBER.fullmatch(title) else _QUOTED[self.locale].format(title)
         long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
         marks = {key: f"\ue000{key}\ue001" for key in long}
         text, _ = self._bundle.format_pattern(pattern, values | marks)
@@ -87,6 +96,13 @@ class Translator:
         here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
         today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
         return f"{here:%H:%M}" if here.date() == today else f"{format_short_day(here.date(), self.locale)} {here:%H:%M}"
+
+    def _name_call(self, args: Mapping[str, object]) -> JsonObject:
+        """Return the names that a sentence may use for a call (`doing`) and for what it lacks (`called`); "none" for those without one."""
+        method, param = str(args.get("method") or ""), args.get("param")
+        doing = self.describe_call(method, *split_method(method)) if method else ""
+        called = find_param_name(param, method, self.locale) if isinstance(param, str) else ""
+        return {"titles": args.get("titles", "none"), "doing": doing[:1].lower() + doing[1:] or "none", "called": called or "none"}
 
     def _format_event_time(self, moment: str) -> str:
         """Return a time as words for a sentence, such as "в 18:30", or "22.11 в 18:30" if it is not today.
@@ -133,3 +149,23 @@ def build_act_code(method: str) -> str:
 def as_notice(data: JsonObject) -> Notice:
     """Return a notice (a code with arguments) from its stored JSON; raises pydantic's ValidationError for other data."""
     return Notice.model_validate(data)
+
+
+def find_param_name(param: str, method: str, locale: Locale) -> str:
+    """Return the name of a parameter that a refusal of a call of `method` gives as its path, "" if there is none.
+
+    A title in quotation marks that the path comes with is its name: "c1: UF_CRM_1 «Площадка»" is «Площадка».
+    """
+    titled = _TITLE.search(param)
+    if titled is not None:
+        return titled[1]
+    leaf = re.split(r"[.\[]", _COMMAND.sub("", param, count=1))[-1].rstrip("]")
+    words = find_param_words(method, method.split(".")[-2] if "." in method else "", leaf) or find_common_words(leaf)
+    name = words.names[locale] if words is not None else ""
+    return name if name[1:2].isupper() else name[:1].lower() + name[1:]  # an abbreviation keeps its capitals
+
+
+def split_method(method: str) -> tuple[str, str]:
+    """Return (verb, kind of record) as the name of a portal method says them: ("update", "deal") for crm.deal.update; else ("", "")."""
+    *_, entity, verb = ("", "", *method.lower().split("."))
+    return verb, entity

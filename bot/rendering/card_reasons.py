@@ -1,7 +1,7 @@
 """Renders why a card asks for a confirmation, and how risky its call is. Pure."""
 
 from bot.i18n.translate import Translator
-from bot.rendering.headings import is_number
+from bot.rendering.headings import MAX_FIELDS, is_number
 from bot.rendering.spans import Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview
 from orchestrator.domain.outputs import Notice
@@ -84,7 +84,18 @@ def list_reasons(view: CardView, tr: Translator) -> list[str]:
         group = found.setdefault(_find_code(reason), [])
         if text not in group:
             group.append(text)
-    return [texts[0] if len(texts) == 1 else tr.translate("reason-more", text=texts[0], count=len(texts) - 1) for texts in found.values()]
+    return [_join_texts(code, texts, view, tr) for code, texts in found.items()]
+
+
+def _join_texts(code: str, texts: list[str], view: CardView, tr: Translator) -> str:
+    """Return one text for reasons of one kind: changed fields by their names if they are few, otherwise the first and how many follow."""
+    if len(texts) == 1:
+        return texts[0]
+    if code == "gate-critical" and len(texts) <= MAX_FIELDS:
+        named = [_name_reason(reason, view.preview, tr) for reason in view.reasons if _find_code(reason) == code]
+        fields = dict.fromkeys(tr.translate("gate-field", field=args.get("field")) for args in named)
+        return tr.translate("reason-fields", fields=", ".join(fields))
+    return tr.translate("reason-more", text=texts[0], count=len(texts) - 1)
 
 
 def render_reasons(view: CardView, tr: Translator) -> Spans:

@@ -6,7 +6,7 @@ from bitrix.masking import mask
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
-from orchestrator.domain.own_reads import HELP, HistoryChange, HistoryLine, RecordHistory
+from orchestrator.domain.own_reads import HELP, NOT_SHOWN, HistoryChange, HistoryLine, RecordHistory
 from state.stored import JsonObject
 
 _SIGNS: Final = {"denied": "✖", "refused": "⚠️", "expired": "⌛", "superseded": "✖", "requested": "⏳", "approved": "⏳", "unknown": "❓"}
@@ -54,7 +54,7 @@ def _format_row(change: HistoryChange) -> str:
     A sign stands before one that was not made, was taken back, or of which nobody knows whether it was made.
     """
     sign = "↩" if change.undone else _SIGNS.get(change.status, "")
-    told = " · ".join(part for part in (change.when, change.by, "; ".join(map(_format_line, change.lines))) if part)
+    told = " · ".join(part for part in (change.when, change.by, "; ".join(map(_format_line, change.lines)).replace(NOT_SHOWN, "…")) if part)
     return f"{sign} {told}" if sign else told
 
 

@@ -1,20 +1,24 @@
 """Completes the reply at the end of a turn: says why the turn was cut short, and which of its proposed changes were made or not."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from orchestrator.domain.card_view import Preview
 from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, PlanStep, TurnEnd
+from orchestrator.gate.approve.call_labels import ProposalLabel
 from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args
 from orchestrator.runtime.turn_context import Context
 from state.events.conversation import StepRefused
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectRow
+from state.session_state import SessionState
 from state.stored import JsonObject
 
 NOT_BEGUN = Notice(code="not-begun")
@@ -22,6 +26,8 @@ PLANNED = Notice(code="shadow-now")
 UNKNOWN_REASON = Notice(code="no-reason-known")
 WITHDRAWN = frozenset({"denied-by-model", "gate-withdrawn"})
 """The codes of the refusals of steps that the model withdrew: a line of its own names them, since nothing failed."""
+_NUMBER = re.compile(r"№([0-9]+)", re.ASCII)
+"""What stands in place of a title that is not known."""
 ALREADY_DONE = frozenset({"done-before", "done-already"})
 """The codes of the sentences that nothing of what was changed needs to be repeated."""
 _RESTS = frozenset({REST_NOT_BEGUN, REST_AFTER_CARD})
@@ -115,6 +121,41 @@ async def name_rest(end: TurnEnd, context: Context) -> TurnEnd:
         for notice in end.reply.notices
     ]
     return replace(end, reply=end.reply.model_copy(update={"notices": tuple(notices)}))
+
+
+async def add_withdrawal_line(reply: Reply, context: Context) -> Reply:
+    """Return the reply with one line that names what was withdrawn, in place of all sentences that say so; unchanged if nothing was.
+
+    A turn that goes on after its cards has told it before.
+    """
+    slots = [slot for slot, item in context.outcomes.items() if _is_withdrawn(item) and not context.is_told(slot)]
+    notices = [notice for notice in reply.notices if notice.code not in WITHDRAWN]
+    if not slots and len(notices) == len(reply.notices):
+        return reply
+    labels = [await context.describe_change(slot) for slot in slots]
+    names = [_name_record(label, context.state) for label in labels if label is not None]
+    line = Notice(code="withdrawn", args={"calls": format_names(names), "named": bool(names)})
+    return reply.model_copy(update={"notices": (line, *notices)})
+
+
+def _is_withdrawn(result: object) -> bool:
+    return isinstance(result, Outcome) and result.reason is not None and result.reason.code in WITHDRAWN
+
+
+def _name_record(label: ProposalLabel, state: SessionState) -> Name:
+    """Return the arguments that name a change, with the title of its record if they have only the number.
+
+    The title is that on the card of the same change, or in a list that the person has seen: no other may be told.
+    """
+    number = _NUMBER.fullmatch(str(label.named.get("title") or ""))
+    if number is None:
+        return label.named
+    record = f"{label.named.get('entity')}:{number[1]}"
+    cards = (Preview.model_validate(card.preview or {}) for card in state.cards.values() if label.essence and card.essence == label.essence)
+    rows = (row for line in reversed(state.history) for shown in line.shown_lists for row in shown.rows if row.record == record)
+    seen = (*(card.title for card in cards), *(row.label.partition(" · ")[0] for row in rows))
+    title = next((one for one in seen if one and not _NUMBER.fullmatch(one)), "")
+    return {**label.named, "title": title} if title else label.named
 
 
 def _has_failure(context: Context) -> bool:

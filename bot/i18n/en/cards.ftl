@@ -261,6 +261,7 @@ to-look-at = { $service ->
    *[portal] please look at the record
   }
 outcome-unknown = Outcome unknown: { call-named }. The answer of { of-service } was lost: { to-look-at }, I will not repeat it.
+reason-fields = Changes: { $fields }
 reason-more = { $text } and { $count } more
 four-eyes = A sum like this is approved by a lead, not by the one who asks ({ $who })
 requester-gone = The person who asked has no access any more
@@ -406,15 +407,18 @@ call-verb = { $verb ->
     [bind] subscribing to events of the portal
     [unbind] unsubscribing from events of the portal
     [batch] a batch of commands ({ $count })
-   *[other] the call { $method }
+   *[other] { $doing ->
+        [none] an action in Bitrix24
+       *[other] { $doing }
+    }
   }
 call-named = { $acted ->
     [yes] { $act }
    *[no] { call-verb }
   }{ $parts ->
-    [title] {" "}“{ $title }”
+    [title] {" "}{ $titled }
     [changes] {" "}({ $changes })
-    [both] {" "}“{ $title }” ({ $changes })
+    [both] {" "}{ $titled } ({ $changes })
    *[none] {""}
   }
 card-waits-already = A card for this is waiting for a decision already: find it above or send /pending

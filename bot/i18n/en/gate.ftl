@@ -1,23 +1,40 @@
 # Why the gate refused or asks. Codes: orchestrator/gate/call/reasons.py; a test compares them with this file.
 
 ## Refusals
-gate-method-odd = I do not understand the command name “{ $method }”
-gate-method-unknown = I do not know this Bitrix24 command: { $method }
+gate-method-odd = I do not understand what to do in Bitrix24. Say it in other words
+gate-method-unknown = I cannot do this in Bitrix24. Say in other words what you want to have in the end
 gate-params = The parameters cannot be read: { $why }
-gate-param-unknown = { $method } has no parameter { $param }
-gate-filter-field = Searching by “{ $field }” is not possible: there is no such field{ $titles ->
+what-to-do = { $doing ->
+    [none] {""}
+   *[other] : { $doing }
+  }
+what-is-called = { $called ->
+    [none] {""}
+   *[other] : { $called }
+  }
+gate-param-unknown = Could not { $doing ->
+    [none] do it
+   *[other] { $doing }
+  }: there is no such field{ what-is-called }{ $titles ->
+    [none] {""}
+   *[other] . Similar: { $titles }
+  }
+gate-filter-field = Searching by this field is not possible: these records have no such field{ $titles ->
     [none] {""}
    *[other] . Like it: { $titles }
   }
-gate-param-missing = Something is missing: { $param }
-gate-param-invalid = I do not understand the value { $param }. Say it in other words, and name a record by its title or number
-gate-param-twice = Given twice: { $param }
-gate-param-reserved = This may not be set: { $param }
-gate-origin = Only the bot itself sets the source mark ({ $param })
+gate-param-missing = Something is missing{ what-is-called }
+gate-param-invalid = I do not understand { $called ->
+    [none] one of the values
+   *[other] the value of “{ $called }”
+  }. Say it in other words, and name a record by its title or number
+gate-param-twice = The same is given twice{ what-is-called }
+gate-param-reserved = This field may not be set{ what-is-called }
+gate-origin = Only the bot itself sets the source mark
 gate-responsible = Please name the responsible person
 gate-batch-broken = The batch cannot be read
 gate-filter-foreign = These records belong to colleagues, and you see only your own
-gate-filter-unclear = I cannot search like this: “{ $param }” might show records of others
+gate-filter-unclear = I cannot search like this: it might show records of others
 gate-kind = Actions of this kind are switched off by the administrator
 gate-file-path-empty = No file is named
 gate-file-path-hidden = I do not touch hidden files: the name begins with a dot
@@ -34,7 +51,7 @@ gate-schedule-when = { $fault ->
     [moment] It is not clear when to start
    *[line] Nothing can be started by this line
   }. Show its author: { $param }
-gate-kind-method = I do not know this action: { $method }
+gate-kind-method = I do not know this action. Say in other words what you want to have in the end
 gate-kind-params = The request has a mistake, so it was not run. Show its author: { $param }
 gate-kind-missing = This action is not set up on this server, tell the administrator ({ $setting })
 gate-http-host = The administrator has not opened the address { $host }
@@ -53,7 +70,7 @@ mongo-several = Several entries match, and this is for one. Say which one
 mongo-too-many = More than 1,000 entries match. Narrow the condition
 mongo-changed = The entries were changed in the meantime: others match now, so nothing was done. Try again
 mongo-too-long = The entry is too long to be shown whole. Name the fields that you need
-gate-closed = This action is switched off by the administrator: { $method }
+gate-closed = This action is switched off by the administrator{ what-to-do }
 gate-delete = Deleting is switched off. An administrator can switch it on
 # A refusal when not the person but a text that was read asked for the act: “The text of a record asked to delete the deal …”.
 foreign-object = { $entity ->
@@ -102,13 +119,25 @@ gate-mode = { $mode ->
   }
 gate-handler = { $host } is not on the list of allowed addresses, so no events go there
 gate-needs-application = Subscribing to events works only for a Bitrix24 application, and I am connected by a webhook. To let me tell you of changes of your deals, an administrator makes an outgoing webhook in the portal and puts its token into the settings of the bot: docs/events.md says how
-gate-needs-application-other = { $method } works only for a Bitrix24 application, and I am connected by a webhook
+gate-needs-application-other = This works only for a Bitrix24 application, and I am connected by a webhook{ what-to-do }
 gate-not-found = { $entity ->
     [user] There is no employee No. { $id }
+    [deal] There is no deal No. { $id }: it never was, or it was deleted
+    [lead] There is no lead No. { $id }: it never was, or it was deleted
+    [contact] There is no contact No. { $id }: it never was, or it was deleted
+    [company] There is no company No. { $id }: it never was, or it was deleted
+    [task] There is no task No. { $id }: it never was, or it was deleted
    *[other] There is no record No. { $id }: it never was, or it was deleted
 }
 gate-not-author = Only a comment that you wrote yourself can be changed or deleted
-gate-not-yours = Record No. { $id } belongs to a colleague, and you have no access to it
+gate-not-yours = { $entity ->
+    [deal] Deal
+    [lead] Lead
+    [contact] Contact
+    [company] Company
+    [task] Task
+   *[other] Record
+  } No. { $id } belongs to a colleague, and you have no access to it
 gate-unscoped = Only those who see all records may do this
 gate-unread = Record No. { $id } could not be read, so nothing was touched
 gate-target-unclear = It is not clear which record is meant
@@ -150,7 +179,7 @@ gate-move-funnel = The funnel cannot change together with other fields. { $id ->
     [0] Write apart: “move the deal to funnel …”
    *[other] Write apart: “move deal { $id } to funnel …”
   } and name the funnel, and the stage if it matters
-gate-policy-refuses = The administrator forbids this action: { $method }
+gate-policy-refuses = The administrator forbids this action{ what-to-do }
 gate-rule-refuses = { $why }
 gate-cap-batch = The batch makes { $count } changes, { $limit } are allowed at once. Split it
 gate-cap-day = { $limit } changes a day are allowed, { $made } are made already. Do the rest tomorrow or ask an administrator
@@ -212,7 +241,7 @@ gate-named-other-currency = { $entity ->
   } No. { $id } is in { currency-has }, and you named { currency-named }. Convert it and name it in { currency-has }
 gate-sum-two-currencies = The new record is in { currency-has }, and you named the amount in { currency-named }. Name one of the two
 gate-sum-currency-unknown = The amount was named in { currency-named }, and I do not know the currency of the record. Say more exactly which record you mean
-gate-reference = The answer of another command may not stand here: { $param }
+gate-reference = The answer of another command may not stand here{ what-is-called }
 gate-denied-now = This was denied a moment ago, so I do not propose it again
 gate-withdrawn = The step was withdrawn, nothing was sent
 

@@ -92,7 +92,10 @@ history-free = without a card
 history-undo = ↩ undo
 history-undone = ↩ undone: { $when }
 history-portal = in Bitrix24, not through me
-history-other = { $method }
+history-other = { $doing ->
+    [none] an action in Bitrix24 ({ $method })
+   *[other] { $doing }
+  }
 history-page = page { $page } of { $pages } · entries: { $total }
 history-which = Which record? For example: /history 481 for a deal, /history Vector, /history task 8017, “history of company 5”.
 history-turned = Page { $page }

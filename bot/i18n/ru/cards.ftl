@@ -266,6 +266,7 @@ to-look-at = { $service ->
    *[portal] проверьте запись
   }
 outcome-unknown = Исход неизвестен: { call-named }. Ответ { of-service } потерян — { to-look-at }, сам повторять не буду.
+reason-fields = Меняются: { $fields }
 reason-more = { $text } и ещё { $count }
 four-eyes = Такую сумму подтверждает руководитель, не тот, кто просит ({ $who })
 requester-gone = У того, кто просил, больше нет доступа
@@ -413,15 +414,18 @@ call-verb = { $verb ->
     [bind] подписка на события портала
     [unbind] отписка от событий портала
     [batch] пакет команд ({ $count })
-   *[other] вызов { $method }
+   *[other] { $doing ->
+        [none] действие в Битрикс24
+       *[other] { $doing }
+    }
   }
 call-named = { $acted ->
     [yes] { $act }
    *[no] { call-verb }
   }{ $parts ->
-    [title] {" "}«{ $title }»
+    [title] {" "}{ $titled }
     [changes] {" "}({ $changes })
-    [both] {" "}«{ $title }» ({ $changes })
+    [both] {" "}{ $titled } ({ $changes })
    *[none] {""}
   }
 card-waits-already = Карточка на это уже ждёт решения: найдите её выше или пришлите /pending

@@ -93,7 +93,10 @@ history-free = без карточки
 history-undo = ↩ отмена
 history-undone = ↩ отменено: { $when }
 history-portal = в Битрикс24, не через меня
-history-other = { $method }
+history-other = { $doing ->
+    [none] действие в Битрикс24 ({ $method })
+   *[other] { $doing }
+  }
 history-page = стр. { $page } из { $pages } · всего записей: { $total }
 history-which = Какую запись показать? Например: /history 481 — сделка, /history Ромашка, /history задача 8017, «история компании 5».
 history-turned = Страница { $page }

@@ -18,11 +18,9 @@ from orchestrator.gate.call import critical_fields, fields, multifields, permiss
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.reasons import refuse
-from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import quote
 from state.stored import JsonObject
 
-_MAYBE: Final = load_lexicon("card_fields").read_titles("perhaps")
 _ALSO_TAKEN: Final = {
     "task": frozenset({"SE_PARAMETER", "DEPENDS_ON", "CHECKLIST", "TAGS", "UF_CRM_TASK", "UF_TASK_WEBDAV_FILES", "UF_MAIL_MESSAGE"}),
 }
@@ -108,13 +106,12 @@ def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Ac
     """
     titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
     near = [f"{code} {quote(titles[code], actor.locale)}" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
+    called = ", ".join(quote(titles[code], actor.locale) for code in find_similar_codes(name, titles, most=2) if titles[code]) or "none"
     if call.reads_only:
-        called = ", ".join(quote(titles[code], actor.locale) if titles[code] else code for code in find_similar_codes(name, titles, most=2))
-        said = {"near": ", ".join(near) or "none", "titles": called or "none"}
+        said = {"near": ", ".join(near) or "none", "titles": called}
         return refuse("gate-filter-field", method=call.method, param=f"{place}filter.{name}", field=name, **said)
-    where, found = f"{call.spec.fields_at}.", ", ".join(near)
-    shown = _MAYBE[actor.locale].format(name=f"{place}{where}{name}", found=found) if near else f"{place}{where}{name}"
-    return refuse("gate-param-unknown", method=call.method, param=shown, hint=f" Did you mean {found}?" if near else "")
+    hint = f" Did you mean {', '.join(near)}?" if near else ""
+    return refuse("gate-param-unknown", method=call.method, param=f"{place}{call.spec.fields_at}.{name}", titles=called, hint=hint)
 
 
 def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:

@@ -144,7 +144,7 @@ def by_size(wish: Wish) -> Answer | None:
         return None
     sign = "<" if _LESS.search(wish.folded) else ">"
     filters = {**_owner(wish), f"{sign}OPPORTUNITY": f"@sum:{amounts[0].text}"}
-    return _deals(wish, "deals.big", filters, order={"OPPORTUNITY": "DESC"}, sum=amounts[0].text)
+    return _deals(wish, "deals.small" if sign == "<" else "deals.big", filters, order={"OPPORTUNITY": "DESC"}, sum=amounts[0].text)
 
 
 def of_funnel(wish: Wish) -> Answer | None:

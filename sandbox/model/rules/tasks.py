@@ -47,7 +47,7 @@ def mine(wish: Wish) -> Answer:
     elif _TODAY.search(wish.folded):
         filters["<DEADLINE"] = _midnight(now).isoformat() if now else say("tomorrow", wish.lang)
     step = listing(wish, "tasks.task.list", filters, select=TASK_FIELDS, order={"DEADLINE": "ASC"})
-    return proposing(wish, "tasks.list", step)
+    return proposing(wish, "tasks.overdue" if _OVERDUE.search(wish.folded) else "tasks.list", step)
 
 
 def _midnight(now: datetime) -> datetime:

@@ -64,7 +64,7 @@ def test_the_languages_have_the_same_messages() -> None:
 def test_a_sentence_can_be_said_with_the_arguments_of_its_code(language: str, code: str) -> None:
     """What the English sentence takes is enough for people's, and nothing is left unsaid."""
     bundle = _bundle(language)
-    args = dict.fromkeys(re.findall(r"{(\w+)}", SENTENCES[code]), "x")
+    args = {"doing": "x", "called": "x", "titles": "x", **dict.fromkeys(re.findall(r"{(\w+)}", SENTENCES[code]), "x")}
     inner = "gate-not-yours" if code == "gate-batch-refused" else "gate-critical"
     wrapped = (
         {"reason": inner, "id": 5, "entity": "deal", "field": "OPPORTUNITY", "part": "x", "part_title": "x", "part_named": "yes"}

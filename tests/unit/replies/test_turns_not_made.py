@@ -38,17 +38,17 @@ CASES: dict[str, tuple[dict[str, Any], Callable[[World], object], str]] = {
     "the gate refuses, with arguments": (
         raise_sum(deal=500),
         lambda _: None,
-        "Не сделано: изменение сделки «№500» (Сумма: 1\u00a0200\u00a0000). Запись №500 ведёт другой сотрудник, у вас нет к ней доступа",
+        "Не сделано: изменение сделки №500 (Сумма: 1\u00a0200\u00a0000). Сделку №500 ведёт другой сотрудник, у вас нет к ней доступа",
     ),
     "it stands so already": (
         raise_sum(1_000_000),
         lambda _: None,
-        "Не сделано: изменение сделки «№481» (Сумма: 1\u00a0000\u00a0000). Уже так: эти значения в записи и стоят, ничего не отправлено",
+        "Не сделано: изменение сделки №481 (Сумма: 1\u00a0000\u00a0000). Уже так: эти значения в записи и стоят, ничего не отправлено",
     ),
     "nobody knows such a method": (
         step("crm.deal.obliterate", {"id": 481}),
         lambda _: None,
-        "Не сделано: вызов crm.deal.obliterate. Такой команды Битрикс24 я не знаю: crm.deal.obliterate",
+        "Не сделано: действие в Битрикс24. Такого в Битрикс24 делать не умею. Скажите другими словами, что должно получиться",
     ),
     "a name fits nothing": (
         step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": "@user:Зоя"}}),
@@ -217,7 +217,7 @@ async def test_words_that_were_written_before_do_not_hide_which_change_was_refus
     await world.turn(await world.session(), message("подними суммы 500 и 481 до 1 200 000"))
     row = answer(world)
     assert codes(row) == ["not-made", "waiting-on-card"]
-    assert said(row)[1].startswith("Не сделано: изменение сделки «№500»")
+    assert said(row)[1].startswith("Не сделано: изменение сделки №500")
 
 
 async def test_in_shadow_the_reason_is_the_mode(tmp_path: Path) -> None:

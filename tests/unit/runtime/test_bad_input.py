@@ -69,7 +69,7 @@ async def test_a_filter_on_a_field_that_is_not_there_reads_nothing(world: World)
     session = await world.session()
     world.model.will(reply(step("crm.deal.list", {"filter": {">BUDJET": 5}})), reply(text="Не получилось."))
     await world.turn(session, message("покажи сделки с бюджетом больше 5"))
-    assert "Искать по «BUDJET» нельзя: такого поля нет. Похожие: «Бюджет»" in told(world)
+    assert "Искать по этому полю нельзя: такого у этих записей нет. Похожие: «Бюджет»" in told(world)
     assert not [params for method, params in world.portal.requests if method == "crm.deal.list"]
     assert "BUDGET" in world.model.prompts[1][-1]["content"]
 
@@ -164,7 +164,7 @@ async def test_five_wishes_of_one_message_are_done_or_named(world: World) -> Non
     for number in range(1, 4):
         assert f"Создана задача «Дело {number}»" in text
     assert "Не сделано: удаление сделки" in text
-    assert "Не сделано: изменение сделки «№500»" in text
+    assert "Не сделано: изменение сделки №500" in text
 
 
 async def test_what_a_stopped_plan_left_is_named(tmp_path: Path) -> None:

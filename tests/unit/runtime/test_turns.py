@@ -213,6 +213,17 @@ async def test_a_card_the_model_takes_back_loses_its_buttons(world: World) -> No
     assert world.codes() == ["withdrawn", "card:denied"]
 
 
+async def test_what_was_taken_back_is_named_by_its_record(world: World) -> None:
+    """«Снято: изменение сделки «Ромашка»», as on its card, and not only its number."""
+    session = await world.session()
+    world.model.will(reply(raise_sum()), reply({**raise_sum(), "confirmation_decision": "deny"}, text="Снял."), reply(text="Снял."))
+    await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
+    world.outbox()
+    await world.turn(session, message("не надо"))
+    notice = next(one for row in world.outbox() for one in row.body.get("notices", []) if one["code"] == "withdrawn")
+    assert [call["args"]["title"] for call in notice["args"]["calls"]] == ["Ромашка"]
+
+
 async def test_a_question_is_answered_by_its_own_options_only(world: World) -> None:
     """Unknown question, option out of range, an answer twice: «Этот выбор уже не действует», and the model is not asked."""
     session = await world.session()

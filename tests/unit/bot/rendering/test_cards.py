@@ -44,8 +44,8 @@ OVERTAKEN: dict[str, Any] = {
         ({"status": "refused", "code": "ERROR_CORE", "detail": "Нет прав", "slot": "undo:ff"}, "⚠️ Не отменено. Битрикс24 отказал: Нет прав"),
         ({"status": "refused", "slot": "undo:ff", **OVERTAKEN}, "\n⚠️ Не отменено: с тех пор запись изменили. Сейчас сумма — «5 ₽». Последнее"),
         ({"status": "refused", "code": "ERROR_CORE", "detail": "Нет прав"}, "Не выполнено. Битрикс24 отказал: Нет прав"),
-        ({"status": "refused", "code": "gate-not-found", "args": {"id": 481, "entity": "deal"}}, "Не нашёл запись №481"),
-        ({"status": "refused", "code": "gate-closed", "args": {"method": "crm.deal.update"}, "detail": "closed"}, "выключено администратором: crm.deal.update"),
+        ({"status": "refused", "code": "gate-not-found", "args": {"id": 481, "entity": "deal"}}, "Не нашёл сделку №481"),
+        ({"status": "refused", "code": "gate-closed", "args": {"method": "crm.deal.update"}, "detail": "closed"}, "выключено администратором: изменить сделку"),
     ],
 )  # fmt: skip
 @pytest.mark.req("S004-15", "S004-36")
@@ -286,7 +286,7 @@ def _doubt(**more: Any) -> Notice:
         ({"verb": "delete", "entity": "requisite", "method": "crm.requisite.delete", "parts": "none"}, "удалить реквизиты"),
         ({"verb": "delete", "entity": "deal", "method": "crm.deal.contact.items.delete"}, "отвязать все контакты от сделки «Ромашка»"),
         ({"verb": "delete", "entity": "thing", "method": "crm.odd.delete", "parts": "none"}, "удаление записи (crm.odd.delete)"),
-        ({"verb": "other", "entity": "", "method": "crm.odd.thing", "parts": "none"}, "вызов crm.odd.thing"),
+        ({"verb": "other", "entity": "", "method": "crm.odd.thing", "parts": "none"}, "действие в Битрикс24"),
     ],
 )  # fmt: skip
 def test_a_doubtful_call_is_named_as_its_card_names_it(more: dict[str, Any], said: str) -> None:

@@ -115,8 +115,8 @@ def test_a_reason_of_many_commands_is_said_once() -> None:
 
     reasons = [because("a", "OPPORTUNITY"), because("b", "OPPORTUNITY"), because("c", "STAGE_ID"), {"code": "gate-model-asks"}]
     text = shown(a_batch(2, reasons=reasons))
-    assert text.count("Меняется сумма") == 1
-    assert "Меняется сумма и ещё 1. Бот не уверен" in text
+    assert text.count("Меняются: сумма, стадия") == 1
+    assert "Меняются: сумма, стадия. Бот не уверен" in text
 
 
 @pytest.mark.parametrize(

@@ -132,3 +132,20 @@ def test_details_describe_every_step() -> None:
     text = shown(a_plan(a_step(1), a_step(2)), kind="details")
     assert ("1. Изменить сделку «Сделка-1»" in text, "2. Изменить сделку «Сделка-2»" in text) == (True, True)
     assert text.count("Просит") <= 1
+
+
+def test_the_fields_that_change_are_named_together() -> None:
+    """Not «Меняется сумма и ещё 1»."""
+    reasons = [{"code": "gate-critical", "args": {"field": field}} for field in ("STAGE_ID", "OPPORTUNITY")]
+    text = shown(a_plan(a_step(1, reasons=reasons[:1]), a_step(2, reasons=reasons[1:])))
+    assert "Меняются: стадия, сумма" in text
+    assert "ещё 1" not in text
+
+
+def test_a_following_step_says_its_title_once() -> None:
+    lines = [
+        {"field": "TITLE", "name": "Название", "before": "", "after": "Позвонить"},
+        {"field": "X", "name": "Срок", "before": "", "after": "завтра"},
+    ]
+    following = {"verb": "add", "entity": "task", "method": "tasks.task.add", "title": "Позвонить", "lines": lines}
+    assert "«Позвонить» — Срок: завтра" in to_plain_text(render_message("card", a_card(next_steps=[following], stage=1), RU))
