@@ -79,6 +79,7 @@ _add_lazy_command("doctor", "bot.cli.doctor", "Explain every missing or wrong se
 _add_lazy_command("freeze", "bot.cli.freeze", "Stop all writing to the portal at once, or let it start again.")
 _add_lazy_command("budget", "bot.cli.budget", "How much of the model everybody has used this month.")
 _add_lazy_command("invite", "bot.cli.invite", "Make a link by which one employee of the portal joins.")
+_add_lazy_command("services", "bot.cli.services", "Serve what the tool agent asks: documents.")
 _add_lazy_command("people", "bot.cli.invite", "Who may use the bot, and how to end that.", "people")
 
 
