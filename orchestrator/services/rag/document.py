@@ -81,7 +81,7 @@ class UnreadableDocument(SdelkaError):
 def clean_text(text: str) -> str:
     """Return `text` as one line: control, invisible and unassigned characters removed, blanks joined."""
     joined = _BLANKS.sub(" ", text)
-    if joined.isascii() and joined.isprintable():
+    if joined.isprintable():
         return joined.strip()
     return "".join(sign for sign in joined if sign == " " or unicodedata.category(sign) not in _HIDDEN).strip()
 

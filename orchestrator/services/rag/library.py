@@ -4,8 +4,11 @@ import logging
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -13,11 +16,14 @@ from orchestrator.services.rag.access import Access, AccessProblem
 from orchestrator.services.rag.document import Passage, Problem
 from orchestrator.services.rag.folder import Listing, find_bytes, read_access, scan_folder
 from orchestrator.services.rag.index.port import DocumentIndex, FileRecord, IndexChanges, StoredDocument
+from orchestrator.services.rag.parse_worker import ParseReply
 from orchestrator.services.rag.parser_process import ParseLimits, ParserProcess
 from orchestrator.services.rag.wording import describe_access, describe_problem
 
 _BATCH_PASSAGES: Final = 2_000
 _BATCH_SECONDS: Final = 5.0
+_AHEAD: Final = 4
+"""Documents whose passages are held while others are stored."""
 _RETRIED: Final = frozenset({"not_allowed", "gone"})
 """Problems that may pass without a change of the file."""
 
@@ -110,25 +116,45 @@ class Library:
     def _read_changed(self, changed: Sequence[FileRecord]) -> Iterator[_Batch]:
         known = self.index.load_files() if changed else {}
         batch = _Batch()
-        for number, file in enumerate(changed, 1):
-            if self._stopping.is_set():
-                return
-            self._read_file(file, known.get(file.path), batch)
+        for number, (file, reply) in enumerate(self._parse_ahead(changed, known), 1):
+            self._add_reply(file, known.get(file.path), reply, batch)
             if batch.is_full():
                 yield batch
                 log.info("documents: %d of %d read", number, len(changed))
                 batch = _Batch()
         yield batch
 
-    def _read_file(self, file: FileRecord, known: FileRecord | None, batch: _Batch) -> None:
-        """Add what reading a file gives to the batch. A file that changes meanwhile is left for the next refresh."""
+    def _parse_ahead(self, changed: Sequence[FileRecord], known: Mapping[str, FileRecord]) -> Iterator[tuple[FileRecord, ParseReply]]:
+        """Return each file with what the worker says of it; the worker reads a few files ahead while passages are stored.
+
+        A file that changes meanwhile is left for the next refresh.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="documents") as pool:
+            ahead: deque[tuple[FileRecord, Future[ParseReply | None]]] = deque()
+            waiting = iter(changed)
+            while True:
+                more = islice(waiting, _AHEAD - len(ahead))
+                ahead.extend((file, pool.submit(self._parse_file, file, known.get(file.path))) for file in more)
+                if not ahead:
+                    return
+                file, future = ahead.popleft()
+                reply = future.result()
+                if reply is not None:
+                    yield file, reply
+
+    def _parse_file(self, file: FileRecord, known: FileRecord | None) -> ParseReply | None:
+        """Return what the worker says of a file, None if it changed meanwhile or the library ends."""
+        if self._stopping.is_set():
+            return None
         path = os.path.join(os.fsencode(self.root), find_bytes(file.path))
-        digest = known.digest if known is not None and known.problem is None else ""
-        reply = self._parser.parse(path, digest)
-        if self._stopping.is_set() or self._has_changed(path, file):
-            return
-        if reply.problem is None and reply.digest == digest and known is not None:
-            batch.updated.append(replace(file, digest=digest))
+        reply = self._parser.parse(path, known.digest if known is not None and known.problem is None else "")
+        return None if self._stopping.is_set() or self._has_changed(path, file) else reply
+
+    @staticmethod
+    def _add_reply(file: FileRecord, known: FileRecord | None, reply: ParseReply, batch: _Batch) -> None:
+        """Add what the worker says of a file to the batch."""
+        if reply.problem is None and not reply.passages:
+            batch.updated.append(replace(file, digest=reply.digest))
             return
         record = replace(file, digest=reply.digest, problem=reply.problem)
         passages = [] if reply.problem is not None else [Passage(title, text) for title, text in reply.passages]

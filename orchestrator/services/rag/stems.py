@@ -11,6 +11,7 @@ from orchestrator.language.lexicon import load_lexicon
 _GROUPED: Final = re.compile(r"(?<![\d\w])(\d{1,3})((?:[ \u00a0\u202f]\d{3})+)(?![\d\w])")
 _CODE: Final = re.compile(r"\b[^\W\d_]{1,6}[-/ \u2010-\u2014]?\d[\w]*(?:[-/.\u2010-\u2014][\w]+)*|\b\d+[-/]?[^\W\d_]{1,4}\d*(?:-\w+)*\b")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
+_DIGIT: Final = re.compile(r"\d")
 _NOT_PLAIN: Final = re.compile(r"[\W_]+")
 _LOOKALIKES: Final = str.maketrans("авекмнорстух", "abekmhopctyx")
 """Letters of codes that look alike are one: people write both alphabets in them without knowing."""
@@ -34,8 +35,9 @@ def load_stop_words() -> frozenset[str]:
 def find_terms(text: str) -> list[str]:
     """Return the terms of a text in its order."""
     plain = _normalize(text)
-    terms = [stem_word(word) for word in _WORD.findall(plain)]
-    if any(sign.isdigit() for sign in plain):
+    known = _stemmed.get
+    terms = [known(word) or stem_word(word) for word in _WORD.findall(plain)]
+    if _DIGIT.search(plain):
         terms.extend(_find_codes(plain))
     return terms
 
@@ -63,7 +65,7 @@ def list_question_words(question: str) -> list[str]:
 
 def _normalize(text: str) -> str:
     lowered = text.lower().replace("\u0451", "\u0435")
-    return _GROUPED.sub(lambda found: _NOT_PLAIN.sub("", found[0]), lowered)
+    return _GROUPED.sub(lambda found: _NOT_PLAIN.sub("", found[0]), lowered) if _DIGIT.search(lowered) else lowered
 
 
 def _find_codes(plain: str) -> list[str]:

@@ -54,13 +54,16 @@ class SqliteIndex:
         """Open or create the file; raises IndexUnavailable."""
         self._lock = FileLock(path.with_suffix(".lock"), thread_local=False)
         self._writing = threading.Lock()
+        self._is_closed = False
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._counts: tuple[int, dict[str, int], int] = (0, {}, 0)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = _open_file(path)
             for _ in range(_READERS):
-                self._readers.put(_connect(path))
+                reader = _connect(path)
+                reader.execute("PRAGMA cache_size = -16000")
+                self._readers.put(reader)
         except (sqlite3.Error, OSError) as error:
             raise IndexUnavailable(f"{path.name} cannot be opened: {error}") from None
 
@@ -223,6 +226,9 @@ class SqliteIndex:
     def close(self) -> None:
         """Close the connections and let another process update."""
         with self._writing:
+            if self._is_closed:
+                return
+            self._is_closed = True
             self._writer.close()
         for _ in range(_READERS):
             self._readers.get().close()
@@ -237,7 +243,6 @@ def build_match(terms: Sequence[str]) -> str:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-    connection.execute("PRAGMA cache_size = -16000")
     return connection
 
 
