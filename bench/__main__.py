@@ -19,6 +19,7 @@ from bench.journal import journal_benches
 from bench.people import people_benches
 from bench.postgres import postgres_benches
 from bench.prompt import prompt_benches
+from bench.rag import rag_benches
 from bench.runs import run_benches
 from bench.scripts import script_benches
 from bench.tokens import token_benches
@@ -37,6 +38,7 @@ BENCHES = {
     "expressions": expression_benches,
     "scripts": script_benches,
     "tokens": token_benches,
+    "rag": rag_benches,
     "http": http_benches,
     "idle": idle_benches,
 }

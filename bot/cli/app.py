@@ -67,7 +67,7 @@ def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app")
 
 
 _add_lazy_command("ask", "bot.cli.ask", "Ask the tool agent in this terminal: questions about documents, haiku, sums.")
-_add_lazy_command("services", "bot.cli.services", "Serve what the tool agent asks: haiku.")
+_add_lazy_command("services", "bot.cli.services", "Serve what the tool agent asks: documents, haiku.")
 _add_lazy_command("journal", "bot.cli.journal", "Read, verify and, where the law asks, erase the journal.")
 _add_lazy_command("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
 _add_lazy_command("runs", "bot.cli.runs", "List, show, start and control runs: executions of scenarios, flows and workflows.")

@@ -1,0 +1,135 @@
+"""Who may read which folder of the documents: `access.yaml` in the folder itself, with the roles of each folder that is not public.
+
+What the file does not say clearly is closed: an entry with wrong roles closes its folder, a file that cannot be read closes everything.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Final, Literal
+
+from orchestrator.documents.reading import read_document
+from orchestrator.services.rag.index.port import PUBLIC
+
+FILE_NAMES: Final = ("access.yaml", "access.yml")
+CLOSED: Final = "-"
+"""The access class of documents that nobody may read."""
+EVERYBODY: Final = "everybody"
+ROLES: Final = frozenset({"manager", "lead", "admin"})
+LARGEST: Final = 200_000
+_WHOLE: Final = frozenset({".", "/", "./"})
+
+AccessCode = Literal["unreadable", "bad_roles", "bad_folder", "missing_folder", "unknown_role"]
+
+
+@dataclass(frozen=True, slots=True)
+class AccessProblem:
+    """What is wrong with the file: a code, whose sentence stands in data/language/documents.yaml, and the words that fill it."""
+
+    code: AccessCode
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The rules of one `access.yaml`."""
+
+    classes: Mapping[str, str] = field(default_factory=dict)
+    """The access class of each folder that the file names, by `fold_name` of its path; "" is the whole."""
+    is_closed: bool = False
+    """Whether everything is closed because the file cannot be understood."""
+    problems: Sequence[AccessProblem] = ()
+
+    def find_class(self, path: str) -> str:
+        """Return the access class of the document with this path, which the nearest folder that the file names decides."""
+        if self.is_closed:
+            return CLOSED
+        parts = fold_name(path).split("/")[:-1]
+        for length in range(len(parts), -1, -1):
+            found = self.classes.get("/".join(parts[:length]))
+            if found is not None:
+                return found
+        return PUBLIC
+
+    def find_missing(self, folders: AbstractSet[str]) -> list[AccessProblem]:
+        """Return a problem for each folder of the file that is not among `folders`, which are as `fold_name` writes them."""
+        return [AccessProblem("missing_folder", {"folder": name}) for name in self.classes if name and name not in folders]
+
+
+def fold_name(path: str) -> str:
+    """Return the path of a folder or document as it is compared: composed letters, small ones."""
+    return unicodedata.normalize("NFC", path).casefold()
+
+
+def close_everything(reason: str) -> Access:
+    """Return the rules that close all documents."""
+    return Access(is_closed=True, problems=(AccessProblem("unreadable", {"reason": reason}),))
+
+
+def parse_access(data: bytes) -> Access:
+    """Return the rules in the bytes of the file."""
+    if len(data) > LARGEST:
+        return close_everything(f"more than {LARGEST} bytes")
+    reading = read_document(data, "yaml")
+    if reading.document is None:
+        fault = next((one for one in reading.findings if one.severity == "error"), None)
+        if fault is None or not data.strip():
+            return Access() if not data.strip() else close_everything("no table")
+        return close_everything(f"line {fault.line}")
+    content = reading.document.data
+    if content is None:
+        return Access()
+    if not isinstance(content, Mapping):
+        return close_everything("no table")
+    return _build_access(content)
+
+
+def _build_access(content: Mapping[object, object]) -> Access:
+    classes: dict[str, str] = {}
+    problems: list[AccessProblem] = []
+    for key, value in content.items():
+        folder = _find_folder(key)
+        if folder is None:
+            return Access(is_closed=True, problems=(AccessProblem("bad_folder", {"folder": str(key)[:100]}),))
+        found = _find_class(value)
+        if found is None or classes.get(folder, found) != found:
+            problems.append(AccessProblem("bad_roles", {"folder": folder or "."}))
+            found = CLOSED
+        roles = set(found.split(",")) - ROLES - {PUBLIC, CLOSED}
+        problems.extend(AccessProblem("unknown_role", {"role": role, "folder": folder or "."}) for role in sorted(roles))
+        classes[folder] = found
+    return Access(classes, problems=tuple(problems))
+
+
+def _find_folder(key: object) -> str | None:
+    """Return the folder that a key names, as it is compared; None if it is none inside of the documents."""
+    if not isinstance(key, str) or not key.strip():
+        return None
+    if key.strip() in _WHOLE:
+        return ""
+    path = PurePosixPath(key.strip().replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts:
+        return None
+    return fold_name(str(path))
+
+
+def _find_class(value: object) -> str | None:
+    """Return the access class of a list of roles, None if it is no such list."""
+    if value == EVERYBODY:
+        return PUBLIC
+    if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
+        return None
+    roles = sorted({str(one).strip() for one in value})
+    if any("," in role or role == CLOSED for role in roles):
+        return None
+    if EVERYBODY in roles:
+        return PUBLIC
+    return ",".join(roles) if roles else CLOSED
+
+
+def select_classes(classes: Iterable[str], roles: Iterable[str]) -> frozenset[str]:
+    """Return those of the access classes that somebody with these roles may read."""
+    owned = set(roles)
+    return frozenset(one for one in classes if one == PUBLIC or (one != CLOSED and owned & set(one.split(","))))

@@ -1,0 +1,125 @@
+"""Makes the answer to a question from the passages that were found: by a model that has nothing else, or the passages themselves."""
+
+import asyncio
+import hashlib
+import logging
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from orchestrator.domain.errors import SdelkaError, SettingsError
+from orchestrator.domain.models import ModelOptions, ModelRequest, Models
+from orchestrator.services.rag.index.port import Hit
+from orchestrator.services.rag.wording import find_locale, say
+
+AnsweredBy = Literal["model", "passages", "nothing"]
+FindModels = Callable[[str], Models]
+"""Returns the models that answer for the person with that name, "" if nobody is named: an embedding program counts their cost to them."""
+_PROMPT: Final = Path(__file__).resolve().parents[3] / "data" / "rag" / "answer.md"
+_NOTHING: Final = "NOT_IN_DOCUMENTS"
+_CITATION: Final = re.compile(r"\s*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_LONGEST: Final = 4_000
+_MOST_REMEMBERED: Final = 500
+_OPTIONS: Final = ModelOptions(temperature=0.001, max_tokens=700)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenAnswer:
+    """The answer, who made it, and by which model."""
+
+    text: str
+    answered_by: AnsweredBy
+    model: str = ""
+
+
+class AnswerWriter:
+    """Answers questions. Answers of models are remembered by question, passages and model."""
+
+    def __init__(self, find_models: FindModels | None, seconds: float = 7.0) -> None:
+        """Ask the role `tool` of these models, for at most so many seconds; None: there is no model. Raises SettingsError."""
+        self._find_models, self._seconds = find_models, seconds
+        self._remembered: OrderedDict[str, WrittenAnswer] = OrderedDict()
+        try:
+            self._prompt = _PROMPT.read_text(encoding="utf-8")
+        except OSError:
+            raise SettingsError(f"{_PROMPT.name} is missing; copy the data folder of this version") from None
+
+    async def write(self, question: str, hits: Sequence[Hit], asked_by: str, *, is_fitting: bool) -> WrittenAnswer:
+        """Return the answer to `question` from the passages; `is_fitting` says whether they may be shown as the answer without a model."""
+        if not hits:
+            return self._write_nothing(question)
+        if self._find_models is not None:
+            answer = await self._ask(question, hits, self._find_models(asked_by))
+            if answer is not None:
+                return answer
+        return _write_passages(question, hits) if is_fitting else self._write_nothing(question)
+
+    @staticmethod
+    def _write_nothing(question: str, model: str = "") -> WrittenAnswer:
+        return WrittenAnswer(text=say("nothing", find_locale(question)), answered_by="nothing", model=model)
+
+    async def _ask(self, question: str, hits: Sequence[Hit], models: Models) -> WrittenAnswer | None:
+        """Return the model's answer, None if it fails or takes too long."""
+        request = ModelRequest(messages=self._build_messages(question, hits), role="tool", options=_OPTIONS, prose=True)
+        try:
+            key = _build_key(question, hits, models.find_model_name(request))
+            if key in self._remembered:
+                self._remembered.move_to_end(key)
+                return self._remembered[key]
+            async with asyncio.timeout(self._seconds):
+                answer = await models.chat(request)
+        except (SdelkaError, TimeoutError) as error:
+            log.warning("documents: no answer of a model (%s); the passages are shown", str(error) or "too slow")
+            return None
+        written = self._read_answer(question, hits, answer.text, answer.model)
+        if written is not None:
+            self._remembered[key] = written
+            if len(self._remembered) > _MOST_REMEMBERED:
+                self._remembered.popitem(last=False)
+        return written
+
+    def _build_messages(self, question: str, hits: Sequence[Hit]) -> list[dict[str, str]]:
+        marker = secrets.token_hex(6)
+        passages = "\n\n".join(
+            f"[{number}]\n<<<DATA {marker}\n{_defuse(hit.title)}\n{_defuse(hit.text)}\nDATA {marker}>>>"
+            for number, hit in enumerate(hits, 1)
+        )
+        return [
+            {"role": "system", "content": self._prompt.replace("{marker}", marker)},
+            {"role": "user", "content": f"{passages}\n\nQuestion: {_defuse(question)}"},
+        ]
+
+    def _read_answer(self, question: str, hits: Sequence[Hit], text: str, model: str) -> WrittenAnswer | None:
+        """Return the model's text with the titles that it cites in place of their numbers; None for an empty text."""
+        if _NOTHING in text:
+            return self._write_nothing(question, model)
+        numbers = [int(one) for found in _CITATION.findall(text) for one in found.split(",")]
+        cited = [hits[number - 1].title for number in dict.fromkeys(numbers) if 0 < number <= len(hits)]
+        plain = _CONTROL.sub("", _CITATION.sub("", text)).strip()[:_LONGEST]
+        if not plain:
+            return None
+        titles = "; ".join(dict.fromkeys(cited or [hit.title for hit in hits]))
+        sources = f"{say('sources', find_locale(question))}: {titles}."
+        return WrittenAnswer(text=f"{plain}\n{sources}", answered_by="model", model=model)
+
+
+def _write_passages(question: str, hits: Sequence[Hit]) -> WrittenAnswer:
+    passages = "\n\n".join(f"{hit.title}\n{hit.text}" for hit in hits)
+    return WrittenAnswer(text=f"{say('passages', find_locale(question))}\n\n{passages}", answered_by="passages")
+
+
+def _defuse(text: str) -> str:
+    """Return `text` without marks that could pass for the end of a fence."""
+    return _CONTROL.sub("", text).replace("<<<", "‹‹‹").replace(">>>", "›››")
+
+
+def _build_key(question: str, hits: Sequence[Hit], model: str) -> str:
+    parts = (model, " ".join(question.lower().split()), *(part for hit in hits for part in (hit.title, hit.text)))
+    return hashlib.sha256("\x00".join(parts).encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,158 @@
+"""The HTTP interface of the document service: GET /health, POST /search, GET /documents. `EmbeddedRag` uses it without a port."""
+
+import hmac
+import logging
+from typing import Annotated, Final
+
+from pydantic import BaseModel, Field, SecretStr, StringConstraints, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from orchestrator.language.text import Locale
+from orchestrator.services.rag.index.port import IndexUnavailable
+from orchestrator.services.rag.service import NotReady, RagService
+from orchestrator.services.rag.wording import describe_access, describe_problem
+
+LONGEST_QUESTION: Final = 2_000
+_LARGEST_BODY: Final = 64_000
+_MOST_ROLES: Final = 20
+
+log = logging.getLogger(__name__)
+
+_Role = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class SearchRequest(BaseModel, frozen=True):
+    """The body of POST /search. Roles and the name of who asks count only with the service's token."""
+
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_QUESTION)]
+    top_k: int | None = Field(None, ge=-1_000_000, le=1_000_000)
+    roles: tuple[_Role, ...] = Field((), max_length=_MOST_ROLES)
+    asked_by: str = Field("", max_length=200)
+
+
+class Refusal(Exception):
+    """The request is answered with this status and sentence."""
+
+    def __init__(self, status: int, error: str) -> None:
+        """Store both."""
+        super().__init__(error)
+        self.status, self.error = status, error
+
+
+class _Endpoints:
+    """The endpoints of one service."""
+
+    def __init__(self, service: RagService, token: SecretStr | None) -> None:
+        self._service, self._token = service, token
+
+    async def check_health(self, _: Request) -> JSONResponse:
+        """Return 200 with the number of passages, or 503 until the documents have been read once."""
+        overview = await self._service.describe()
+        if overview.status == "not_ready":
+            return JSONResponse({"status": "not_ready"}, 503)
+        counts = {"chunks": overview.passages, "documents": overview.documents, "unreadable": len(overview.problems)}
+        return JSONResponse({"status": "ok", **counts})
+
+    async def search(self, request: Request) -> JSONResponse:
+        """Answer a question."""
+        is_trusted = self._check_token(request)
+        asked = await _read_body(request)
+        try:
+            found = await self._service.search(
+                asked.question, asked.top_k, asked.roles if is_trusted else (), asked.asked_by if is_trusted else ""
+            )
+        except NotReady:
+            raise Refusal(500, "Initialization failed") from None
+        except IndexUnavailable as error:
+            log.error("documents: %s", error.reason)  # noqa: TRY400 - the reason says it, a trace adds nothing
+            raise Refusal(500, "Search failed") from None
+        return JSONResponse(
+            {
+                "question": found.question,
+                "top_k": found.top_k,
+                "answer": found.answer,
+                "chunk_title_list": list(found.titles),
+                "chunk_texts": list(found.texts),
+                "document_names": list(found.names),
+                "answered_by": found.answered_by,
+                "model": found.model,
+            }
+        )
+
+    async def list_documents(self, request: Request) -> JSONResponse:
+        """Return what could not be read and why, and what is wrong with the access file; names of documents need the token."""
+        if not self._check_token(request):
+            raise Refusal(401, "Unauthorized")
+        overview = await self._service.describe()
+        locale: Locale = "en" if request.query_params.get("language") == "en" else "ru"
+        return JSONResponse(
+            {
+                "status": overview.status,
+                "chunks": overview.passages,
+                "documents": overview.documents,
+                "unreadable": [
+                    {"name": file.name, "code": file.problem.code, "reason": describe_problem(file, locale)}
+                    for file in overview.problems
+                    if file.problem is not None
+                ],
+                "access_problems": [describe_access(one, locale) for one in overview.access_problems],
+            }
+        )
+
+    def _check_token(self, request: Request) -> bool:
+        """Return whether the request has the token, False if it has none. Raises Refusal for another one."""
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if not scheme:
+            return False
+        known = self._token.get_secret_value() if self._token is not None else ""
+        if not known or scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), known.encode()):
+            raise Refusal(401, "Unauthorized")
+        return True
+
+
+async def _read_body(request: Request) -> SearchRequest:
+    """Return the body. Raises Refusal."""
+    body = bytearray()
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > _LARGEST_BODY:
+                raise Refusal(413, "Request too large")
+    except ClientDisconnect:
+        raise Refusal(400, "Incomplete request") from None
+    try:
+        return SearchRequest.model_validate_json(bytes(body))
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        field = first["loc"][0] if first["loc"] else ""
+        is_missing = field == "question" and first["type"] in {"missing", "string_too_short", "string_type"}
+        raise Refusal(400, "Missing question" if is_missing else f"{field or 'body'}: {first['msg']}") from None
+
+
+async def _answer_refusal(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refusal)  # noqa: S101 - registered for it
+    return JSONResponse({"error": error.error}, error.status)
+
+
+async def _answer_failure(_: Request, __: Exception) -> JSONResponse:
+    return JSONResponse({"error": "Internal server error"}, 500)
+
+
+async def _answer_unavailable(_: Request, __: Exception) -> JSONResponse:
+    return JSONResponse({"status": "not_ready"}, 503)
+
+
+def build_app(service: RagService, token: SecretStr | None = None) -> Starlette:
+    """Return the application that serves a started service. Without a token nobody can ask for other documents than the public ones."""
+    endpoints = _Endpoints(service, token)
+    return Starlette(
+        routes=[
+            Route("/health", endpoints.check_health, methods=["GET"]),
+            Route("/search", endpoints.search, methods=["POST"]),
+            Route("/documents", endpoints.list_documents, methods=["GET"]),
+        ],
+        exception_handlers={Refusal: _answer_refusal, IndexUnavailable: _answer_unavailable, Exception: _answer_failure},
+    )

@@ -1,0 +1,92 @@
+"""The types that the parts of the document service exchange: what a reader finds, what is indexed, and why a document is not read."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from orchestrator.domain.errors import SdelkaError
+
+BlockKind = Literal["heading", "text", "row"]
+FileKind = Literal["pdf", "docx", "xlsx", "html", "markdown", "text"]
+ProblemCode = Literal[
+    "empty",
+    "no_text",
+    "broken",
+    "password",
+    "too_large",
+    "too_long",
+    "archive_bomb",
+    "wrong_name",
+    "unsupported",
+    "not_allowed",
+    "link",
+    "special",
+    "too_deep",
+    "too_slow",
+    "too_much_memory",
+    "crashed",
+    "gone",
+]
+LARGEST_PART: Final = 120
+LARGEST_TITLE: Final = 240
+_BLANKS: Final = re.compile(r"\s+")
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a document in reading order. A row is one line of a table, written as a sentence with the names of its columns."""
+
+    kind: BlockKind
+    text: str
+    level: int = 1
+    """The level of a heading: 1 is the highest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a reader finds in a file. The title is "" if the file itself gives none."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a document that is found and shown as one. The title names the document and the headings above the passage."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a document is not read: a code, whose sentence stands in data/language/documents.yaml, and the words that fill it."""
+
+    code: ProblemCode
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+class UnreadableDocument(SdelkaError):
+    """A document cannot be read."""
+
+    def __init__(self, code: ProblemCode, **details: str) -> None:
+        """Store the problem; `details` fill its sentence."""
+        super().__init__(code)
+        self.problem = Problem(code, details)
+
+
+def clean_text(text: str) -> str:
+    """Return `text` as one line: control, invisible and unassigned characters removed, blanks joined."""
+    joined = _BLANKS.sub(" ", text)
+    if joined.isprintable():
+        return joined.strip()
+    return "".join(sign for sign in joined if sign == " " or unicodedata.category(sign) not in _HIDDEN).strip()
+
+
+def clean_title(text: str, longest: int = LARGEST_PART) -> str:
+    """Return `text` as a title: one line without control characters, cut to `longest` characters with an ellipsis."""
+    cleaned = clean_text(text[: longest * 4])
+    return cleaned if len(cleaned) <= longest else cleaned[: longest - 1].rstrip() + "…"

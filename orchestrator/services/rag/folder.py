@@ -1,0 +1,114 @@
+"""Looks through the folder of documents: which files there are, what can be said of them without reading them, and the access file."""
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from orchestrator.domain.errors import SdelkaError
+from orchestrator.services.rag.access import FILE_NAMES, LARGEST, Access, close_everything, fold_name, parse_access
+from orchestrator.services.rag.document import Problem, clean_title
+from orchestrator.services.rag.index.port import FileRecord
+
+MOST_FILES: Final = 200_000
+_DEEPEST: Final = 32
+_IGNORED: Final = ("~$", ".", "Thumbs.db", "desktop.ini")
+
+
+class FolderUnavailable(SdelkaError):
+    """The folder of documents cannot be read."""
+
+
+@dataclass(slots=True)
+class Listing:
+    """What was found in the folder: files by path, and the folders, as `fold_name` writes them."""
+
+    files: dict[str, FileRecord] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+    access_files: list[bytes] = field(default_factory=list)
+
+    def add_problem(self, path: bytes, problem: Problem) -> None:
+        """Add a file or folder that is not read."""
+        record = build_record(path, 0, 0, problem)
+        self.files[record.path] = record
+
+
+def scan_folder(root: Path) -> Listing:
+    """Return the files of the folder and its folders. Links are not followed, and named. Raises FolderUnavailable."""
+    listing = Listing()
+    base = os.fsencode(root)
+    waiting: list[tuple[bytes, int]] = [(b"", 0)]
+    while waiting:
+        inside, depth = waiting.pop()
+        try:
+            with os.scandir(os.path.join(base, inside)) as entries:
+                for entry in entries:
+                    path = os.path.join(inside, entry.name)
+                    if not inside and os.fsdecode(entry.name).lower() in FILE_NAMES:
+                        listing.access_files.append(entry.name)
+                    elif not os.fsdecode(entry.name).startswith(_IGNORED):
+                        _add_entry(entry, path, listing, waiting, depth)
+        except OSError as error:
+            if not inside:
+                raise FolderUnavailable(f"the folder of documents cannot be read: {error.strerror}") from None
+            if not isinstance(error, FileNotFoundError):
+                listing.add_problem(inside, Problem("not_allowed"))
+        if len(listing.files) > MOST_FILES:
+            raise FolderUnavailable(f"there are more than {MOST_FILES} files in the folder of documents")
+    return listing
+
+
+def _add_entry(entry: "os.DirEntry[bytes]", path: bytes, listing: Listing, waiting: list[tuple[bytes, int]], depth: int) -> None:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return
+    if stat.S_ISDIR(found.st_mode):
+        if depth >= _DEEPEST:
+            listing.add_problem(path, Problem("too_deep"))
+            return
+        listing.folders.add(fold_name(os.fsdecode(path)))
+        waiting.append((path, depth + 1))
+    elif stat.S_ISREG(found.st_mode):
+        record = build_record(path, found.st_size, found.st_mtime_ns)
+        listing.files[record.path] = record
+    else:
+        listing.add_problem(path, Problem("link" if stat.S_ISLNK(found.st_mode) else "special"))
+
+
+def build_record(path: bytes, size: int, mtime_ns: int, problem: Problem | None = None) -> FileRecord:
+    """Return the record of the file at `path` inside of the folder. Bytes of a name that are no text are written as hexadecimal digits."""
+    try:
+        text = path.decode("utf-8")
+    except UnicodeDecodeError:
+        text = path.decode("utf-8", "backslashreplace") + f"?{path.hex()}"
+    name = clean_title(path.decode("utf-8", "replace"), 160) or "?"
+    return FileRecord(path=text.replace("\x00", ""), name=name, size=size, mtime_ns=mtime_ns, problem=problem)
+
+
+def find_bytes(path: str) -> bytes:
+    """Return the path on the disk of a record's path."""
+    text, mark, digits = path.rpartition("?")
+    if mark and text and len(digits) % 2 == 0:
+        try:
+            found = bytes.fromhex(digits)
+        except ValueError:
+            return path.encode()
+        if found.decode("utf-8", "backslashreplace") == text:
+            return found
+    return path.encode()
+
+
+def read_access(root: Path, listing: Listing) -> Access:
+    """Return the rules of the folder's access file; without one everything is public."""
+    if not listing.access_files:
+        return Access()
+    if len(listing.access_files) > 1:
+        return close_everything("there are two of them")
+    try:
+        descriptor = os.open(os.path.join(os.fsencode(root), listing.access_files[0]), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            return parse_access(file.read(LARGEST + 1))
+    except OSError as error:
+        return close_everything(error.strerror or "OSError")

@@ -1,0 +1,273 @@
+"""The index of documents in PostgreSQL: its own full-text search with Russian and English stems, in a schema of its own.
+
+PostgreSQL's rank knows no rarity of words, so it is taken for each word alone and weighed by how rare the word is.
+"""
+
+import threading
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import numpy as np
+import psycopg
+from psycopg import sql
+
+from orchestrator.services.rag.index.common import Wording, build_embedded_text, build_vectors, hash_passage, read_problem, write_problem
+from orchestrator.services.rag.index.port import (
+    FORMAT,
+    FileRecord,
+    Hit,
+    IndexChanges,
+    IndexUnavailable,
+    PassageVectors,
+    StoredDocument,
+    Vectors,
+)
+from orchestrator.services.rag.stems import list_question_words, list_words
+
+_Connection = psycopg.Connection[tuple[Any, ...]]
+_LOCK: Final = 0x5DE1_0000_0000
+_STATEMENT_MS: Final = 8_000
+_TABLES: Final = (
+    """CREATE TABLE documents (id bigserial PRIMARY KEY, path text NOT NULL UNIQUE, name text NOT NULL, size bigint NOT NULL,
+    mtime_ns bigint NOT NULL, digest text NOT NULL, access text NOT NULL, problem text NOT NULL, details text NOT NULL)""",
+    """CREATE TABLE passages (id bigserial PRIMARY KEY, document_id bigint NOT NULL REFERENCES documents ON DELETE CASCADE,
+    title text NOT NULL, text text NOT NULL, hash text NOT NULL, terms tsvector NOT NULL)""",
+    "CREATE INDEX passages_document ON passages (document_id)",
+    "CREATE INDEX passages_hash ON passages (hash)",
+    "CREATE INDEX passages_terms ON passages USING gin (terms)",
+    "CREATE TABLE vectors (model text NOT NULL, hash text NOT NULL, vector bytea NOT NULL, PRIMARY KEY (model, hash))",
+    "CREATE TABLE facts (name text PRIMARY KEY, value bigint NOT NULL)",
+)
+_STORE_FILE: Final = """INSERT INTO documents (path, name, size, mtime_ns, digest, access, problem, details)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+    ON CONFLICT (path) DO UPDATE SET name = excluded.name, size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,
+    access = excluded.access, problem = excluded.problem, details = excluded.details RETURNING id"""
+_STORE_PASSAGE: Final = """INSERT INTO passages (document_id, title, text, hash, terms) VALUES
+    (%s, %s, %s, %s, setweight(to_tsvector('russian', %s), 'A') || setweight(to_tsvector('russian', %s), 'D'))"""
+_HIT: Final = "p.id, d.name, p.title, p.text FROM passages p JOIN documents d ON d.id = p.document_id"
+_WEIGHTS: Final = "{0.4, 0.4, 0.4, 1.0}"
+
+
+class PostgresIndex:
+    """Implements `DocumentIndex` in a schema of a PostgreSQL database. A schema of another version is built anew."""
+
+    def __init__(self, url: str, schema: str) -> None:
+        """Open or create the schema; raises IndexUnavailable. `url` is SQLAlchemy's or the driver's own."""
+        self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
+        self._schema = schema
+        self._writing, self._reading = threading.Lock(), threading.Lock()
+        self._writer: _Connection | None = None
+        self._reader: _Connection | None = None
+        self._is_claimed = False
+        self._counts: tuple[int, dict[str, int], int] = (0, {}, 0)
+        with self._write() as connection:
+            _create_schema(connection, schema)
+
+    def _connect(self) -> _Connection:
+        connection = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
+        connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(self._schema)))
+        connection.execute(f"SET statement_timeout = {_STATEMENT_MS * 10}")
+        return connection
+
+    @contextmanager
+    def _read(self) -> Iterator[_Connection]:
+        """Lend a connection on which all statements see the same state."""
+        with self._reading:
+            try:
+                if self._reader is None or self._reader.closed:
+                    self._reader = self._connect()
+                    self._reader.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+                with self._reader.transaction():
+                    yield self._reader
+            except psycopg.Error as error:
+                raise IndexUnavailable(f"the index cannot be read: {type(error).__name__}") from None
+
+    @contextmanager
+    def _write(self) -> Iterator[_Connection]:
+        """Lend the writing connection in a transaction."""
+        with self._writing:
+            try:
+                if self._writer is None or self._writer.closed:
+                    self._writer, self._is_claimed = self._connect(), False
+                with self._writer.transaction():
+                    yield self._writer
+            except psycopg.Error as error:
+                raise IndexUnavailable(f"the index cannot be written: {type(error).__name__}") from None
+
+    def load_files(self) -> Mapping[str, FileRecord]:
+        """Return what is known of all files, by path."""
+        with self._read() as connection:
+            rows = connection.execute("SELECT path, name, size, mtime_ns, digest, access, problem, details FROM documents").fetchall()
+        return {
+            row[0]: FileRecord(
+                path=row[0], name=row[1], size=row[2], mtime_ns=row[3], digest=row[4], access=row[5], problem=read_problem(row[6], row[7])
+            )
+            for row in rows
+        }
+
+    def apply(self, changes: IndexChanges) -> None:
+        """Store the changes in one transaction."""
+        if changes.is_empty:
+            return
+        with self._write() as connection:
+            connection.execute("DELETE FROM documents WHERE path = ANY(%s)", (list(changes.removed),))
+            for file in changes.updated:
+                _store_file(connection, file)
+            for stored in changes.stored:
+                _store_document(connection, stored)
+            _grow_revision(connection)
+
+    def mark_complete(self) -> None:
+        """Remember that all documents have been read once."""
+        with self._write() as connection:
+            connection.execute("UPDATE facts SET value = 1 WHERE name = 'complete'")
+
+    def is_complete(self) -> bool:
+        """Return whether all documents have been read once."""
+        return bool(self._find_fact("complete"))
+
+    def find_revision(self) -> int:
+        """Return a number that grows with each change."""
+        return self._find_fact("revision")
+
+    def _find_fact(self, name: str) -> int:
+        with self._read() as connection:
+            return _find_number(connection, "SELECT value FROM facts WHERE name = %s", name)
+
+    def count_passages(self) -> int:
+        """Return how many passages there are."""
+        with self._read() as connection:
+            return _find_number(connection, "SELECT count(*) FROM passages")
+
+    def search(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
+        """Return the passages that fit best, best first."""
+        with self._read() as connection:
+            wording = self._find_wording(connection, question)
+            if not wording.terms:
+                return ()
+            marks = ["'" + term.replace("\\", "\\\\").replace("'", "''") + "'" for term in wording.terms]
+            ranks = " + ".join("%s * ts_rank(%s::float4[], p.terms, %s::tsquery, 1)" for _ in marks)
+            weighed = [
+                value for term, mark in zip(wording.terms, marks, strict=True) for value in (wording.find_weight(term), _WEIGHTS, mark)
+            ]
+            query = f"SELECT {_HIT} WHERE p.terms @@ %s::tsquery AND (%s OR d.access = ANY(%s)) ORDER BY {ranks} DESC, p.id LIMIT %s"
+            values = (" | ".join(marks), access is None, sorted(access or ()), *weighed, limit)
+            rows = connection.execute(query.encode(), values).fetchall()
+            present = dict(
+                connection.execute("SELECT id, tsvector_to_array(terms) FROM passages WHERE id = ANY(%s)", ([row[0] for row in rows],))
+            )
+        return [
+            Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3], coverage=wording.calculate_coverage(set(present[row[0]])))
+            for row in rows
+        ]
+
+    def _find_wording(self, connection: _Connection, question: str) -> Wording:
+        """Return the terms of a question; how many passages have a term is remembered until the index changes."""
+        revision = _find_number(connection, "SELECT value FROM facts WHERE name = 'revision'")
+        if self._counts[0] != revision:
+            self._counts = (revision, {}, _find_number(connection, "SELECT count(*) FROM passages"))
+        known, total = self._counts[1:]
+        words = " ".join(list_question_words(question))
+        row = connection.execute("SELECT tsvector_to_array(to_tsvector('russian', %s))", (words,)).fetchone()
+        terms: list[str] = list(row[0]) if row is not None else []
+        for term in terms:
+            if term not in known:
+                mark = "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
+                known[term] = _find_number(connection, "SELECT count(*) FROM passages WHERE terms @@ %s::tsquery", mark)
+        return Wording(terms, total, known)
+
+    def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
+        """Return the passages with these ids that may be seen."""
+        query = f"SELECT {_HIT} WHERE p.id = ANY(%s) AND (%s OR d.access = ANY(%s))"
+        with self._read() as connection:
+            rows = connection.execute(query.encode(), (list(ids), access is None, sorted(access or ()))).fetchall()
+        return {row[0]: Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows}
+
+    def list_access(self) -> AbstractSet[str]:
+        """Return the classes of all documents."""
+        with self._read() as connection:
+            return {str(row[0]) for row in connection.execute("SELECT DISTINCT access FROM documents")}
+
+    def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
+        """Return texts whose vectors by that model are not stored, by hash."""
+        query = """SELECT DISTINCT ON (p.hash) p.hash, p.title, p.text FROM passages p
+          LEFT JOIN vectors v ON v.model = %s AND v.hash = p.hash WHERE v.hash IS NULL LIMIT %s"""
+        with self._read() as connection:
+            return {row[0]: build_embedded_text(row[1], row[2]) for row in connection.execute(query, (model, limit))}
+
+    def store_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
+        """Store vectors by hash, and forget those that are no longer used."""
+        rows = [(model, key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
+        with self._write() as connection:
+            connection.cursor().executemany(
+                "INSERT INTO vectors VALUES (%s, %s, %s) ON CONFLICT (model, hash) DO UPDATE SET vector = excluded.vector", rows
+            )
+            connection.execute("DELETE FROM vectors WHERE model <> %s OR hash NOT IN (SELECT hash FROM passages)", (model,))
+            _grow_revision(connection)
+
+    def load_vectors(self, model: str) -> PassageVectors:
+        """Return the vectors of all passages that have one by that model."""
+        query = """SELECT p.id, d.access, v.vector FROM vectors v JOIN passages p ON p.hash = v.hash
+          JOIN documents d ON d.id = p.document_id WHERE v.model = %s ORDER BY p.id"""
+        with self._read() as connection:
+            rows = connection.execute(query, (model,)).fetchall()
+        return build_vectors([(row[0], row[1], np.frombuffer(row[2], dtype="<f4")) for row in rows])
+
+    def claim_updates(self) -> bool:
+        """Return whether this process updates the index; the right lasts as long as its connection."""
+        with self._write() as connection:
+            if not self._is_claimed:
+                key = _LOCK + zlib.crc32(self._schema.encode())
+                self._is_claimed = bool(_find_number(connection, "SELECT pg_try_advisory_lock(%s)::int", key))
+            return self._is_claimed
+
+    def close(self) -> None:
+        """Close the connections and let another process update."""
+        with self._writing, self._reading:
+            for connection in (self._writer, self._reader):
+                if connection is not None:
+                    with suppress(psycopg.Error):
+                        connection.close()
+
+
+def _find_number(connection: _Connection, query: str, *values: str | int) -> int:
+    row = connection.execute(query.encode(), values).fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def _create_schema(connection: _Connection, schema: str) -> None:
+    """Create the schema and its tables, unless they are there in the present version."""
+    name = sql.Identifier(schema)
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    found = "SELECT count(*) FROM information_schema.tables WHERE table_schema = %s AND table_name = 'facts'"
+    if _find_number(connection, found, schema):
+        if _find_number(connection, "SELECT value FROM facts WHERE name = 'format'") == FORMAT:
+            return
+        connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(name))
+    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
+    for table in _TABLES:
+        connection.execute(table.encode())
+    connection.execute("INSERT INTO facts VALUES ('format', %s), ('revision', 1), ('complete', 0)", (FORMAT,))
+
+
+def _grow_revision(connection: _Connection) -> None:
+    connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'revision'")
+
+
+def _store_file(connection: _Connection, file: FileRecord) -> int:
+    """Store what is known of a file and return the id of its row."""
+    values = (file.path, file.name, file.size, file.mtime_ns, file.digest, file.access, *write_problem(file.problem))
+    return _find_number(connection, _STORE_FILE, *values)
+
+
+def _store_document(connection: _Connection, stored: StoredDocument) -> None:
+    document = _store_file(connection, stored.file)
+    connection.execute("DELETE FROM passages WHERE document_id = %s", (document,))
+    rows = [
+        (document, one.title, one.text, hash_passage(one), " ".join(list_words(one.title)), " ".join(list_words(one.text)))
+        for one in stored.passages
+    ]
+    connection.cursor().executemany(_STORE_PASSAGE, rows)

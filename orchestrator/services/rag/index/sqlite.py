@@ -1,0 +1,312 @@
+"""The index of documents in an SQLite file: passages as they are, and their stems in its full-text index, ranked by BM25."""
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from orchestrator.services.rag.document import Passage
+from orchestrator.services.rag.index.common import Wording, build_embedded_text, build_vectors, hash_passage, read_problem, write_problem
+from orchestrator.services.rag.index.port import (
+    FORMAT,
+    FileRecord,
+    Hit,
+    IndexChanges,
+    IndexUnavailable,
+    PassageVectors,
+    StoredDocument,
+    Vectors,
+)
+from orchestrator.services.rag.stems import find_question_terms, find_terms
+
+_READERS: Final = 4
+_BUSY_MS: Final = 10_000
+_SCHEMA: Final = """
+CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL, size INTEGER NOT NULL,
+  mtime_ns INTEGER NOT NULL, digest TEXT NOT NULL, access TEXT NOT NULL, problem TEXT NOT NULL, details TEXT NOT NULL);
+CREATE TABLE passages (id INTEGER PRIMARY KEY, document_id INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE INDEX passages_document ON passages (document_id);
+CREATE INDEX passages_hash ON passages (hash);
+CREATE VIRTUAL TABLE terms USING fts5 (title, body, tokenize = 'ascii');
+INSERT INTO terms (terms, rank) VALUES ('rank', 'bm25(2.5, 1.0)');
+CREATE VIRTUAL TABLE term_counts USING fts5vocab (terms, row);
+CREATE TABLE vectors (model TEXT NOT NULL, hash TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, hash)) WITHOUT ROWID;
+CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO facts VALUES ('revision', 1), ('complete', 0), ('last_id', 0);
+"""
+_FIND: Final = """
+SELECT passages.id, documents.name, passages.title, passages.text FROM terms CROSS JOIN passages ON passages.id = terms.rowid
+CROSS JOIN documents ON documents.id = passages.document_id WHERE terms MATCH ?{filter} ORDER BY terms.rank LIMIT ?
+"""
+
+
+class SqliteIndex:
+    """Implements `DocumentIndex` on a file of its own. A file of another version, or a damaged one, is built anew."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file; raises IndexUnavailable."""
+        self._lock = FileLock(path.with_suffix(".lock"), thread_local=False)
+        self._writing = threading.Lock()
+        self._is_closed = False
+        self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
+        self._counts: tuple[int, dict[str, int], int] = (0, {}, 0)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = _open_file(path)
+            for _ in range(_READERS):
+                reader = _connect(path)
+                reader.execute("PRAGMA cache_size = -16000")
+                self._readers.put(reader)
+        except (sqlite3.Error, OSError) as error:
+            raise IndexUnavailable(f"{path.name} cannot be opened: {error}") from None
+
+    @contextmanager
+    def _read(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection on which all statements see the same state."""
+        connection = self._readers.get()
+        try:
+            connection.execute("BEGIN")
+            yield connection
+        except sqlite3.Error as error:
+            raise IndexUnavailable(f"the index cannot be read: {error}") from None
+        finally:
+            if connection.in_transaction:
+                connection.rollback()
+            self._readers.put(connection)
+
+    @contextmanager
+    def _write(self) -> Iterator[sqlite3.Connection]:
+        """Lend the writing connection in a transaction."""
+        with self._writing:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
+                self._writer.commit()
+            except sqlite3.Error as error:
+                raise IndexUnavailable(f"the index cannot be written: {error}") from None
+            finally:
+                if self._writer.in_transaction:
+                    self._writer.rollback()
+
+    def load_files(self) -> Mapping[str, FileRecord]:
+        """Return what is known of all files, by path."""
+        with self._read() as connection:
+            rows = connection.execute("SELECT path, name, size, mtime_ns, digest, access, problem, details FROM documents").fetchall()
+        return {
+            row[0]: FileRecord(
+                path=row[0], name=row[1], size=row[2], mtime_ns=row[3], digest=row[4], access=row[5], problem=read_problem(row[6], row[7])
+            )
+            for row in rows
+        }
+
+    def apply(self, changes: IndexChanges) -> None:
+        """Store the changes in one transaction."""
+        if changes.is_empty:
+            return
+        with self._write() as connection:
+            for path in changes.removed:
+                _remove_passages(connection, path)
+                connection.execute("DELETE FROM documents WHERE path = ?", (path,))
+            for file in changes.updated:
+                _store_file(connection, file)
+            for stored in changes.stored:
+                _store_document(connection, stored)
+            connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'revision'")
+
+    def mark_complete(self) -> None:
+        """Remember that all documents have been read once, and put the full-text index into its fastest form."""
+        with self._write() as connection:
+            connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
+            connection.execute("UPDATE facts SET value = 1 WHERE name = 'complete'")
+
+    def is_complete(self) -> bool:
+        """Return whether all documents have been read once."""
+        return bool(self._find_fact("complete"))
+
+    def find_revision(self) -> int:
+        """Return a number that grows with each change."""
+        return self._find_fact("revision")
+
+    def _find_fact(self, name: str) -> int:
+        with self._read() as connection:
+            return _find_number(connection, "SELECT value FROM facts WHERE name = ?", name)
+
+    def count_passages(self) -> int:
+        """Return how many passages there are."""
+        with self._read() as connection:
+            return _find_number(connection, "SELECT count(*) FROM passages")
+
+    def search(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
+        """Return the passages that fit best by BM25, best first."""
+        with self._read() as connection:
+            wording = self._find_wording(connection, question)
+            if not wording.terms:
+                return ()
+            classes = sorted(access) if access is not None else []
+            marks = "" if access is None else f" AND documents.access IN ({','.join('?' * len(classes))})"
+            match = build_match(wording.terms)
+            rows = connection.execute(_FIND.format(filter=marks), (match, *classes, limit)).fetchall()
+        return [
+            Hit(
+                passage_id=row[0],
+                name=row[1],
+                title=row[2],
+                text=row[3],
+                coverage=wording.calculate_coverage(set(find_terms(f"{row[2]}\n{row[3]}"))),
+            )
+            for row in rows
+        ]
+
+    def _find_wording(self, connection: sqlite3.Connection, question: str) -> Wording:
+        """Return the words of a question; how many passages have a word is remembered until the index changes."""
+        revision = _find_number(connection, "SELECT value FROM facts WHERE name = 'revision'")
+        if self._counts[0] != revision:
+            self._counts = (revision, {}, _find_number(connection, "SELECT count(*) FROM passages"))
+        known, total = self._counts[1:]
+
+        terms = find_question_terms(question)
+        for term in terms:
+            if term not in known:
+                known[term] = _find_number(connection, "SELECT doc FROM term_counts WHERE term = ?", term)
+        return Wording(terms, total, known)
+
+    def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
+        """Return the passages with these ids that may be seen."""
+        query = "SELECT p.id, d.name, p.title, p.text, d.access FROM passages p JOIN documents d ON d.id = p.document_id WHERE p.id = ?"
+        with self._read() as connection:
+            rows = [row for one in ids for row in connection.execute(query, (one,))]
+        return {
+            row[0]: Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows if access is None or row[4] in access
+        }
+
+    def list_access(self) -> AbstractSet[str]:
+        """Return the classes of all documents."""
+        with self._read() as connection:
+            return {str(row[0]) for row in connection.execute("SELECT DISTINCT access FROM documents")}
+
+    def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
+        """Return texts whose vectors by that model are not stored, by hash."""
+        query = """SELECT DISTINCT p.hash, p.title, p.text FROM passages p LEFT JOIN vectors v ON v.model = ? AND v.hash = p.hash
+          WHERE v.hash IS NULL LIMIT ?"""
+        with self._read() as connection:
+            return {row[0]: build_embedded_text(row[1], row[2]) for row in connection.execute(query, (model, limit))}
+
+    def store_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
+        """Store vectors by hash, and forget those that are no longer used."""
+        with self._write() as connection:
+            rows = [(model, key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+            connection.execute("DELETE FROM vectors WHERE model <> ? OR hash NOT IN (SELECT hash FROM passages)", (model,))
+            connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'revision'")
+
+    def load_vectors(self, model: str) -> PassageVectors:
+        """Return the vectors of all passages that have one by that model."""
+        query = """SELECT p.id, d.access, v.vector FROM vectors v JOIN passages p ON p.hash = v.hash
+          JOIN documents d ON d.id = p.document_id
+          WHERE v.model = ? ORDER BY p.id"""
+        with self._read() as connection:
+            rows = connection.execute(query, (model,)).fetchall()
+        return build_vectors([(row[0], row[1], np.frombuffer(row[2], dtype="<f4")) for row in rows])
+
+    def claim_updates(self) -> bool:
+        """Return whether this process updates the index."""
+        try:
+            self._lock.acquire(timeout=0)
+        except (Timeout, OSError):
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close the connections and let another process update."""
+        with self._writing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self._writer.close()
+        for _ in range(_READERS):
+            self._readers.get().close()
+        self._lock.release(force=True)
+
+
+def build_match(terms: Sequence[str]) -> str:
+    """Return the full-text expression that finds passages with any of the terms."""
+    return " OR ".join(f'"{term}"' for term in terms)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    return connection
+
+
+def _open_file(path: Path) -> sqlite3.Connection:
+    """Return a connection to a file of the present version; another file in its place is removed."""
+    with FileLock(path.with_suffix(".opening")):
+        connection = _connect(path)
+        try:
+            version = _find_number(connection, "PRAGMA user_version")
+            if version == FORMAT:
+                connection.execute("SELECT value FROM facts").fetchall()
+        except sqlite3.DatabaseError:
+            version = -1
+        if version not in {0, FORMAT}:
+            connection.close()
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            connection, version = _connect(path), 0
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if version == 0:
+            connection.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;")
+        return connection
+
+
+def _find_number(connection: sqlite3.Connection, query: str, *values: str | int) -> int:
+    rows = connection.execute(query, values).fetchall()
+    return int(rows[0][0]) if rows else 0
+
+
+def _remove_passages(connection: sqlite3.Connection, path: str) -> None:
+    chosen = "(SELECT id FROM passages WHERE document_id = (SELECT id FROM documents WHERE path = ?))"
+    connection.execute(f"DELETE FROM terms WHERE rowid IN {chosen}", (path,))  # noqa: S608 - a constant
+    connection.execute("DELETE FROM passages WHERE document_id = (SELECT id FROM documents WHERE path = ?)", (path,))
+
+
+def _store_file(connection: sqlite3.Connection, file: FileRecord) -> int:
+    """Store what is known of a file and return the id of its row."""
+    values = (file.path, file.name, file.size, file.mtime_ns, file.digest, file.access, *write_problem(file.problem))
+    row = connection.execute(
+        """INSERT INTO documents (path, name, size, mtime_ns, digest, access, problem, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (path) DO UPDATE SET name = excluded.name, size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,
+        access = excluded.access, problem = excluded.problem, details = excluded.details RETURNING id""",
+        values,
+    ).fetchone()
+    return int(row[0])
+
+
+def _store_document(connection: sqlite3.Connection, stored: StoredDocument) -> None:
+    _remove_passages(connection, stored.file.path)
+    document = _store_file(connection, stored.file)
+    # an id is never used again: a search that found it before must not read another passage under it
+    last = _find_number(connection, "UPDATE facts SET value = value + ? WHERE name = 'last_id' RETURNING value", len(stored.passages))
+    passages = list(enumerate(stored.passages, last - len(stored.passages) + 1))
+    rows = [(number, document, one.title, one.text, hash_passage(one)) for number, one in passages]
+    connection.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)
+    connection.executemany("INSERT INTO terms (rowid, title, body) VALUES (?, ?, ?)", _iterate_terms(passages))
+
+
+def _iterate_terms(passages: Sequence[tuple[int, Passage]]) -> Iterator[tuple[int, str, str]]:
+    """Return the rows of the full-text index; the terms of a title are made once for all passages that have it."""
+    made: dict[str, str] = {}
+    for number, passage in passages:
+        title = made.get(passage.title)
+        if title is None:
+            title = made[passage.title] = " ".join(find_terms(passage.title))
+        yield number, title, " ".join(find_terms(passage.text))

@@ -1,0 +1,88 @@
+"""Reads Markdown: headings, paragraphs, items of lists, tables row by row. Raw HTML in it is left out, its text stays."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from orchestrator.services.rag.document import Block, Document, UnreadableDocument
+from orchestrator.services.rag.readers.plain_text import decode_text
+from orchestrator.services.rag.readers.tables import write_row
+
+_TAG: Final = re.compile(r"<!--.*?-->|<[^>]{0,1000}>", re.DOTALL)
+_FRONT_MATTER: Final = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
+_FRONT_TITLE: Final = re.compile(r"^title:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
+_PARSER: Final = MarkdownIt("commonmark", {"maxNesting": 30}).enable("table")
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table while its cells are read."""
+
+    header: list[str] = field(default_factory=list)
+    row: list[str] = field(default_factory=list)
+    in_head: bool = False
+
+
+def read_markdown(data: bytes) -> Document:
+    """Return the document in the bytes of a Markdown file; its title is the front matter's, its first heading or its first line.
+
+    Raises UnreadableDocument if the bytes are no text.
+    """
+    text = decode_text(data)
+    if text is None:
+        raise UnreadableDocument("unsupported", found="binary")
+    front = _FRONT_MATTER.match(text)
+    named = _FRONT_TITLE.search(front[1]) if front else None
+    blocks = tuple(_iterate_blocks(_PARSER.parse(text[front.end() :] if front else text)))
+    title = named[1] if named else next((block.text for block in blocks[:1]), "")
+    if not named and blocks and blocks[0].kind == "heading":
+        blocks = blocks[1:]
+    return Document(title, blocks)
+
+
+def _iterate_blocks(tokens: Sequence[Token]) -> Iterator[Block]:
+    level, table = 0, None
+    for token in tokens:
+        if token.type == "heading_open":
+            level = int(token.tag[1:])
+        elif token.type == "table_open":
+            table = _Table()
+        elif token.type == "table_close":
+            table = None
+        elif table is not None:
+            yield from _read_table_token(token, table)
+        elif token.type == "inline":
+            yield Block("heading" if level else "text", _join_inline(token), level or 1)
+            level = 0
+        elif token.type in {"fence", "code_block"}:
+            yield Block("text", token.content)
+        elif token.type == "html_block":
+            yield Block("text", _TAG.sub(" ", token.content))
+
+
+def _read_table_token(token: Token, table: _Table) -> Iterator[Block]:
+    if token.type == "thead_open":
+        table.in_head = True
+    elif token.type == "inline":
+        table.row.append(_join_inline(token))
+    elif token.type == "tr_close":
+        if table.in_head:
+            table.header, table.in_head = table.row, False
+        else:
+            yield Block("row", write_row(table.header, table.row))
+        table.row = []
+
+
+def _join_inline(token: Token) -> str:
+    """Return the text of inline content without its marks: links by their text, pictures by their description."""
+    parts: list[str] = []
+    for child in token.children or ():
+        if child.type in {"softbreak", "hardbreak"}:
+            parts.append(" ")
+        elif child.type in {"text", "code_inline", "image"}:
+            parts.append(child.content)
+    return "".join(parts)

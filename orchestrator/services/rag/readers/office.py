@@ -1,0 +1,114 @@
+"""Reads DOCX and XLSX files."""
+
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time
+from itertools import chain, islice
+from typing import BinaryIO, Final
+
+from orchestrator.services.rag.document import Block, Document, UnreadableDocument, clean_text
+from orchestrator.services.rag.readers.tables import find_header, write_row
+
+_HEADER_AMONG: Final = 10
+_MOST_COLUMNS: Final = 200
+_MOST_CELLS: Final = 2_000_000
+
+
+def read_docx(file: BinaryIO) -> Document:
+    """Return the document in a Word file: headings by their styles, paragraphs and tables. Raises UnreadableDocument."""
+    import docx  # noqa: PLC0415 - each reader's library is imported in the worker that needs it
+    from docx.table import Table  # noqa: PLC0415 - see above
+
+    try:
+        document = docx.Document(file)
+    except (KeyError, ValueError, zipfile.BadZipFile):
+        raise UnreadableDocument("broken") from None
+    blocks: list[Block] = []
+    title = ""
+    for part in document.iter_inner_content():
+        if isinstance(part, Table):
+            blocks.extend(_read_word_table([[cell.text for cell in row.cells] for row in part.rows]))
+            continue
+        style = (part.style.name or "").lower() if part.style is not None else ""
+        if style == "title" and not title:
+            title = part.text
+        else:
+            blocks.append(_read_paragraph(part.text, style))
+    blocks = [block for block in blocks if block.text.strip()]
+    if not title and blocks:
+        title = blocks[0].text
+        blocks = blocks[1:] if blocks[0].kind == "heading" else blocks
+    return Document(title, tuple(blocks))
+
+
+def _read_paragraph(text: str, style: str) -> Block:
+    if style.startswith("heading ") and style[-1:].isdigit():
+        return Block("heading", text, int(style[-1]))
+    return Block("text", text)
+
+
+def _read_word_table(rows: Sequence[Sequence[str]]) -> Iterator[Block]:
+    if not rows:
+        return
+    header, body = (rows[0], rows[1:]) if len(rows) > 1 else ((), rows)
+    for row in body:
+        if text := write_row(header, row):
+            yield Block("row", text)
+
+
+def read_xlsx(file: BinaryIO) -> Document:
+    """Return the document in an Excel file: each sheet under a heading, each row as a sentence. Raises UnreadableDocument."""
+    import openpyxl  # noqa: PLC0415 - see read_docx
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl tells what it leaves out: styles, pictures, checks
+        try:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+        except (KeyError, ValueError, TypeError, zipfile.BadZipFile):
+            raise UnreadableDocument("broken") from None
+        blocks: list[Block] = []
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # what a file claims about its size is not believed
+            blocks.append(Block("heading", sheet.title, 2))
+            blocks.extend(_read_sheet(sheet.iter_rows(values_only=True, max_col=_MOST_COLUMNS)))
+        title = book.properties.title or ""
+    return Document(title, tuple(blocks))
+
+
+def _read_sheet(values: Iterator[Sequence[object]]) -> Iterator[Block]:
+    rows = (row for row in (_write_cells(one) for one in _count_cells(values)) if any(row))
+    first = list(islice(rows, _HEADER_AMONG))
+    place = find_header(first)
+    header = first[place] if place >= 0 else []
+    for row in first[: max(place, 0)]:
+        yield Block("text", ". ".join(cell for cell in row if cell) + ".")
+    for row in chain(first[place + 1 :], rows):
+        yield Block("row", write_row(header, row))
+
+
+def _count_cells(values: Iterator[Sequence[object]]) -> Iterator[Sequence[object]]:
+    """Pass the rows on; raise UnreadableDocument when there are too many cells."""
+    cells = 0
+    for row in values:
+        cells += max(len(row), 1)
+        if cells > _MOST_CELLS:
+            raise UnreadableDocument("too_long")
+        yield row
+
+
+def _write_cells(row: Sequence[object]) -> list[str]:
+    return [_write_cell(value) for value in row]
+
+
+def _write_cell(value: object) -> str:
+    """Return the value of a cell as a person would write it."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else f"{value:.10g}"
+    if isinstance(value, datetime):
+        return f"{value:%d.%m.%Y}" if value.time() == time() else f"{value:%d.%m.%Y %H:%M}"
+    if isinstance(value, date):
+        return f"{value:%d.%m.%Y}"
+    return clean_text(str(value))

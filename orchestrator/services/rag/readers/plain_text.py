@@ -1,0 +1,121 @@
+"""Reads plain text in the encodings that Russian offices use, and finds the headings in it."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.services.rag.document import Block, Document, UnreadableDocument
+
+_MARKS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_ALLOWED_CONTROL: Final = frozenset("\t\n\r\f\v\x1a\x0b")
+_MOST_CONTROL: Final = 0.02
+_NUMBERED: Final = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[^\W\d_]")
+_SHORTEST_HEADING: Final = 3
+_LONGEST_HEADING: Final = 90
+_SAMPLE: Final = 20_000
+_SENTENCE_ENDS: Final = (".", ";", ":", ",", "!", "?")
+
+
+def read_text(data: bytes) -> Document:
+    """Return the document in the bytes of a text file. Raises UnreadableDocument if they are no text."""
+    text = decode_text(data)
+    if text is None:
+        raise UnreadableDocument("unsupported", found="binary")
+    return Document(*_split_title(list(find_blocks(text))))
+
+
+def decode_text(data: bytes, *, is_part: bool = False) -> str | None:
+    """Return the text in `data`, None if it is no text; `is_part` says that the last character may be cut."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[: len(data) // 2 * 2 if encoding == "utf-16" else None].decode(encoding, "replace")
+    if encoding := _find_wide(data):
+        return data[: len(data) // 2 * 2].decode(encoding, "replace")
+    if b"\x00" in data:
+        return None
+    try:
+        return _check_controls(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        if is_part and error.start >= len(data) - 3:
+            return _check_controls(data[: error.start].decode("utf-8"))
+    return _check_controls(data.decode(_guess_cyrillic(data), "replace"))
+
+
+def _find_wide(data: bytes) -> str:
+    """Return the name of UTF-16 without a mark, "" if the bytes are not that."""
+    sample = data[:2000]
+    if len(sample) < 4:  # noqa: PLR2004 - two characters
+        return ""
+    for encoding, high in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[::2])):
+        if sum(byte in {0, 4} for byte in high) > 0.9 * len(high):
+            return encoding
+    return ""
+
+
+def _guess_cyrillic(data: bytes) -> str:
+    """Return the one-byte encoding in which the text looks most like Russian: small letters inside of words, large ones at most first."""
+    sample = data[:_SAMPLE]
+    return max(("cp1251", "koi8-r", "cp866"), key=lambda encoding: _score_russian(sample.decode(encoding, "replace")))
+
+
+def _score_russian(text: str) -> float:
+    small = sum("\u0430" <= sign <= "\u044f" or sign == "\u0451" for sign in text)
+    large = sum("\u0410" <= sign <= "\u042f" for sign in text)
+    foreign = sum(ord(sign) > 127 and not ("\u0410" <= sign <= "\u0451" or sign in "«»—–№…“”„ \u00a0") for sign in text)  # noqa: PLR2004 - ASCII
+    frequent = sum(text.count(sign) for sign in "\u043e\u0435\u0430\u0438\u043d\u0442")
+    return small + frequent - 0.5 * large - 3 * foreign
+
+
+def _check_controls(text: str) -> str | None:
+    """Return the text, None if it has so many control characters that it must be something else."""
+    sample = text[:_SAMPLE]
+    controls = sum(sign < " " and sign not in _ALLOWED_CONTROL for sign in sample)
+    return text if controls <= _MOST_CONTROL * len(sample) else None
+
+
+@cache
+def _compile_named_heading() -> re.Pattern[str]:
+    return re.compile(load_lexicon("documents").read_text("headings"), re.IGNORECASE)
+
+
+def find_blocks(text: str) -> Iterator[Block]:
+    """Return the headings and paragraphs of plain text. Lines of a paragraph are joined; a blank line, heading or item begins another."""
+    paragraph: list[str] = []
+    for line in (*text.splitlines(), ""):
+        stripped = line.strip().strip("\x1a")
+        level = find_heading_level(stripped)
+        if (not stripped or level or _begins_item(stripped)) and paragraph:
+            yield Block("text", " ".join(paragraph))
+            paragraph = []
+        if level:
+            yield Block("heading", stripped, level)
+        elif stripped:
+            paragraph.append(stripped)
+
+
+def find_heading_level(line: str) -> int:
+    """Return the level of a line that looks like a heading, 0 for any other line."""
+    if not _SHORTEST_HEADING <= len(line) <= _LONGEST_HEADING or line.endswith(_SENTENCE_ENDS):
+        return 0
+    if _compile_named_heading().match(line):
+        return 2
+    if match := _NUMBERED.match(line):
+        return 2 + match[0].rstrip().rstrip(".").count(".") if line[match.end() - 1].isupper() else 0
+    letters = [sign for sign in line if sign.isalpha()]
+    return 2 if len(letters) > _SHORTEST_HEADING and all(sign.isupper() for sign in letters) else 0
+
+
+def _begins_item(line: str) -> bool:
+    return line.startswith(("- ", "* ", "• ", "— ", "– ")) or re.match(r"\d{1,2}(?:\.\d{1,2})*[.)]\s", line) is not None
+
+
+def _split_title(blocks: list[Block]) -> tuple[str, tuple[Block, ...]]:
+    """Return (title, blocks): the first line is the title if it is a heading or short, and stays in the text if it is a sentence."""
+    if not blocks:
+        return "", ()
+    first, rest = blocks[0], tuple(blocks[1:])
+    if first.kind == "heading" or (len(first.text) <= _LONGEST_HEADING and not first.text.endswith(_SENTENCE_ENDS) and rest):
+        return first.text, rest
+    return first.text[:_LONGEST_HEADING], (first, *rest)

@@ -1,0 +1,67 @@
+"""Finds the passages for a question: by words, by vectors where there are some, and both joined by their ranks."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Final
+
+from orchestrator.services.rag.index.port import DocumentIndex, Hit
+from orchestrator.services.rag.vectors import PassageEmbedder
+
+_CANDIDATES: Final = 40
+_RANK_OFFSET: Final = 60
+"""The constant of reciprocal rank fusion: how little the first places differ."""
+LEAST_COVERAGE: Final = 0.3
+"""The part of the question's weight that a passage must have, below which words alone do not make it an answer."""
+LEAST_SIMILARITY: Final = 0.6
+"""The cosine below which vectors alone do not make a passage an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """The best passages, best first, and whether any of them fits the question so well that it may be shown as its answer."""
+
+    hits: Sequence[Hit]
+    is_fitting: bool
+
+
+class Retriever:
+    """Searches one index. `embedder` is None where there are no vectors."""
+
+    def __init__(self, index: DocumentIndex, embedder: PassageEmbedder | None = None) -> None:
+        """Search this index."""
+        self._index, self._embedder = index, embedder
+
+    async def retrieve(self, question: str, access: AbstractSet[str] | None, limit: int) -> Retrieval:
+        """Return the best `limit` passages of the classes that may be seen. Raises IndexUnavailable."""
+        if self._embedder is None:
+            hits = await asyncio.to_thread(self._index.search, question, access, limit)
+            return Retrieval(hits, _is_fitting(hits))
+        by_words, nearest = await asyncio.gather(
+            asyncio.to_thread(self._index.search, question, access, max(_CANDIDATES, limit)),
+            self._embedder.find_nearest(question, access, max(_CANDIDATES, limit)),
+        )
+        hits = await self._join(by_words, dict(nearest), access, limit)
+        return Retrieval(hits, _is_fitting(hits))
+
+    async def _join(self, by_words: Sequence[Hit], nearest: Mapping[int, float], access: AbstractSet[str] | None, limit: int) -> list[Hit]:
+        words = {hit.passage_id: hit for hit in by_words}
+        chosen = fuse_ranks([list(words), list(nearest)])[:limit]
+        others = [one for one in chosen if one not in words]
+        loaded = await asyncio.to_thread(self._index.load_hits, others, access) if others else {}
+        found = [words.get(one) or loaded.get(one) for one in chosen]
+        return [replace(hit, similarity=nearest.get(hit.passage_id, 0.0)) for hit in found if hit is not None]
+
+
+def fuse_ranks(rankings: Sequence[Sequence[int]]) -> list[int]:
+    """Return the members of the rankings by reciprocal rank fusion, best first; among equals the earlier ranking counts."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, one in enumerate(ranking, 1):
+            scores[one] = scores.get(one, 0.0) + 1 / (_RANK_OFFSET + rank)
+    return sorted(scores, key=lambda one: -scores[one])
+
+
+def _is_fitting(hits: Sequence[Hit]) -> bool:
+    return any(hit.coverage >= LEAST_COVERAGE or hit.similarity >= LEAST_SIMILARITY for hit in hits)

@@ -1,0 +1,89 @@
+"""Turns text into the terms that are indexed and asked for: Russian and English stems, whole numbers, codes in one spelling."""
+
+import re
+from functools import cache
+from typing import Final
+
+import snowballstemmer
+
+from orchestrator.language.lexicon import load_lexicon
+
+_GROUPED: Final = re.compile(r"(?<![\d\w])(\d{1,3})((?:[ \u00a0\u202f]\d{3})+)(?![\d\w])")
+_CODE: Final = re.compile(r"\b[^\W\d_]{1,6}[-/ \u2010-\u2014]?\d[\w]*(?:[-/.\u2010-\u2014][\w]+)*|\b\d+[-/]?[^\W\d_]{1,4}\d*(?:-\w+)*\b")
+_WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
+_DIGIT: Final = re.compile(r"\d")
+_NOT_PLAIN: Final = re.compile(r"[\W_]+")
+_LOOKALIKES: Final = str.maketrans("авекмнорстух", "abekmhopctyx")
+"""Letters of codes that look alike are one: people write both alphabets in them without knowing."""
+_LONGEST: Final = 40
+_MOST_REMEMBERED: Final = 200_000
+
+_stemmed: dict[str, str] = {}
+
+
+@cache
+def _load_stemmers() -> tuple[snowballstemmer.RussianStemmer, snowballstemmer.EnglishStemmer]:
+    return snowballstemmer.stemmer("russian"), snowballstemmer.stemmer("english")
+
+
+@cache
+def load_stop_words() -> frozenset[str]:
+    """Return the words that say nothing about what a question is about."""
+    return frozenset(load_lexicon("documents").read_words("stop_words"))
+
+
+def find_terms(text: str) -> list[str]:
+    """Return the terms of a text in its order."""
+    plain = _normalize(text)
+    known = _stemmed.get
+    terms = [known(word) or stem_word(word) for word in _WORD.findall(plain)]
+    if _DIGIT.search(plain):
+        terms.extend(_find_codes(plain))
+    return terms
+
+
+def find_question_terms(question: str) -> list[str]:
+    """Return the different terms of a question without the words that say nothing, unless it has only such words."""
+    plain = _normalize(question)
+    words = _WORD.findall(plain)
+    stop = load_stop_words()
+    telling = [word for word in words if word not in stop] or words
+    return list(dict.fromkeys([*(stem_word(word) for word in telling), *_find_codes(plain)]))
+
+
+def list_words(text: str) -> list[str]:
+    """Return the words of a text as they are written, and its codes, for an index that makes stems itself."""
+    plain = _normalize(text)
+    return [*(stem_word(word) if word[0].isdigit() else word for word in _WORD.findall(plain)), *_find_codes(plain)]
+
+
+def list_question_words(question: str) -> list[str]:
+    """Return the words of a question as they are written, without those that say nothing, unless it has only such words."""
+    words, stop = list_words(question), load_stop_words()
+    return [word for word in words if word not in stop] or words
+
+
+def _normalize(text: str) -> str:
+    lowered = text.lower().replace("\u0451", "\u0435")
+    return _GROUPED.sub(lambda found: _NOT_PLAIN.sub("", found[0]), lowered) if _DIGIT.search(lowered) else lowered
+
+
+def _find_codes(plain: str) -> list[str]:
+    """Return the codes of a normalized text, such as that of an article, without the signs in them: letters and digits together."""
+    codes = (_NOT_PLAIN.sub("", found) for found in _CODE.findall(plain))
+    return [code.translate(_LOOKALIKES)[:_LONGEST] for code in codes if not code.isdigit() and not code.isalpha()]
+
+
+def stem_word(word: str) -> str:
+    """Return the stem of a word in small letters; a number stays as it is, with a point for its decimals."""
+    known = _stemmed.get(word)
+    if known is not None:
+        return known
+    if word[0].isdigit():
+        stem = word.replace(",", ".").rstrip(".")[:_LONGEST].replace(".", "d")
+    else:
+        russian, english = _load_stemmers()
+        stem = (english if word.isascii() else russian).stemWord(word[:_LONGEST]) or word
+    if len(_stemmed) < _MOST_REMEMBERED:
+        _stemmed[word] = stem
+    return stem
