@@ -30,6 +30,7 @@ from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings, hide_secrets
+from bot.tool_services import build_service_clients, build_tool_agent
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
@@ -67,6 +68,7 @@ from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.worker import Orchestrator, TellTrouble
 from orchestrator.schedules.checks import StartChecker
+from orchestrator.services.http_client import ServiceClients
 from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, SystemClock, read_boottime
 from state.journal.async_store import AsyncStore
@@ -129,6 +131,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
     ears.model.probe = models.probe
     speech = settings.openai_transcribe_model
+    services = build_service_clients(settings, models.router)
     hearing = Transcriber(build_model_settings(ProviderSpec(kind="openai"), settings), speech) if speech else None
     made = build_from_clients(
         settings,
@@ -145,9 +148,10 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         files=files,
         engines=engines,
         messenger=messenger,
+        services=services,
     )
     performers = [one for one in made.tools.gate.deps.performers.values() if isinstance(one, Closing)]
-    return made, [client, *models.clients.values(), limiter, *([hearing] if hearing else []), *performers]
+    return made, [client, *models.clients.values(), limiter, services, *([hearing] if hearing else []), *performers]
 
 
 def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wire to the outside
@@ -166,10 +170,12 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     files: Files | None = None,
     engines: Engines = SHIPPED_ENGINES,
     messenger: ChatMessenger | None = None,
+    services: ServiceClients | None = None,
 ) -> Orchestrator:
     """Build the orchestrator with the given portal client and router to models, or client of a single one.
 
-    `ear` handles voice messages; without it they are not handled. `files` downloads the files with which people answer runs. The other
+    `ear` handles voice messages; without it they are not handled. `files` downloads the files with which people answer runs. `services` are
+    those that the tool agent asks; by default they are built from the settings. The other
     arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have transports
     of their own.
     """
@@ -206,11 +212,15 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         ttl=settings.confirmation_ttl,
         present=present,
     )
+    models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
     tools = Tools(
         store=store,
         gate=gate,
-        model=model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model),
-        engines={"crm_agent": build_agent(settings, catalogue, live, texts)},
+        model=models,
+        engines={
+            "crm_agent": build_agent(settings, catalogue, live, texts),
+            "tool_agent": build_tool_agent(settings, services or build_service_clients(settings, models)),
+        },
         queries=build_queries(reads, naming, clock, live),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,

@@ -10,6 +10,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.chat_messages import KnownPeople
+from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.daily import feature as daily
 from orchestrator.features.daily.ports import Nobody, People
@@ -78,6 +79,7 @@ def build_features(ports: Ports, data: Path) -> Feature:
         undo.build_feature(),
         history.build_feature(),
         talking.build_feature(ports.ear),
+        asking.build_feature(),
         freezing.build_feature(ports.switch, members),
         definitions.build_feature(members),
         portal_events.build_feature(ports.watcher),

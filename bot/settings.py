@@ -55,7 +55,7 @@ def _parse_extra_body(value: object) -> object:
 
 
 def _parse_commands(value: object) -> object:
-    """Convert "/exit, /quit", also with brackets and quotes, into lower-case commands. Return a value that is not a string as it is."""
+    """Convert "/exit, /quit", also in brackets and quotes, into lower-case commands; a value that is not a string stays as it is."""
     if not isinstance(value, str):
         return value
     return tuple(word.casefold() for part in value.strip("{}[]() ").split(",") if (word := part.strip(" '\"")))

@@ -1,16 +1,47 @@
 """Builds the clients of the services that the tool agent asks: inside of this process, or at the addresses of the settings."""
 
+from functools import cache
 from urllib.parse import urlsplit
 
 import httpx
 
+from bot.i18n.translate import Locale, Translator
 from bot.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Models
+from orchestrator.engines.tool_agent.engine import ToolAgent
+from orchestrator.engines.tool_agent.toolbox import AgentSettings, Services, Words
 from orchestrator.services.haiku.app import build_app as build_haiku_app
 from orchestrator.services.http_client import ServiceClients
 
 EMBEDDED = "http://embedded"
+
+
+def build_tool_agent(settings: Settings, services: Services) -> ToolAgent:
+    """Return the tool agent of the chats, where both kinds of texts may have CHAT_QUESTION_MAXLEN characters."""
+    return ToolAgent(
+        services=services,
+        words=_write_in,
+        settings=build_agent_settings(settings, longest=settings.chat_question_maxlen),
+        exit_commands=settings.exit_commands,
+        help_commands=settings.help_commands,
+    )
+
+
+def build_agent_settings(settings: Settings, *, longest: int | None = None) -> AgentSettings:
+    """Return the numbers by which the agent works; `longest` replaces the lengths that hold in a terminal."""
+    return AgentSettings(
+        history_limit=settings.context_hist_limit,
+        question_maxlen=longest or settings.param_question_maxlen,
+        theme_maxlen=longest or settings.param_theme_maxlen,
+        text_maxlen=settings.chat_question_maxlen,
+        rag_top_k=settings.param_rag_top_k,
+    )
+
+
+@cache
+def _write_in(locale: Locale) -> Words:
+    return Translator(locale).translate_notice
 
 
 def build_service_clients(settings: Settings, models: Models) -> ServiceClients:

@@ -263,6 +263,8 @@ class SessionState:
     """The schedules that are shown in this chat and not over, by id."""
     listening: dict[str, Listener] | None = None
     """The runs that wait for an answer in this chat, by the id of their question, oldest first."""
+    engine_histories: dict[str, list[HistoryLine]] | None = None
+    """The conversations with engines that have a history of their own, by the name of the engine."""
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> "SessionState":
@@ -287,6 +289,9 @@ class SessionState:
             run=RunState.from_stored(data["run"]) if "run" in data else None,
             schedules={key: Schedule.from_stored(one) for key, one in data["schedules"].items()} if "schedules" in data else None,
             listening={key: Listener.from_stored(one) for key, one in data["listening"].items()} if "listening" in data else None,
+            engine_histories={name: [HistoryLine.from_stored(one) for one in lines] for name, lines in data["engine_histories"].items()}
+            if "engine_histories" in data
+            else None,
             **{name: data[name] for name in FEATURES if name in data},
         )
 
@@ -311,6 +316,11 @@ class SessionState:
             **({"run": self.run.to_stored()} if self.run is not None else {}),
             **({"schedules": {key: one.to_stored() for key, one in self.schedules.items()}} if self.schedules is not None else {}),
             **({"listening": {key: one.to_stored() for key, one in self.listening.items()}} if self.listening is not None else {}),
+            **(
+                {"engine_histories": {name: [one.to_stored() for one in lines] for name, lines in self.engine_histories.items()}}
+                if self.engine_histories is not None
+                else {}
+            ),
             **{name: part for name in FEATURES if (part := getattr(self, name)) is not None},
         }
 

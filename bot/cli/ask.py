@@ -21,12 +21,12 @@ from bot.i18n.translate import Translator
 from bot.model_providers import build_models
 from bot.monitoring.logging_setup import configure_logging
 from bot.settings import Settings, load_settings
-from bot.tool_services import build_service_clients
+from bot.tool_services import build_agent_settings, build_service_clients
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Models
 from orchestrator.engines.base import ModelText, TurnModelRequest
 from orchestrator.engines.tool_agent.rounds import Line, RoundPorts, RoundResult, build_help, prefix_note, run_round, write_log
-from orchestrator.engines.tool_agent.toolbox import AgentSettings, Message, Services, Tool, build_message
+from orchestrator.engines.tool_agent.toolbox import Message, Services, Tool, build_message
 from orchestrator.engines.tool_agent.tools import TOOLS
 from state.canonical import to_storable_text
 
@@ -126,17 +126,6 @@ class Session:
     @property
     def _words(self) -> Callable[[Any], str]:
         return Translator("ru").translate_notice
-
-
-def build_agent_settings(settings: Settings) -> AgentSettings:
-    """Return the numbers by which the agent works in a terminal."""
-    return AgentSettings(
-        history_limit=settings.context_hist_limit,
-        question_maxlen=settings.param_question_maxlen,
-        theme_maxlen=settings.param_theme_maxlen,
-        text_maxlen=settings.chat_question_maxlen,
-        rag_top_k=settings.param_rag_top_k,
-    )
 
 
 def make_printable(text: str) -> str:

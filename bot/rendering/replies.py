@@ -68,6 +68,8 @@ _LINES = MADE_CODES | {"made-more", "run-line", "schedule-line"}
 """Codes of the lines about changes made without a card, and of runs and schedules, which stand together like a list."""
 _ENDING = "run-ended"
 """The code of the notice that a run has ended; the notice after it says why, and needs no warning sign of its own."""
+_OF_TOOL_AGENT = "ask-"
+"""The beginning of the codes of the tool agent's sentences, which stand as they are."""
 _SIGNS = ("⚠️", "⛔")
 """A notice whose text begins with one of these has its warning sign already."""
 
@@ -134,7 +136,7 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     if notice.code == "made":
         before, name, after = tr.translate_notice(notice).partition(str(notice.args.get("name") or "\0"))
         return build_spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
-    if notice.code in _PLAIN:
+    if notice.code in _PLAIN or notice.code.startswith(_OF_TOOL_AGENT):
         return build_spans(tr.translate_notice(notice))
     said = tr.translate_notice(notice)
     alone = not reply.parts and (len(reply.notices) == 1 or reply.notices[0].code == _ENDING)

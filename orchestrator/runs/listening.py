@@ -4,7 +4,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address, is_run
-from orchestrator.domain.inputs import Command, FeatureClick, Input, TextMessage, parse_input
+from orchestrator.domain.inputs import DEFAULT_ENGINE, Command, FeatureClick, Input, TextMessage, parse_input
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunQuestion, RunStart
 from orchestrator.domain.taint import Value
@@ -45,6 +45,8 @@ async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
     """
     said = parse_input(row)
     if not session.state.listening or not isinstance(said, TextMessage) or said.origin == "button" or not (said.text or said.quoted):
+        return False
+    if said.engine != DEFAULT_ENGINE:  # the words after a command
         return False
     found = find_listener(session, row.actor_key, "text")
     if found is None:

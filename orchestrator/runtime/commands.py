@@ -9,7 +9,7 @@ from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.address import is_run
 from orchestrator.domain.card_view import must_be_opened
-from orchestrator.domain.inputs import Command
+from orchestrator.domain.inputs import Command, TextMessage
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.gate.approve.card_groups import find_shown_card, is_merged
 from orchestrator.gate.call.modes import resolve_mode
@@ -21,7 +21,7 @@ from orchestrator.runtime.grouped_cards import build_plan_details_rows
 from orchestrator.runtime.input_filter import build_cross_session_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
-from state.canonical import dumps
+from state.canonical import dumps, to_storable_text
 from state.events.confirmations import CardOpened
 from state.events.conversation import ConversationCleared
 from state.events.fold import list_open_confirmations
@@ -51,8 +51,10 @@ def list_offered_commands(features: Feature) -> dict[str, Notice]:
     return {name: spec.menu for name, spec in features.command_specs.items() if spec.menu is not None}
 
 
-def parse_command(name: str, args: str, features: Feature) -> tuple[Command, Lane]:
+def parse_command(name: str, args: str, features: Feature) -> tuple[Command | TextMessage, Lane]:
     """Return the input for a typed command, and the lane in which it is handled.
+
+    The words after a command of an engine are a request to that engine: they wait for their turn as every request does.
 
     `name` is what stands after the slash, `args` what follows it, and `features` are what all features registered. Every front end asks
     this function. A command is handled at once, while a turn runs, unless its feature says that it waits for the end of the turn.
@@ -60,6 +62,8 @@ def parse_command(name: str, args: str, features: Feature) -> tuple[Command, Lan
     if name == "new":
         return Command(name=name, args=args.strip()[:SHORT_ARGS]), "turn"
     spec = features.command_specs.get(name, CommandSpec())
+    if spec.engine:
+        return TextMessage(text=to_storable_text(args).strip()[: spec.longest], origin="typed", pieces=1, engine=spec.engine), "turn"
     return Command(name=name, args=args.strip()[: spec.longest]), spec.lane
 
 

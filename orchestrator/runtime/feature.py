@@ -61,6 +61,8 @@ class CommandSpec:
     """How many characters of what is typed after the command are kept."""
     menu: Notice | None = None
     """Its line in the menu of commands; None if it is not offered there."""
+    engine: str = ""
+    """The engine that answers what is typed after the command, in a turn; "" if the command has a handler."""
     in_groups: bool = False
     """Whether the menu of groups, where several people read along, offers it too."""
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 
-from orchestrator.domain.inputs import TextMessage, parse_neighbour
+from orchestrator.domain.inputs import DEFAULT_ENGINE, TextMessage, parse_neighbour
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer
@@ -77,9 +77,13 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
 
 
 def _read_piece(row: InboxRow) -> _Piece | None:
-    """Return the row with its message, if the person typed or forwarded it; None for a button, a choice or a voice message."""
+    """Return the row with its message, if the person typed or forwarded it; None for a button, a choice or a voice message.
+
+    None is returned too for the words after a command that begins a turn of another engine.
+    """
     said = parse_neighbour(row)
-    return _Piece(row, said) if isinstance(said, TextMessage) and said.origin == "typed" else None
+    is_message = isinstance(said, TextMessage) and said.origin == "typed" and said.engine == DEFAULT_ENGINE
+    return _Piece(row, said) if isinstance(said, TextMessage) and is_message else None
 
 
 def _find_fault(whole: _Piece) -> Notice | None:

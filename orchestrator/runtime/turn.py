@@ -103,7 +103,8 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
         told = build_click_toasts(row, session, Notice(code="choice-not-yours"))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
-    recorded = await _begin(turn, actor, session, tools, toasts=build_click_toasts(row, session, Notice(code="toast-doing")))
+    engine = said.engine if isinstance(said, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
+    recorded = await _begin(turn, actor, session, tools, engine=engine, toasts=build_click_toasts(row, session, Notice(code="toast-doing")))
     if not turn.is_resumed:  # one that goes on may end without a message, which would leave a placeholder of its progress behind
         await tools.show_partial(session.key, Notice(code="turn-begun", args={"turn": turn.turn_id}))
     context = Context(
@@ -120,7 +121,6 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
         ),
         recorded=recorded,
     )
-    engine = said.engine if isinstance(said, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
     end = await _run_engine(tools.engines[engine], context, tools, session)
     await end_turn(end, context, engine, row, session, tools)
 
@@ -233,7 +233,9 @@ def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
 
-async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, *, toasts: Sequence[OutboxRow] = ()) -> RecordedTurn:
+async def _begin(
+    turn: TurnInput, actor: Actor, session: Session, tools: Tools, *, engine: str = DEFAULT_ENGINE, toasts: Sequence[OutboxRow] = ()
+) -> RecordedTurn:
     """Record the person's message, and return what an earlier run of this turn recorded before a crash.
 
     For a new turn that is nothing. For a resumed turn the message is not recorded again.
@@ -262,6 +264,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
         quoted=turn.quoted,
         answers=turn.answers,
         ref=turn.ref,
+        engine="" if engine == DEFAULT_ENGINE else engine,
     )
     await session.buffer(event, actor=actor.key, outbox=[*_build_answered_question(turn, session), *toasts])
     return RecordedTurn(is_fresh=True)

@@ -80,7 +80,7 @@ def _build_end_event(end: TurnEnd, context: Context, engine: str) -> TurnFinishe
         targets=sorted(end.targets)[:50],
         goes_on=end.goes_on,
         lists=[one.to_stored() for one in end.lists],
-        engine=engine if end.goes_on and engine != DEFAULT_ENGINE else "",
+        engine=engine if engine != DEFAULT_ENGINE else "",
         resumed=context.turn.is_resumed,
         **pause,
     )

@@ -40,6 +40,9 @@ class MessageReceived(Event):
     """The id of the question that this input answers, if it is a choice."""
     ref: int = 0
     """The messenger's number of the message, or of the first of several."""
+    later: ClassVar[frozenset[str]] = frozenset({"engine"})
+    engine: str = ""
+    """The engine that answers, if it has a history of its own; "" for the default one."""
 
 
 class ModelAsked(Event):
@@ -184,7 +187,7 @@ class TurnFinished(Event):
     joined_slots: dict[str, str] = Field(default_factory=dict)
     """Steps for whose calls a card was open already: their place in the turn's plans → the place of the step that led to the card."""
     engine: str = ""
-    """The engine with which it goes on; "" for the default one."""
+    """The engine of the turn, with which it goes on if it does; "" for the default one."""
     resumed: bool = False
     """Whether this is the end of a part after the cards, so that the turn has ended before and is counted already."""
     provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
@@ -208,14 +211,33 @@ def trim_history(state: State) -> None:
 
     The first line that stays is a message of the person, if there is one.
     """
-    lines = state.history
+    _trim_lines(state.history)
+
+
+def _trim_lines(lines: list[HistoryLine]) -> None:
     if len(lines) <= MAX_HISTORY:
         return
     first = len(lines) - KEEP_HISTORY
     del lines[: next((at for at in range(first, len(lines)) if lines[at].role == "user"), first)]
 
 
+def _add_line(state: State, engine: str, line: HistoryLine) -> None:
+    """Add a line to the conversation, or to the history of an engine that has one of its own."""
+    if not engine:
+        state.history.append(line)
+        trim_history(state)
+        return
+    lines = [*(state.engine_histories or {}).get(engine, []), line]
+    _trim_lines(lines)
+    state.engine_histories = {**(state.engine_histories or {}), engine: lines}
+
+
 def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
+    if engine := data.get("engine", ""):
+        line = HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts, turn_id=data["turn_id"])
+        _add_line(state, engine, line)
+        state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
+        return
     agent = state.agent
     if data.get("origin", "typed") in {"typed", "voice"}:
         goals = agent.goals
@@ -226,10 +248,8 @@ def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
     if data.get("answers"):  # a button: from now on numbers mean the rows of the list before the question again
         state.last_asked = None
     if data["text"]:
-        state.history.append(
-            HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts, turn_id=data["turn_id"])
-        )
-        trim_history(state)
+        line = HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts, turn_id=data["turn_id"])
+        _add_line(state, "", line)
     state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
 
 
@@ -251,10 +271,22 @@ def _fold_choice(state: State, data: dict[str, Any], ts: str) -> None:
 
 def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
     lists = data.get("lists") or []
+    engine = _find_own_history(state, data)
     if data.get("history"):
         seen = {"lists": lists} if lists else {}
-        state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts, turn_id=data["turn_id"], **seen))
-        trim_history(state)
+        _add_line(state, engine, HistoryLine.create(role="assistant", text=data["history"], ts=ts, turn_id=data["turn_id"], **seen))
+    if not engine:  # else what the person was shown and asked in the conversation stays as it was
+        _fold_shown(state, data, lists)
+    state.turn = None
+    if data.get("goes_on"):
+        joined = sorted((data.get("joined_slots") or {}).values())
+        paused = PausedTurn.create(ts=ts, asker=data.get("asker") or {}, joined=joined, engine=data.get("engine") or "")
+        state.paused = {**(state.paused or {}), data["turn_id"]: paused}
+        keep_last(state.paused, KEEP_PAUSED)
+
+
+def _fold_shown(state: State, data: dict[str, Any], lists: list[dict[str, Any]]) -> None:
+    """Keep what the end of a turn changes in the conversation: the lists that were shown, what is planned, and the records to trust."""
     shown = [ShownList.from_stored(one) for one in lists]
     state.last_shown, state.last_asked = find_last_shown(shown) or state.last_shown, find_question(shown)
     if data.get("next_planned_actions"):
@@ -268,12 +300,13 @@ def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
     if state.question and state.question.chosen_in == data["turn_id"]:
         state.question = None
     state.trusted = [*known, *data.get("targets", ())][-KEEP_TRUSTED:]
-    state.turn = None
-    if data.get("goes_on"):
-        joined = sorted((data.get("joined_slots") or {}).values())
-        paused = PausedTurn.create(ts=ts, asker=data.get("asker") or {}, joined=joined, engine=data.get("engine") or "")
-        state.paused = {**(state.paused or {}), data["turn_id"]: paused}
-        keep_last(state.paused, KEEP_PAUSED)
+
+
+def _find_own_history(state: State, data: dict[str, Any]) -> str:
+    """Return the engine to whose own history the turn belongs; "" for the conversation."""
+    engine = data.get("engine") or ""
+    lines = (state.engine_histories or {}).get(engine, []) if engine else []
+    return engine if any(line.turn_id == data["turn_id"] for line in lines) else ""
 
 
 def _fold_resumption(state: State, data: dict[str, Any], ts: str) -> None:
@@ -290,6 +323,7 @@ def _fold_clearing(state: State, data: dict[str, Any], ts: str) -> None:
     old = state.agent
     state.agent = AgentState(confirmations=old.confirmations, event_bindings=old.event_bindings, done=old.done, in_progress=old.in_progress)
     state.history, state.question, state.trusted, state.paused = [], None, [], None
+    state.engine_histories = None
     state.last_shown = state.last_asked = None
 
 

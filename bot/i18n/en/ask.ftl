@@ -35,3 +35,21 @@ ask-generate-haiku-failed = A terrible error happened when the haiku was made.. 
 ask-generate-haiku-text = Haiku: { $haiku }
 ask-generate-haiku-syllables = Syllables by line: { $counts }
 ask-generate-haiku-words = Words in all: { $total }
+
+# The CRM
+ask-find-in-crm-line = find deals, leads, contacts and companies by name
+ask-find-in-crm-long = The name is too long. Please make it shorter.
+ask-find-in-crm-ready = The tool find_in_crm is checked and ready. Name: { $name }
+ask-find-in-crm-found = Found in the CRM: { $titles }
+ask-find-in-crm-none = The CRM has nothing under the name “{ $name }”.
+ask-find-in-crm-no-portal = No Bitrix24 portal is connected.
+ask-find-in-crm-failed = The CRM could not be read. Shall we try again?
+ask-find-in-crm-shadow = In shadow mode the CRM is not read.
+ask-find-in-crm-waits = Reading the CRM waits for a person's decision.
+
+# Calculations
+ask-calculate-line = calculate sums and percent
+ask-calculate-long = The expression is too long. Please make it shorter.
+ask-calculate-ready = The tool calculate is checked and ready. Expression: { $expression }
+ask-calculate-result = { $expression } = { $result }
+ask-calculate-failed = That could not be calculated. Please write it with numbers and signs.

@@ -136,6 +136,7 @@ menu-status = State
 menu-freeze = Stop all changes in Bitrix24
 menu-unfreeze = Allow changes again
 menu-today = Today's work
+menu-ask = Ask the company's documents
 which-deal = Which deal “{ $name }”?
 which-lead = Which lead “{ $name }”?
 which-contact = Which contact “{ $name }”?

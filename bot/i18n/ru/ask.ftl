@@ -35,3 +35,21 @@ ask-generate-haiku-failed = Произошла чудовищная ошибка
 ask-generate-haiku-text = Хайку: { $haiku }
 ask-generate-haiku-syllables = #слогов построчно: { $counts }
 ask-generate-haiku-words = #слов итого: { $total }
+
+# The CRM
+ask-find-in-crm-line = нахожу сделки, лиды, контакты и компании по названию
+ask-find-in-crm-long = Название слишком длинное. Просьба сформулировать более кратко.
+ask-find-in-crm-ready = Инструмент find_in_crm проверен и готов к вызову. Название: { $name }
+ask-find-in-crm-found = Найдено в CRM: { $titles }
+ask-find-in-crm-none = В CRM ничего не нашлось по названию «{ $name }».
+ask-find-in-crm-no-portal = Портал Битрикс24 не подключён.
+ask-find-in-crm-failed = Не удалось прочитать CRM. Попробуем снова?
+ask-find-in-crm-shadow = В теневом режиме CRM не читается.
+ask-find-in-crm-waits = Чтение CRM ждёт решения человека.
+
+# Calculations
+ask-calculate-line = считаю суммы и проценты
+ask-calculate-long = Выражение слишком длинное. Просьба сформулировать более кратко.
+ask-calculate-ready = Инструмент calculate проверен и готов к вызову. Выражение: { $expression }
+ask-calculate-result = { $expression } = { $result }
+ask-calculate-failed = Не получилось посчитать. Просьба написать выражение числами и знаками.

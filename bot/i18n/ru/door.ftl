@@ -139,6 +139,7 @@ menu-status = Состояние
 menu-freeze = Остановить любые изменения в Битрикс24
 menu-unfreeze = Снова разрешить изменения
 menu-today = Дела на сегодня
+menu-ask = Спросить документы компании
 which-deal = Какая сделка «{ $name }»?
 which-lead = Какой лид «{ $name }»?
 which-contact = Какой контакт «{ $name }»?

@@ -55,7 +55,7 @@ def parse_update(
     source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
         return parse_click(update.callback_query, access, source, now)
-    if update.message is not None and is_addressed_to(update.message, me, features.commands):
+    if update.message is not None and is_addressed_to(update.message, me, {*features.commands, *features.command_specs}):
         routed = _parse_message(update.message, access, me, source=source, cards=cards, now=now, features=features)
         return offer_to_run(update.message, routed) if may_answer_run else routed
     if update.edited_message is not None and is_addressed_to(update.edited_message, me):

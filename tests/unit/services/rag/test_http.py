@@ -158,10 +158,9 @@ async def test_a_second_process_serves_the_same_index(tmp_path: Path) -> None:
     """Two services over one folder and state: the first updates, both answer, and the second takes over."""
     write_files(tmp_path / "docs", {"a.md": LEAVE})
     first, second = build_service(tmp_path), build_service(tmp_path)
-    async with run_rag(second) as rag:
-        async with run_rag(first) as other:
-            assert (await other.ask("отпуск"))["chunk_texts"]
-            assert (await rag.ask("отпуск"))["chunk_texts"]
+    async with run_rag(second) as rag, run_rag(first) as other:
+        assert (await other.ask("отпуск"))["chunk_texts"]
+        assert (await rag.ask("отпуск"))["chunk_texts"]
 
 
 async def test_a_folder_that_is_away_is_not_ready_and_no_failure(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The command /ask, with which a person asks the tool agent."""

@@ -1,0 +1,17 @@
+"""Registers the command /ask: what follows it is a request to the tool agent, which has a conversation of its own."""
+
+from typing import Final
+
+from orchestrator.domain.outputs import Notice
+from orchestrator.runtime.feature import CommandSpec, Feature
+
+ENGINE: Final = "tool_agent"
+LONGEST: Final = 20_000
+"""How many characters may follow the command."""
+
+
+def build_feature() -> Feature:
+    """Return the feature."""
+    return Feature(
+        command_specs={"ask": CommandSpec(lane="turn", longest=LONGEST, menu=Notice(code="menu-ask"), engine=ENGINE, in_groups=True)}
+    )
