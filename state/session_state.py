@@ -126,6 +126,8 @@ class PausedTurn(Stored):
     """The places of the steps of other turns that led to cards for which this turn waits too."""
     engine: str = ""
     """The engine with which it goes on; "" for the default one."""
+    stopped: bool = False
+    """Whether the person who asked has said /stop since: it does not go on when its cards are decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,15 +52,23 @@ class ToldPart:
 def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxRow]:
     """Return the inputs that make turns of the session `key` go on because `step` settles the last card that each of them waited for.
 
-    `state` is the state before the step. A turn whose cards are all decided at the moment it ends goes on at once.
+    `state` is the state before the step. A turn whose cards are all decided at the moment it ends goes on at once. One that was stopped
+    while it waited does not go on.
     """
     ended = {one.turn_id: _build_paused(one) for one in step.events if isinstance(one, TurnFinished) and one.goes_on}
     if not ended and not (state.paused and any(change.status in _DECIDED for change in step.effects)):
         return []
-    waiting = (state.paused or {}) | ended
+    waiting = {key: one for key, one in (state.paused or {}).items() if not one.stopped} | ended
     origins = {card.confirmation_id: find_origin_slot(card, state.cards) for card in state.cards.values()}
     due = ((turn, _find_last_card(turn, paused, step, state, origins, is_ending=turn in ended)) for turn, paused in waiting.items())
     return [_build_row(turn, card, key, step, waiting[turn]) for turn, card in due if card is not None and waiting[turn].asker]
+
+
+def list_paused_turns(state: SessionState, asker: str) -> list[str]:
+    """Return the turns of the person with the key `asker` that wait for an open card and go on when it is decided."""
+    origins = [find_origin_slot(card, state.cards) for card in state.cards.values() if card.status in OPEN_STATUSES]
+    mine = ((turn, one) for turn, one in (state.paused or {}).items() if one.asker.get("key") == asker and not one.stopped)
+    return [turn for turn, one in mine if any(origin.startswith(f"{turn}/") or origin in one.joined for origin in origins)]
 
 
 def _build_paused(said: TurnFinished) -> PausedTurn:

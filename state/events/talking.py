@@ -19,7 +19,7 @@ class MessageEdited(Event):
 
 
 class StopAsked(Event):
-    """A person stopped all their requests that were sent up to `at` (milliseconds since 1970) and had not begun.
+    """A person stopped all their requests that were sent up to `at` (milliseconds since 1970) and had not begun, or wait for cards.
 
     If `turn_id` is set, only that running turn is stopped.
     """
@@ -53,6 +53,10 @@ def _fold_stop(state: State, data: JsonObject, _ts: str) -> None:
     if not asked.turn_id:
         state.stops = state.stops if state.stops is not None else {}
         state.stops[asked.by] = asked.at
+        if state.paused:
+            state.paused = {
+                key: one.with_values(stopped=True) if one.asker.get("key") == asked.by else one for key, one in state.paused.items()
+            }
     elif turn and turn.turn_id == asked.turn_id:
         state.turn = turn.with_values(stopped=True)
 

@@ -29,6 +29,7 @@ stop-queue = { $count ->
     [one] { $count } more request waited: dropped.
    *[other] { $count } more requests waited: dropped.
 }
+stop-paused = The cards are still there to be decided as usual, but I will not go on with anything after them.
 stop-not-yours = What is running was asked for by somebody else ({ $who }): they or a lead can stop it.
 queued = In the queue, number { $place }.
 menu-history = Who changed what, such as /history 481

@@ -12,6 +12,7 @@ from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.features.talking import button_requests
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.paused_turns import list_paused_turns
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.events.talking import RequestDropped, StopAsked
@@ -24,9 +25,10 @@ _LEADING: Final = frozenset({"lead", "admin"})
 async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
     """Handle /stop: stop the running turn and drop the person's waiting requests. Raises StoreError.
 
-    The reply tells how many were dropped and offers to queue them again. A call that is already sent is not cut off. Only a lead (head of
-    sales) or an administrator can stop the running turn of somebody else. The time of the stop is stored before the turn is stopped, so
-    that a worker that takes the next request knows about it.
+    The reply tells how many were dropped and offers to queue them again. What waits for cards does not go on after them any more; the cards
+    can still be decided. A call that is already sent is not cut off. Only a lead (head of sales) or an administrator can stop the running
+    turn of somebody else. The time of the stop is stored before the turn is stopped, so that a worker that takes the next request knows
+    about it.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:
@@ -39,12 +41,14 @@ async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
     try:
         behind = await count_waiting(actor, session, tools)
         again = Action(words=(PRESS, str(to_milliseconds(row))), label=Notice(code="button-requeue"))
-        if behind:
-            told = [*told[: int(running or theirs)], Notice(code="stop-queue", args={"count": behind})]
+        paused = bool(list_paused_turns(session.state, actor.key))
+        left = [Notice(code="stop-queue", args={"count": behind})] * bool(behind) + [Notice(code="stop-paused")] * paused
+        if left:
+            told = [*told[: int(running or theirs)], *left]
         reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
         shown = outbox.build_reply_row(session.key, reply, session.now)
         turn = session.state.turn if running else None
-        events = [build_stop_event(row, actor.key)] if behind else []
+        events = [build_stop_event(row, actor.key)] if behind or paused else []
         if turn is not None:  # should the process die before its end, whoever goes on with it learns of it
             events.append(build_stop_event(row, (person or actor).key, turn_id=turn.turn_id))
         await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
