@@ -50,11 +50,16 @@ def _name_reason(reason: Notice, preview: Preview, tr: Translator) -> JsonObject
         title = next((part.title for part in parts if part.record == place and not is_number(part.title)), "")
         return {**reason.args, "title": title} if title else reason.args
     field = _find_field(reason)
-    if not field or tr.translate("gate-field", field=field) != tr.translate("gate-field", field="\0").replace("\0", field):
+    if not field or not _has_no_word(field, tr):
         return reason.args
     wanted = field.replace("_", "").lower()
     name = next((line.name for part in parts for line in part.lines if line.field.replace("_", "").lower() == wanted), "")
     return {**reason.args, "field": quote(name, tr.locale)} if name else reason.args
+
+
+def _has_no_word(field: str, tr: Translator) -> bool:
+    """Return whether the Fluent files have no word for this field."""
+    return tr.translate("gate-field", field=field) == tr.translate("gate-field", field="\0").replace("\0", field)
 
 
 def _find_code(reason: Notice) -> str:
@@ -88,13 +93,15 @@ def list_reasons(view: CardView, tr: Translator) -> list[str]:
 
 
 def _join_texts(code: str, texts: list[str], view: CardView, tr: Translator) -> str:
-    """Return one text for reasons of one kind: changed fields by their names if they are few, otherwise the first and how many follow."""
+    """Return one text for reasons of one kind: changed fields if they are few and have names, otherwise the first and how many follow."""
     if len(texts) == 1:
         return texts[0]
     if code == "gate-critical" and len(texts) <= MAX_FIELDS:
-        named = [_name_reason(reason, view.preview, tr) for reason in view.reasons if _find_code(reason) == code]
-        fields = dict.fromkeys(tr.translate("gate-field", field=args.get("field")) for args in named)
-        return tr.translate("reason-fields", fields=", ".join(fields))
+        same = [reason for reason in view.reasons if _find_code(reason) == code]
+        named = [(_find_field(reason), str(_name_reason(reason, view.preview, tr).get("field") or "")) for reason in same]
+        if not any(field == name and _has_no_word(field, tr) for field, name in named):
+            fields = dict.fromkeys(tr.translate("gate-field", field=name) for _, name in named)
+            return tr.translate("reason-fields", fields=", ".join(fields))
     return tr.translate("reason-more", text=texts[0], count=len(texts) - 1)
 
 

@@ -165,8 +165,8 @@ async def test_a_withdrawal_is_one_neutral_line(world: World) -> None:
     text = told(world)
     assert text.count("Снято") == 1
     assert "⚠️" not in text
-    assert "№481" in text
-    assert "№482" in text
+    assert "«Ромашка»" in text
+    assert "«Вектор»" in text
     assert planned(session) == []
 
 
