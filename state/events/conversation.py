@@ -252,7 +252,8 @@ def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
         state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts, turn_id=data["turn_id"], **seen))
         trim_history(state)
     shown = [ShownList.from_stored(one) for one in lists]
-    state.last_shown, state.last_asked = find_last_shown(shown) or state.last_shown, find_question(shown)
+    last = find_last_shown(shown)
+    state.last_shown, state.last_asked = last.join(state.last_shown) if last else state.last_shown, find_question(shown)
     if data.get("next_planned_actions"):
         decided = [card for card in state.agent.confirmations.values() if card.status not in OPEN_STATUSES]  # while the turn went on
         wanted = [item for item in data["next_planned_actions"] if not any(is_step_of(item, card) for card in decided)]
