@@ -1,6 +1,6 @@
 """The lists that a person saw in an answer, as the session's state and events keep them: numbered rows with the records they stand for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from state.stored import JsonObject
@@ -33,6 +33,12 @@ class ShownList:
     place: str
     total: int
     rows: tuple[ShownRow, ...]
+    first: int = 1
+    """The number of its first row; a further page of a list goes on with the numbers of the pages before it."""
+    method: str = ""
+    """The call with `params` that read the list for the person `by`, with which it can go on; "" for none."""
+    params: JsonObject = field(default_factory=dict)
+    by: str = ""
 
     @property
     def has_records(self) -> bool:
@@ -43,11 +49,23 @@ class ShownList:
     def from_stored(cls, data: JsonObject) -> "ShownList":
         """Return the list from its JSON data."""
         rows = tuple(ShownRow(record, label) for record, label in data.get("rows", ()))
-        return cls(place=data.get("place", ""), total=data.get("total", 0), rows=rows)
+        call = {"method": data.get("method", ""), "params": data.get("params", {}), "by": data.get("by", "")}
+        return cls(place=data.get("place", ""), total=data.get("total", 0), rows=rows, first=data.get("first", 1), **call)
 
     def to_stored(self) -> dict[str, Any]:
         """Return the list as JSON data."""
-        return {"place": self.place, "total": self.total, "rows": [[row.record, row.label] for row in self.rows]}
+        more = {"first": self.first if self.first > 1 else 0, "method": self.method, "params": self.params, "by": self.by}
+        rows = [[row.record, row.label] for row in self.rows]
+        return {"place": self.place, "total": self.total, "rows": rows, **{name: value for name, value in more.items() if value}}
+
+    def join(self, before: "ShownList | None") -> "ShownList":
+        """Return the list with the rows of its earlier pages `before`, if it goes on with these; of many rows the last ones."""
+        if before is None or self.first == 1 or before.first + len(before.rows) != self.first:
+            return self
+        if (before.method, before.params, before.by) != (self.method, self.params, self.by):
+            return self
+        rows = (*before.rows, *self.rows)[-KEEP_IN_ANSWER:]
+        return replace(self, rows=rows, first=self.first + len(self.rows) - len(rows))
 
 
 def find_last_shown(lists: list[ShownList]) -> ShownList | None:

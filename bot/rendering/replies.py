@@ -22,6 +22,7 @@ _PLAIN = frozenset(
         "which-contact",
         "which-company",
         "which-task",
+        "which-reminder",
         "which-user",
         "which-stage",
         "which-field",
@@ -42,6 +43,7 @@ _PLAIN = frozenset(
         "done-already",
         "made-more",
         "made-unshown",
+        "list-is-whole",
         "only-own",
         "mode",
         "status",
@@ -115,14 +117,15 @@ def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: st
         return build_spans(tr.translate("list-empty"))
     shown = len(table.rows) if len(table.rows) <= MAX_ROWS or table.is_grouped else first
     lines: list[Spans] = []
-    for number, row in enumerate(table.rows[:shown], start=1):
+    for number, row in enumerate(table.rows[:shown], start=table.first):
         title, dot, rest = row.label.partition(" · ")
         cells = "".join(f" · {cell}" for cell in row.cells)
         lines.append(build_spans(f"{number}. ", Span(title, url=row.url), dot + rest + cells))
     if table.columns:
         lines.insert(0, build_spans(Span(" · ".join(filter(None, (table.heading, *table.columns))), "italic")))
     code = ("list-total" if table.total > shown and not table.is_grouped else "list-all") + ("-sum" if table.sum_text else "")
-    foot = tr.translate(code, shown=shown, total=table.total, sum=table.sum_text)
+    code = "list-page" if table.first > 1 else code
+    foot = tr.translate(code, shown=shown, total=table.total, sum=table.sum_text, first=table.first, last=table.first + shown - 1)
     return build_spans(join_blocks(lines, "\n"), gap, format_bold(foot))
 
 

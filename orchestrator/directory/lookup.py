@@ -7,7 +7,9 @@ the person is told so. Choosing a record is no consent to a change.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar, assert_never
+from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.names import is_custom_field, to_field_key
 from bitrix.errors import BitrixError
@@ -37,9 +39,11 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
+from orchestrator.language.text import to_visible_line
 from orchestrator.language.title_matching import extract_words, is_mentioned, list_search_pieces
 from state.clock import Clock
-from state.session_state import SessionState
+from state.events.daily import list_waiting_reminders
+from state.session_state import Reminder, SessionState
 from state.stored import JsonObject
 
 _DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
@@ -82,6 +86,8 @@ class Lookup:
                 return self._resolve_current(place, find_field(reference, place.params))
             case "shown":
                 return resolve_shown(words, reference, ShownPlace(place.method, place.params, place.state, place.text), self._naming)
+            case "reminder":
+                return _resolve_reminder(words, place)
             case "user":
                 return await self._resolve_user(words, place)
             case "stage":
@@ -424,6 +430,27 @@ def _parse_numbers(value: object) -> frozenset[int]:
     return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
 
 
+def _resolve_reminder(words: str, place: ReferenceContext) -> Resolution:
+    """Resolve the number that STATE gives to a waiting reminder of the person, or words of its text, to its id."""
+    waits = list_waiting_reminders(place.state)
+    if words.isascii() and words.isdecimal():
+        found = waits[int(words[:4]) - 1 : int(words[:4])] if int(words[:4]) else []
+    else:
+        found = [(known, entry) for known, entry in waits if is_mentioned(words, entry.text)]
+    if len(found) == 1:
+        return Resolved(value=found[0][0], label=found[0][1].text, named_by_person=True)
+    if 1 < len(found) <= _MOST_REMINDERS:
+        options = tuple(Option(value=known, label=_label_reminder(entry, place.actor)) for known, entry in found)
+        return Ambiguous(ask=Notice(code="which-reminder"), options=options)
+    known = "; ".join(f"@reminder:{number} {entry.text}" for number, (_, entry) in enumerate(waits[:_MOST_REMINDERS], start=1))
+    return Unresolved(notice=Notice(code="reminder-gone"), detail=f"no reminder fits {words!r}; there wait: {known or 'none in this chat'}")
+
+
+def _label_reminder(entry: Reminder, actor: Actor) -> str:
+    return f"{datetime.fromtimestamp(entry.due_ts, ZoneInfo(actor.time_zone)):%d.%m %H:%M} · {to_visible_line(entry.text, limit=60)}"
+
+
+_MOST_REMINDERS = 6
 _MADE_TASK = re.compile(r"tasks\.task\.add task ([0-9]{1,10})", re.ASCII)
 
 

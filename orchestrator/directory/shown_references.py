@@ -44,11 +44,11 @@ def resolve_shown(words: str, reference: str, place: ShownPlace, naming: Naming)
     if shown is None or not shown.rows:
         return Unresolved(notice=Notice(code="no-list-shown"), detail="no list was shown in this conversation; name the record")
     number = int(words) if words.isascii() and words.isdecimal() and len(words) <= _LONGEST else 0
-    count = len(shown.rows)
-    if not 1 <= number <= count:
+    count = shown.first + len(shown.rows) - 1
+    if not shown.first <= number <= count:
         notice = Notice(code="no-such-row", args={"number": words[:20], "count": count})
-        return Unresolved(notice=notice, detail=f"the list shown last has the rows 1 to {count}, and no row {words[:20]!r}")
-    row = shown.rows[number - 1]
+        return Unresolved(notice=notice, detail=f"the list shown last has the rows {shown.first} to {count}, and no row {words[:20]!r}")
+    row = shown.rows[number - shown.first]
     if not row.record:
         return Unresolved(notice=Notice(code="row-no-record", args={"number": number}), detail=f"row {number} stands for no record")
     kind, record_id = parse_target(row.record)

@@ -86,6 +86,8 @@ class Table(Frozen):
     """Whether each row stands for a group of records; `total` then counts the records, and `shown` the groups."""
     groups: int = 0
     """The number of groups, of which `rows` holds the first ones."""
+    first: int = 1
+    """The number of the first row; more than 1 for a further page of a list."""
     place: str = ""
     """The step of the turn that read the list, as the model names it: "2.1" is step 1 of iteration 2; "" outside of a turn."""
 

@@ -4,7 +4,7 @@ An engine gets a `TurnContext`, which holds the input, and returns a `TurnEnd`. 
 the model and the portal directly.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, Protocol
@@ -99,6 +99,8 @@ class PlanStep(Stored):
     prose: bool = False
     confirmation_id: str = ""
     """The card that the step waits on; "" if it waits on none."""
+    page: JsonObject | None = None
+    """Of a step that goes on with a list: which of its rows come next."""
     problem: JsonObject | None = None
     """Why its reference could not be resolved, as it is stored: {code, args, detail}."""
 
@@ -110,6 +112,15 @@ class PlanStep(Stored):
         return Unresolved(
             notice=Notice(code=self.problem["code"], args=self.problem.get("args", {})), detail=self.problem.get("detail", "")
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSource:
+    """The call that read a list for the person `by`, as the engine proposed it; with it the list can go on."""
+
+    method: str
+    params: JsonObject
+    by: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +138,8 @@ class TurnEnd:
     targets: frozenset[str] = frozenset()
     goes_on: bool = False
     """Whether the turn goes on when the last card that it waits for is decided."""
+    sources: Mapping[str, ListSource] = field(default_factory=dict)
+    """How the lists of the reply were read, by their places."""
     lists: Sequence[ShownList] = ()
     """Lists that `history` names and that are no tables of the reply: the options of a question, and what was proposed."""
     provenance: Provenance | None = None

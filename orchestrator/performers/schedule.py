@@ -1,16 +1,18 @@
-"""Performs effects of kind `schedule`: stores a reminder as an inbox row for the person's private chat, and hands on schedules of runs.
+"""Performs effects of kind `schedule`: stores a reminder, or its change, as an inbox row for the person's private chat.
+
+It hands on schedules of runs.
 
 The worker of that chat then sets the timer. The row's field `source` is the same each time this reminder is stored, and the inbox holds a
 `source` only once. So storing it again changes nothing, and one can always find out whether it was stored.
 """
 
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.gate.call import run_schedules
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
-from orchestrator.gate.call.reminders import MARK, PERSON
+from orchestrator.gate.call.reminders import CHANGES, MARK, MOVE, PERSON, WHICH
 from orchestrator.performers.run_schedules import CheckStart, RunSchedulePerformer
 from state.clock import Clock, format_iso, generate_id, parse_iso
 from state.events.daily import ReminderSet, list_reminders
@@ -19,6 +21,7 @@ from state.journal.journal import load_state
 from state.journal.store import InboxRow, Lane, Store, StoreError
 
 KIND: Final = "reminder_set"
+CHANGED: Final = "reminder_changed"
 LANE: Final[Lane] = "express"
 MOST: Final = 100
 """Maximum number of waiting reminders per person."""
@@ -43,7 +46,26 @@ class SchedulePerformer:
 
     async def execute(self, call: Call) -> CallResult:
         """Store the reminder or schedule durably and return its result."""
+        if call.method in CHANGES:
+            return await self._change_reminder(call)
         return await (self._runs.execute(call) if call.method == run_schedules.ADD else self._set_reminder(call))
+
+    async def _change_reminder(self, call: Call) -> CallResult:
+        """Store durably that a waiting reminder is moved or removed, and return the result: `Succeeded`, `Rejected` or `Unknown`."""
+        session = str(call.params[PERSON])
+        due = parse_iso(call.params["at"]) if call.method == MOVE else None
+        if due is not None and due < self._clock.now() - _OVER:
+            return Rejected(code="reminder-past", detail=f"{call.params['at']} is over: ask the person for another moment", sent=False)
+        try:
+            found = await self._store.read(_find_waiting, session, str(call.params[WHICH]))
+            if found is None:
+                return Rejected(code="reminder-gone", detail="no waiting reminder of this person has that id", sent=False)
+            body = {"reminder": found, "due_ts": int(due.timestamp()) if due is not None else None}
+            await self._store.put_inbox([self._build_input(call, session, CHANGED, body)])
+        except StoreError as error:
+            return Unknown(detail=f"the store did not say whether the change of the reminder is kept: {error}")
+        done = f"moved to {format_iso(due)}" if due is not None else "removed"
+        return Succeeded(result=True, entity="reminder", note=f"{done}; code shows the person its time and text")
 
     async def _set_reminder(self, call: Call) -> CallResult:
         """Store the reminder durably and return the result: `Succeeded`, `Rejected` or `Unknown`.
@@ -67,22 +89,47 @@ class SchedulePerformer:
         if call.method == run_schedules.ADD:
             return await self._runs.reconcile(call, before)
         session, known = str(call.params[PERSON]), str(call.params[MARK])
+        if call.method in CHANGES:
+            changed = await self._store.read(_is_changed, session, call)
+            return Reconciled(verdict="done" if changed else "not_done", detail="the change is kept" if changed else "no change is kept")
         kept = await self._store.read(_is_kept, session, known)
         return Reconciled(verdict="done" if kept else "not_done", detail="the reminder is kept" if kept else "no such reminder is kept")
 
     def _build_row(self, call: Call, session: str, due_ts: int) -> InboxRow:
         known = str(call.params[MARK])
         body = {"effect_id": known, "due_ts": due_ts, "text": call.params["text"], "target": call.params.get("record", "")}
+        return self._build_input(call, session, KIND, body)
+
+    def _build_input(self, call: Call, session: str, kind: str, body: dict[str, Any]) -> InboxRow:
         return InboxRow(
             id=generate_id(),
-            source=f"reminder:{known}",
+            source=f"reminder:{call.params[MARK]}",
             session=session,
             lane=LANE,
-            kind=KIND,
+            kind=kind,
             actor={"key": session, "name": session},
             body=body,
             received_at=self._clock.now(),
         )
+
+
+def _find_waiting(store: Store, session: str, which: str) -> str | None:
+    """Return the id `which` if the person has a waiting reminder with it, otherwise None."""
+    state, _ = load_state(store, f"session:{session}")
+    entry = list_reminders(state).get(which)
+    return which if entry is not None and entry.status == "waits" else None
+
+
+def _is_changed(store: Store, session: str, call: Call) -> bool:
+    """Return whether a change of a reminder is stored: it still waits in the inbox, or the reminder is as the call wants it."""
+    rows = store.list_waiting_inbox(session, LANE, 1000)
+    if any(row.kind == CHANGED and row.source == f"reminder:{call.params[MARK]}" for row in rows):
+        return True
+    found = _find_waiting(store, session, str(call.params[WHICH]))
+    if call.method != MOVE:
+        return found is None
+    state, _ = load_state(store, f"session:{session}")
+    return found is not None and list_reminders(state)[found].due_ts == int(parse_iso(call.params["at"]).timestamp())
 
 
 def _count_waiting(store: Store, session: str) -> int:

@@ -3,13 +3,12 @@
 What a person reads of changes, cards and failures is added here and not left to the model.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.address import Address
 from orchestrator.domain.inputs import DEFAULT_ENGINE
-from orchestrator.domain.outputs import Notice, Reply, Table
+from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
@@ -17,6 +16,7 @@ from orchestrator.replies.code_notes import add_attachment_notice, add_forward_b
 from orchestrator.replies.failed_reads import add_failed_reads
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import WAITING, drop_repetition
+from orchestrator.replies.shown_lists import collect_shown_lists
 from orchestrator.replies.turn_outcome import add_withdrawal_line
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -25,7 +25,6 @@ from orchestrator.runtime.turn_context import Context
 from state.events.base import Event
 from state.events.conversation import TurnFinished
 from state.journal.store import InboxRow, OutboxRow
-from state.shown_lists import KEEP_IN_ANSWER, KEEP_ROWS, ShownList, ShownRow
 
 
 async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, session: Session, tools: Tools) -> None:
@@ -142,33 +141,3 @@ async def _record_audit(context: Context, actor: Actor, session: Session, tools:
             mode=context.mode,
             state=session.state.agent,
         )
-
-
-def collect_shown_lists(end: TurnEnd, *, session: str, mask: Callable[[str], str]) -> list[ShownList]:
-    """Return the lists that the person sees in the reply, in its order, and after them those that the engine adds to the history.
-
-    `session` is the key of the conversation: of a long list a messenger shows fewer rows than other channels. `mask` hides secrets.
-    """
-    has_file = Address.parse(session).is_messenger
-    tables = {part.place: part for part in end.reply.parts if isinstance(part, Table) and part.place}  # one shown twice is one list
-    lists = [*(_read_table(table, has_file=has_file) for table in tables.values()), *end.lists]
-    return list(_limit_rows([_mask_rows(one, mask) for one in lists]))
-
-
-def _read_table(table: Table, *, has_file: bool) -> ShownList:
-    seen = table.rows[: min(table.count_seen(has_file=has_file), KEEP_ROWS)]
-    rows = tuple(ShownRow(row.target, " · ".join((row.label, *row.cells)) if table.is_grouped else row.label) for row in seen)
-    total = table.groups if table.is_grouped else table.total
-    return ShownList(place=table.place, total=max(total, len(table.rows)), rows=rows)
-
-
-def _mask_rows(shown: ShownList, mask: Callable[[str], str]) -> ShownList:
-    return replace(shown, rows=tuple(ShownRow(row.record, mask(row.label)) for row in shown.rows))
-
-
-def _limit_rows(lists: list[ShownList]) -> Iterator[ShownList]:
-    """Yield the lists, the last ones cut so that no more than `KEEP_IN_ANSWER` rows are kept of all."""
-    left = KEEP_IN_ANSWER
-    for one in lists:
-        yield replace(one, rows=one.rows[:left])
-        left -= len(one.rows[:left])

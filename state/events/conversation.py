@@ -288,7 +288,8 @@ def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
 def _fold_shown(state: State, data: dict[str, Any], lists: list[dict[str, Any]]) -> None:
     """Keep what the end of a turn changes in the conversation: the lists that were shown, what is planned, and the records to trust."""
     shown = [ShownList.from_stored(one) for one in lists]
-    state.last_shown, state.last_asked = find_last_shown(shown) or state.last_shown, find_question(shown)
+    last = find_last_shown(shown)
+    state.last_shown, state.last_asked = last.join(state.last_shown) if last else state.last_shown, find_question(shown)
     if data.get("next_planned_actions"):
         decided = [card for card in state.agent.confirmations.values() if card.status not in OPEN_STATUSES]  # while the turn went on
         wanted = [item for item in data["next_planned_actions"] if not any(is_step_of(item, card) for card in decided)]

@@ -63,6 +63,12 @@ def list_reminders(state: State) -> dict[str, Reminder]:
     return state.reminders or {}
 
 
+def list_waiting_reminders(state: State) -> list[tuple[str, Reminder]]:
+    """Return the reminders of a session that have not fired yet, each with its id, the earliest first."""
+    waits = [(known, entry) for known, entry in list_reminders(state).items() if entry.status == "waits"]
+    return sorted(waits, key=lambda item: (item[1].due_ts, item[0]))
+
+
 def find_last_day(state: State, what: str) -> int:
     """Return the last day for which `what` ("digest" or "evening") was sent or tried, as `date.toordinal` numbers days; 0 if never."""
     return int((state.daily or {}).get(what, 0))

@@ -104,7 +104,7 @@ def _cut(line: str, at: int) -> str:
 
 def name_fixed(text: str, person: str) -> str:
     """Return the name of the file of a fixed text."""
-    return f"portal_card_{person}" if text.startswith(_PORTAL) else "fixed_text"
+    return f"{'portal_card' if text.startswith(_PORTAL) else 'fixed_text'}_{person}"
 
 
 def find_recorded(name: str) -> Path:

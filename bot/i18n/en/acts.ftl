@@ -629,6 +629,8 @@ act-voximplant-user-deactivatephone = Switch off an employee's SIP phone
 ## Outside the portal: Telegram, database, schedule, addresses, scenarios
 
 act-reminder-add = Set the reminder
+act-reminder-cancel = Cancel the reminder
+act-reminder-move = Move the reminder
 act-method-help = Look up what a method needs
 act-history-of = Look up who changed a record
 act-schedule-run-add = Schedule a scenario

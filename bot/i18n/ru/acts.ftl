@@ -629,6 +629,8 @@ act-voximplant-user-deactivatephone = Отключить сотруднику SI
 ## Вне портала: Telegram, база данных, расписание, адреса, сценарии
 
 act-reminder-add = Поставить напоминание
+act-reminder-cancel = Отменить напоминание
+act-reminder-move = Перенести напоминание
 act-method-help = Узнать, что нужно методу
 act-history-of = Посмотреть, кто менял запись
 act-schedule-run-add = Запланировать запуск сценария

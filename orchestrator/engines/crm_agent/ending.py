@@ -49,6 +49,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
         next_planned_actions=(*list_open_steps(work.results, work.titles), *work.rest),
         targets=frozenset(work.targets),
         lists=lists,
+        sources={f"{place[0]}.{place[1]}": read.source for place, read in work.lists.items() if read.source is not None},
         goes_on=goes_on,
         provenance=work.build_provenance() if goes_on else None,
     )

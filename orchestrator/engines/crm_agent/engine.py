@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.base import EndReason, TurnContext, TurnEnd, TurnModelRequest
+from orchestrator.engines.base import EndReason, ListSource, TurnContext, TurnEnd, TurnModelRequest
 from orchestrator.engines.crm_agent import prompt, turn_work
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
@@ -20,6 +20,7 @@ from orchestrator.engines.crm_agent.ending import finish_turn
 from orchestrator.engines.crm_agent.grammar import Fence
 from orchestrator.engines.crm_agent.list_steps import complete_select
 from orchestrator.engines.crm_agent.lists import hide_markers
+from orchestrator.engines.crm_agent.next_page import is_listable
 from orchestrator.engines.crm_agent.plan import (
     NameQuestion,
     PlannedStep,
@@ -243,7 +244,13 @@ class _Turn:
             slot=planned.slot,
         )
         result = self._results[number] = await self._ctx.submit(effect)
-        return await turn_work.observe(self._ctx, self._work, number=number, result=result, group_by=planned.group_by)
+        source = (
+            ListSource(method=step.method, params=step.params, by=self._ctx.actor.key)
+            if is_listable(step.method, planned.group_by)
+            else None
+        )
+        read_as = turn_work.ReadAs(group_by=planned.group_by, page=planned.page, source=source)
+        return await turn_work.observe(self._ctx, self._work, number=number, result=result, read_as=read_as)
 
     def _record_blocks(self, blocks: Blocks) -> None:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]

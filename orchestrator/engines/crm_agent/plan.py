@@ -19,8 +19,9 @@ from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
 from orchestrator.engines.crm_agent.list_steps import split_group
+from orchestrator.engines.crm_agent.next_page import NEXT, find_next_page
 from orchestrator.engines.crm_agent.shown_text import build_marker
-from orchestrator.engines.crm_agent.turn_work import TurnWork
+from orchestrator.engines.crm_agent.turn_work import Page, TurnWork
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
@@ -41,6 +42,8 @@ class PlannedStep:
     dates: tuple[str, ...] = ()
     group_by: str = ""
     """The field by which code counts the list that the step reads; "" for none."""
+    page: Page | None = None
+    """Which rows are wanted of a list that goes on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,9 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
         return _restore_plan(ctx, work, iteration=iteration, steps=steps, recorded=recorded)
     settled: list[PlannedStep] = []
     for number, written in enumerate(steps, start=1):
+        if written.method == NEXT:
+            settled.append(_settle_next(ctx, work, written, slot=_build_slot(ctx, iteration, number=number)))
+            continue
         step, group_by = split_group(written)
         found = await _settle_names(ctx, work, step=step, slot=_build_slot(ctx, iteration, number=number))
         if isinstance(found, NameQuestion):
@@ -82,6 +88,8 @@ def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
     """
     step = planned.step
     entry = PlanStep.create(slot=planned.slot, method=step.method, params=step.params, comment=step.comment)
+    if planned.page is not None:
+        entry = entry.with_values(page={"first": planned.page.first, "hidden": planned.page.hidden, "seen": list(planned.page.seen)})
     return entry.with_values(prose=True) if work.answer_prose else entry
 
 
@@ -133,6 +141,14 @@ async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption
         )
     )
     return question.answer
+
+
+def _settle_next(ctx: TurnContext, work: TurnWork, written: Step, *, slot: str) -> PlannedStep:
+    """Return the step that goes on with a list; its names and days were resolved when the list was read first."""
+    found = find_next_page(ctx, work, written)
+    if isinstance(found, Unresolved):
+        return PlannedStep(slot=slot, step=written, problem=found)
+    return PlannedStep(slot=slot, step=found.step, page=found.page)
 
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
@@ -228,8 +244,9 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
     return [
         PlannedStep(
             slot=_build_slot(ctx, iteration, number=number),
-            step=replace(step, params=_keep_order(entry.params, step.params)),
+            step=replace(step, method=entry.method or step.method, params=_keep_order(entry.params, step.params)),
             problem=entry.name_problem,
+            page=Page(**{**entry.page, "seen": tuple(entry.page["seen"])}) if entry.page else None,
             group_by=split_group(step)[1],
         )
         for number, (step, entry) in pairs
@@ -279,7 +296,9 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
     return (reference, several) if several is not None else None
 
 
-_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL)
+_REFERENCE = re.compile(
+    r"@(?:(?:deal|lead|contact|company|task|user|reminder|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL
+)
 
 
 def find_references(value: object) -> list[str]:

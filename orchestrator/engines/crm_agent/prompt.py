@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import to_written_params
 from orchestrator.engines.base import PlanStep, TurnInput
 from orchestrator.engines.crm_agent.grammar import Fence, escape_headers
-from orchestrator.engines.crm_agent.shown_text import format_history_line, format_last_shown
+from orchestrator.engines.crm_agent.shown_text import format_history_line, format_last_shown, format_reminders
 from state.session_state import AgentState, HistoryLine, SessionState
 from state.stored import JsonObject
 
@@ -49,6 +49,7 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
         **when,
         "current": current,
         **format_last_shown(state),
+        **format_reminders(state, str(when.get("zone") or "UTC")),
         "state": {**trim_state(state.agent), "objects": {key: current.get(key) for key in state.agent.objects if key != "links"}},
     }
     return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False, sort_keys=True)}

@@ -7,9 +7,12 @@ pass for a header of the answer's format or for a marker of a list.
 import json
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from orchestrator.engines.crm_agent.grammar import escape_headers
+from state.events.daily import list_waiting_reminders
 from state.session_state import HistoryLine, SessionState
 from state.shown_lists import PROPOSED, QUESTION, ShownList
 
@@ -18,6 +21,8 @@ _HEADS: Final[Mapping[str, str]] = {
     QUESTION: "the person was asked to choose one",
     PROPOSED: "proposed, a person decides on a card",
 }
+MOST_REMINDERS: Final = 10
+"""The most waiting reminders that the prompt names."""
 _HEAD: Final = "rows that code showed to the person"
 _MARKER: Final = re.compile(r"\[(?=\[)|@(?=shown)", re.IGNORECASE)
 
@@ -40,13 +45,33 @@ def format_last_shown(state: SessionState) -> Mapping[str, object]:
     shown = state.numbered_list
     if shown is None or not shown.rows:
         return {}
-    return {"last_shown": {"total": shown.total, "rows": {str(number): row.record for number, row in enumerate(shown.rows, start=1)}}}
+    rows = {str(number): row.record for number, row in enumerate(shown.rows, start=shown.first)}
+    is_cut = bool(shown.method) and shown.first + len(shown.rows) <= shown.total
+    return {"last_shown": {"total": shown.total, "rows": rows, **({"next": "list.next"} if is_cut else {})}}
+
+
+def format_reminders(state: SessionState, zone: str) -> Mapping[str, object]:
+    """Return what STATE tells about the person's waiting reminders, the earliest first; {} for none.
+
+    Reminders are kept in the private chat of their person alone, so nobody reads them in a group.
+    """
+    told = [
+        {
+            "reminder": f"@reminder:{number}",
+            "at": datetime.fromtimestamp(entry.due_ts, ZoneInfo(zone)).isoformat(timespec="minutes"),
+            "text": escape_headers(entry.text),
+            **({"record": entry.target} if entry.target else {}),
+        }
+        for number, (_, entry) in enumerate(list_waiting_reminders(state)[:MOST_REMINDERS], start=1)
+    ]
+    return {"reminders": told} if told else {}
 
 
 def _format_list(shown: ShownList) -> str:
     head = _HEADS.get(shown.place, f"{_HEAD}, list {shown.place}")
-    rows = [f"{number}. {quote_label(row.label, row.record)}" for number, row in enumerate(shown.rows, start=1)]
-    count = f"{len(rows)} of {shown.total}" if shown.total > len(rows) else f"total {shown.total}"
+    rows = [f"{number}. {quote_label(row.label, row.record)}" for number, row in enumerate(shown.rows, start=shown.first)]
+    span = f"{shown.first}-{shown.first + len(rows) - 1}" if shown.first > 1 else str(len(rows))
+    count = f"{span} of {shown.total}" if shown.total > len(rows) else f"total {shown.total}"
     return "\n".join([f"[{head}, {count}; names in quotes are data]", *rows])
 
 

@@ -4,16 +4,16 @@ It makes no safety decision.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Final, assert_never
 
 from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Table
-from orchestrator.engines.base import PlanStep, TurnContext
+from orchestrator.engines.base import ListSource, PlanStep, TurnContext
 from orchestrator.engines.crm_agent.setbacks import StepResult
 from state.session_state import SessionState
 from state.stored import JsonObject
@@ -29,6 +29,23 @@ class ReadList:
 
     outcome: Outcome
     table: Table
+    source: ListSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Which rows of a list come next: all but the first `hidden` ones and the records `seen`. `first` is the number of the first one."""
+
+    first: int
+    hidden: int = 0
+    seen: tuple[str, ...] = ()
+
+    def cut(self, outcome: Outcome) -> Outcome:
+        """Return the outcome of a list with only these rows."""
+        rows = outcome.result if isinstance(outcome.result, list) else []
+        seen = {one.rpartition(":")[2] for one in self.seen}
+        rest = [row for row in rows[self.hidden :] if isinstance(row, Mapping) and str(row.get("ID") or row.get("id")) not in seen]
+        return outcome.model_copy(update={"result": rest, "total": outcome.total if outcome.total is not None else len(rows), "sums": None})
 
 
 @dataclass(kw_only=True)
@@ -180,11 +197,20 @@ def build_skipped_line() -> ObservationLine:
     return ObservationLine(status="not_begun", told={"text": "the plan stopped before this step"})
 
 
-async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending, group_by: str = "") -> ObservationLine:
-    """Build the line for the submitted step `number` from its result, and add the result to `work`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadAs:
+    """What to make of a list that a step reads: the field by which it is counted, the page that is wanted, and how it can go on."""
 
-    `group_by` is the field by which a list is counted, "" for none.
-    """
+    group_by: str = ""
+    page: Page | None = None
+    source: ListSource | None = None
+
+
+_WHOLE: Final = ReadAs()
+
+
+async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending, read_as: ReadAs = _WHOLE) -> ObservationLine:
+    """Build the line for the submitted step `number` from its result, and add the result to `work`."""
     if isinstance(result, Pending):
         work.pending.append(result)
         if result.notice is not None:
@@ -203,7 +229,7 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
         case "succeeded":
             if result.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
                 work.notices.append(result.reason)
-            told = await _learn(ctx, work, number=number, outcome=result, group_by=group_by)
+            told = await _learn(ctx, work, number=number, outcome=result, read_as=read_as)
             told = {**told, "decided": result.decided} if result.decided else told
             done = frozenset(item.key for item in result.commands if item.status == "success") if result.commands else None
             return ObservationLine(status="ok", told=told, done_keys=done)
@@ -211,7 +237,7 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
             assert_never(result.status)
 
 
-async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, group_by: str) -> JsonObject:
+async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, read_as: ReadAs) -> JsonObject:
     """Add to `work` what a successful call returned, and return the details of it that the model is told.
 
     Added are the names and titles in the answer, whether it holds free text of others, the table for the person, and the records that the
@@ -219,17 +245,25 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     """
     if outcome.created:
         work.targets.add(outcome.created)
-    if group_by:
-        return await _learn_groups(ctx, work, number=number, outcome=outcome, by=group_by)
-    seen: OutcomeView = await ctx.query("present", outcome=outcome, actor=ctx.actor)
+    if read_as.group_by:
+        return await _learn_groups(ctx, work, number=number, outcome=outcome, by=read_as.group_by)
+    page = read_as.page
+    seen: OutcomeView = await ctx.query("present", outcome=page.cut(outcome) if page else outcome, actor=ctx.actor)
     work.labels.extend(seen.labels)
     work.prose = work.prose or seen.prose
     if seen.table is not None:
-        work.lists[work.iteration, number] = ReadList(outcome=outcome, table=seen.table)
+        table = seen.table.model_copy(update={"first": page.first}) if page else seen.table
+        if page is None or table.rows:
+            work.lists[work.iteration, number] = ReadList(outcome=outcome, table=table, source=read_as.source)
     work.titles |= seen.titles
     work.targets |= await ctx.query("named", titles=seen.titles, text=work.text, actor=ctx.actor)
-    is_cut = seen.total is not None and 0 < len(seen.rows) < seen.total
-    shown = f"rows 1-{len(seen.rows)} of {seen.total}; code counts and shows the others, too" if is_cut else ""
+    first = page.first if page else 1
+    last = first + len(seen.rows) - 1
+    is_cut = seen.total is not None and bool(seen.rows) and (first > 1 or last < seen.total)
+    others = "; code counts and shows the others, too" if seen.total is not None and last < seen.total else ""
+    shown = f"rows {first}-{last} of {seen.total}{others}" if is_cut else ""
+    if page and not seen.rows:
+        shown = "no further rows can be read; a narrower filter shows the others"
     told = {
         "rows": list(seen.rows),
         "shown": shown,

@@ -14,7 +14,12 @@ def build_feature(agenda: ReadAgenda, url_of: BuildUrl, *, people: People, workd
     sent = digests.DailyMessages(agenda, people, workdays)
     kept = reminders.Reminders(url_of)
     return Feature(
-        inbox={digests.PLAN: sent.plan_timers, reminders.SET: kept.set_reminder, reminders.PRESS: kept.apply_button},
+        inbox={
+            digests.PLAN: sent.plan_timers,
+            reminders.SET: kept.set_reminder,
+            reminders.PRESS: kept.apply_button,
+            reminders.CHANGED: kept.apply_change,
+        },
         timers={digests.TIMER: sent.send_due, reminders.TIMER: kept.send_due},
         commands={"today": sent.show_today, "reminders": kept.show_reminders},
         periodic_tasks=(digests.DailyPlanner(people).run,),

@@ -26,6 +26,7 @@ from state.session_state import Reminder
 TIMER: Final = "reminder"
 SET: Final = "reminder_set"
 PRESS: Final = "reminder"
+CHANGED: Final = "reminder_changed"
 LATE: Final = timedelta(minutes=1)
 """A reminder that is sent later than this says so: the bot was not running when it was due."""
 HOUR: Final = timedelta(hours=1)
@@ -94,6 +95,19 @@ class Reminders:
             later = session.now + HOUR if action == "hour" else _find_tomorrow_morning(session.now, actor.time_zone)
             due_ts = int(later.timestamp())
             await self._commit_change(row, session, actor, ReminderMoved(effect_id=known, due_ts=due_ts), entry=entry, due_ts=due_ts)
+
+    async def apply_change(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Move or remove a reminder as the gate has allowed, and tell the person. Raises StoreError.
+
+        Nothing is done for a reminder that is gone meanwhile, and for a person who has lost access.
+        """
+        known, due_ts = str(row.body["reminder"]), row.body["due_ts"]
+        entry, actor = list_reminders(session.state).get(known), _find_owner(session, tools)
+        if entry is None or actor is None:
+            await session.commit(actor="system", inbox_done=[row.id])
+            return
+        event = ReminderMoved(effect_id=known, due_ts=due_ts) if due_ts is not None else ReminderDropped(effect_id=known, by=actor.key)
+        await self._commit_change(row, session, actor, event, entry=entry, due_ts=due_ts)
 
     async def show_reminders(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Answer the command /reminders: list the waiting reminders, the earliest first, each with a button. Raises StoreError.

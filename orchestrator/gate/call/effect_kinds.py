@@ -19,7 +19,10 @@ METHODS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
     for module in (file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods)
 }
 """The methods of each kind, by their full names."""
-_WITHOUT_KIND: Final[Mapping[str, EffectKind]] = {reminders.ADD: "schedule", **dict.fromkeys(OWN_READS, "knowledge")}
+_WITHOUT_KIND: Final[Mapping[str, EffectKind]] = {
+    **dict.fromkeys((reminders.ADD, *reminders.CHANGES), "schedule"),
+    **dict.fromkeys(OWN_READS, "knowledge"),
+}
 """Methods that a model proposes like calls of the portal, and the kinds to which they belong."""
 
 

@@ -3,6 +3,7 @@
 A reminder goes only to the person who requested it.
 """
 
+import re
 from datetime import datetime
 from typing import Final
 
@@ -11,6 +12,13 @@ from state.clock import format_iso
 from state.stored import JsonObject
 
 ADD: Final = "reminder.add"
+MOVE: Final = "reminder.move"
+CANCEL: Final = "reminder.cancel"
+CHANGES: Final = frozenset({MOVE, CANCEL})
+"""The methods that change a reminder which waits."""
+WHICH: Final = "reminder"
+"""The parameter that names it by its id."""
+_ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 PERSON: Final = "person"
 """The parameter that holds for whom the reminder is: always set here to the requester, whatever was written."""
 MARK: Final = "ORIGIN_ID"
@@ -33,6 +41,22 @@ def normalize_reminder(given: JsonObject, *, person: str, effect_id: str) -> dic
     record = _parse_record(given)
     found: dict[str, object] = {"at": _parse_moment(given.get("at")), "text": _parse_text(given.get("text"))}
     return found | ({"record": record} if record else {}) | {PERSON: person, MARK: effect_id}
+
+
+def normalize_change(method: str, given: JsonObject, *, person: str, effect_id: str) -> dict[str, object]:
+    """Return the parameters `given` of a change of the person's own reminder in their only accepted form.
+
+    Idempotent. Raises Refusal for parameters that are unknown or can be understood in several ways.
+    """
+    known = (WHICH, "at") if method == MOVE else (WHICH,)
+    for name in given:
+        if name not in known and name not in {PERSON, MARK}:
+            raise build_refusal("gate-param-unknown", method=method, param=name, hint=build_hint(name, known))
+    which = given.get(WHICH)
+    if not isinstance(which, str) or not _ID.fullmatch(which):
+        raise build_refusal("gate-param-invalid", param=WHICH, expected="a reference to a reminder of STATE.reminders, such as @reminder:1")
+    moment = {"at": _parse_moment(given.get("at"))} if method == MOVE else {}
+    return {WHICH: which, **moment, PERSON: person, MARK: effect_id}
 
 
 def _parse_moment(value: object) -> str:

@@ -80,7 +80,9 @@ async def test_a_method_that_a_kind_does_not_have_is_no_command_of_the_portal(tm
     assert isinstance(found, Outcome)
     assert found.reason is not None
     assert Translator("ru").translate_notice(found.reason) == "Такого действия я не знаю. Скажите другими словами, что должно получиться"
-    assert Translator("en").translate_notice(found.reason) == "I do not know this action. Say in other words what you want to have in the end"
+    assert (
+        Translator("en").translate_notice(found.reason) == "I do not know this action. Say in other words what you want to have in the end"
+    )
 
 
 BORROWED = {

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from orchestrator.domain.outputs import Reply, Row, Table, Text
 from orchestrator.engines.base import TurnEnd
 from orchestrator.engines.crm_agent.shown_text import format_history_line
+from orchestrator.replies.shown_lists import collect_shown_lists
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn_ending import collect_shown_lists
 from state.events.fold import create_state
 from state.session_state import HistoryLine, SessionState
 from state.shown_lists import ShownList, ShownRow

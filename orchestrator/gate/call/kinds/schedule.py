@@ -18,6 +18,8 @@ from state.stored import JsonObject
 def _normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
     if request.method.spec.name == reminders.ADD:
         return reminders.normalize_reminder(given, person=request.person, effect_id=request.effect_id)
+    if request.method.spec.name in reminders.CHANGES:
+        return reminders.normalize_change(request.method.spec.name, given, person=request.person, effect_id=request.effect_id)
     marks = {run_schedules.PERSON: request.person, run_schedules.MARK: request.effect_id}
     made = validate_params(request, {name: value for name, value in given.items() if value != marks.get(name, ...)})
     return run_schedules.normalize_schedule(made, person=request.person, effect_id=request.effect_id, zone=request.zone)

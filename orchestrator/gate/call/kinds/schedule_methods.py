@@ -32,7 +32,12 @@ class ReminderParams(BaseModel):
     """The parameters of a reminder, which `reminders.normalize_reminder` checks."""
 
 
+_MOVE = _REMINDER.model_copy(update={"name": reminders.MOVE, "verb": "update", "idempotent": True})
+_CANCEL = _MOVE.model_copy(update={"name": reminders.CANCEL})
+"""The methods that move or remove a reminder of the requester, which waits in their private chat alone: as free as setting one."""
 METHODS: Final[Mapping[str, KindMethod]] = {
+    reminders.MOVE: KindMethod(spec=_MOVE, params=ReminderParams),
+    reminders.CANCEL: KindMethod(spec=_CANCEL, params=ReminderParams),
     reminders.ADD: KindMethod(spec=_REMINDER, params=ReminderParams),
     run_schedules.ADD: build_kind_method(
         run_schedules.ADD, "W", "add", run_schedules.RunScheduleParams, entity="schedule", safe_create=True
