@@ -7,6 +7,7 @@ import asyncio
 import random
 import sqlite3
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,6 +21,9 @@ from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.service import RagService
 from orchestrator.services.rag.stems import find_question_terms
 
+sys.path.append(str(Path(__file__).parents[1]))
+from tests.document_quality import HashedVectors, find_without_stems, index_corpus, load_questions, rank_by_both, rank_by_words, sum_up
+
 PASSAGES = 100_000
 SECTIONS = 100
 FILES = 10_000
@@ -27,7 +31,7 @@ QUESTIONS = 60
 TRIES = 5
 CALIBRATION = 0.0105
 """Seconds of `_count_words` on the machine for which the bar of indexing is written, when nothing else runs there."""
-SEARCH_BAR, INDEX_BAR, START_BAR = 1.5, 2_000, 1.0
+SEARCH_BAR, INDEX_BAR, START_BAR, HIT_BAR = 1.5, 2_000, 1.0, 85
 _BARE = "SELECT rowid FROM terms WHERE terms MATCH ? ORDER BY rank LIMIT 2"
 
 
@@ -36,7 +40,35 @@ async def rag_benches() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as place:
         rows = await asyncio.to_thread(_measure_search, Path(place))
     with tempfile.TemporaryDirectory() as place:
-        return [*rows, await _measure_start(Path(place))]
+        rows.append(await _measure_start(Path(place)))
+    with tempfile.TemporaryDirectory() as place:
+        return [*rows, *await _measure_quality(Path(place))]
+
+
+async def _measure_quality(place: Path) -> list[dict[str, Any]]:
+    """Return how often a question of the tests' corpus finds its passage among the first two."""
+    index = await asyncio.to_thread(index_corpus, place)
+    questions = load_questions()
+    apart = find_without_stems(index, questions)
+    shared = [one for one in questions if one not in apart]
+    words = rank_by_words(index, questions)
+    alone, both = await rank_by_both(index, questions, HashedVectors(), "sandbox")
+    index.close()
+    rows = []
+    for name, ranks in (("words (BM25)", words), ("vectors of the sandbox (smoke)", alone), ("both by rank (smoke)", both)):
+        figures, others = sum_up(ranks, shared), sum_up(ranks, list(apart))
+        is_judged = ranks is words
+        rows.append(
+            _row(
+                f"documents found by {name}, hit@2",
+                round(figures.hit2 * 100, 1),
+                "%",
+                f">= {HIT_BAR}" if is_judged else "",
+                figures.hit2 * 100 >= HIT_BAR if is_judged else None,
+                f"{figures}; without a common stem: {others}",
+            )
+        )
+    return rows
 
 
 def _measure_search(place: Path) -> list[dict[str, Any]]:

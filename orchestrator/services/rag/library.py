@@ -180,9 +180,13 @@ class Library:
         self._stopping.set()
         self._parser.interrupt()
 
+    def close_reader(self) -> None:
+        """End the worker process; no refresh may go on."""
+        self._parser.close()
+
     def close(self) -> None:
         """End the worker process and close the index; no refresh may go on."""
-        self._parser.close()
+        self.close_reader()
         self.index.close()
 
 

@@ -70,6 +70,7 @@ class RagService:
     _is_ready: bool = field(default=False, init=False)
     _task: "asyncio.Task[None] | None" = field(default=None, init=False)
     _refreshing: "asyncio.Task[object] | None" = field(default=None, init=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _read_once: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def __post_init__(self) -> None:
@@ -128,7 +129,11 @@ class RagService:
             await asyncio.sleep(self.poll_seconds)
 
     async def refresh(self) -> None:
-        """Bring the index and the vectors up to date."""
+        """Bring the index and the vectors up to date, after a refresh that goes on."""
+        async with self._turn:
+            await self._refresh()
+
+    async def _refresh(self) -> None:
         self._refreshing = asyncio.ensure_future(asyncio.to_thread(self.library.refresh))
         await asyncio.shield(self._refreshing)
         self._is_ready = await asyncio.to_thread(self.library.index.is_complete)

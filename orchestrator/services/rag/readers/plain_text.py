@@ -11,7 +11,7 @@ from orchestrator.services.rag.document import Block, Document, UnreadableDocume
 _MARKS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _ALLOWED_CONTROL: Final = frozenset("\t\n\r\f\v\x1a\x0b")
 _MOST_CONTROL: Final = 0.02
-_NUMBERED: Final = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[^\W\d_]")
+_NUMBERED: Final = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_]")
 _SHORTEST_HEADING: Final = 3
 _LONGEST_HEADING: Final = 90
 _SAMPLE: Final = 20_000
@@ -102,7 +102,7 @@ def find_heading_level(line: str) -> int:
     if _compile_named_heading().match(line):
         return 2
     if match := _NUMBERED.match(line):
-        return 2 + match[0].rstrip().rstrip(".").count(".") if line[match.end() - 1].isupper() else 0
+        return 2 + match[1].count(".") if line[match.end() - 1].isupper() else 0
     letters = [sign for sign in line if sign.isalpha()]
     return 2 if len(letters) > _SHORTEST_HEADING and all(sign.isupper() for sign in letters) else 0
 
