@@ -148,7 +148,9 @@ class Session:
 def make_printable(text: str) -> str:
     """Return the text without signs that would move the cursor, hide text or change its direction; line ends stay."""
     whole = text.replace("\r\n", "\n").replace("\t", " ")
-    return "".join(sign for sign in whole if sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Zl", "Zp"} or sign == "\u200d")
+    return "".join(
+        sign for sign in whole if sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} or sign == "\u200d"
+    )
 
 
 class LogLines(logging.Formatter):
