@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from filelock import FileLock, Timeout
+from pydantic import SecretStr
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
+from bitrix.errors import BitrixError
 from bitrix.limits.limiter import Limiter
 from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
@@ -36,6 +38,8 @@ from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.http_credential import HttpCredential
+from orchestrator.domain.outputs import MOST_ROWS, Notice, Row, Table
+from orchestrator.engines.tool_agent.toolbox import FoundRecords
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
@@ -51,6 +55,7 @@ from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
+from orchestrator.language.text import to_visible_line
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.transcribe import Transcriber
@@ -75,6 +80,7 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import StoreError
 from state.sql.notifier import create_notifier
 from state.sql.store import SqlStore, open_store
+from state.stored import JsonObject
 from state.trace import build_trace_headers
 
 NOBODY = Nobody()
@@ -234,6 +240,44 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         features=merge_features(build_features(ports, DATA), watched),
     )
     return Orchestrator(tools, clock, trouble=trouble)
+
+
+class TitleSearch:
+    """Searches the records of the portal by name with a client that refuses everything but reads."""
+
+    def __init__(self, client: BitrixClient, catalogue: Catalogue, clock: Clock) -> None:
+        """Read through this client, which `aclose` closes."""
+        self._client, self._reads = client, PortalReader(client, catalogue, clock)
+
+    async def find_records(self, name: str) -> FoundRecords:
+        """Return the deals, leads, contacts and companies whose names contain `name`; a problem if the portal does not answer."""
+        tables: list[Table] = []
+        try:
+            for entity in ("deal", "lead", "contact", "company"):
+                rows = [Row(label=title) for row in await self._reads.search(entity, name, {}) if (title := _read_title(row))]
+                tables += [Table(rows=tuple(rows[:MOST_ROWS]), shown=min(len(rows), MOST_ROWS), total=len(rows))] if rows else []
+        except BitrixError:
+            return FoundRecords(problem=Notice(code="ask-find-in-crm-failed"))
+        return FoundRecords(tables=tables, is_prose=True)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def _read_title(row: JsonObject) -> str:
+    names = " ".join(str(row[part]) for part in ("NAME", "LAST_NAME") if row.get(part))
+    return to_visible_line(str(row.get("TITLE") or names), limit=200)
+
+
+def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
+    """Return a search over the portal of a webhook, beside a running bot: it uses no database. Raises SettingsError."""
+    plan = parse_plan(settings.bitrix_plan)
+    try:
+        client = BitrixClient(webhook, limiter=Limiter(plan.rate, plan.burst))
+    except ValueError as error:
+        raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
+    return TitleSearch(client, load_rules(settings)[1], SystemClock())
 
 
 def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> Performer:

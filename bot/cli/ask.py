@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -25,8 +25,17 @@ from bot.tool_services import build_agent_settings, build_service_clients
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Models
 from orchestrator.engines.base import ModelText, TurnModelRequest
-from orchestrator.engines.tool_agent.rounds import Line, RoundPorts, RoundResult, build_help, prefix_note, run_round, write_log
-from orchestrator.engines.tool_agent.toolbox import Message, Services, Tool, build_message
+from orchestrator.engines.tool_agent.rounds import (
+    Line,
+    RoundPorts,
+    RoundResult,
+    build_help,
+    list_offered,
+    prefix_note,
+    run_round,
+    write_log,
+)
+from orchestrator.engines.tool_agent.toolbox import FindRecords, Message, Services, Tool, build_message
 from orchestrator.engines.tool_agent.tools import TOOLS
 from state.canonical import to_storable_text
 
@@ -38,6 +47,9 @@ FAILED: Final = 1
 INTERRUPTED: Final = 130
 ReadLine = Callable[[], str]
 Show = Callable[[str], None]
+
+if TYPE_CHECKING:
+    from bot.bootstrap import TitleSearch
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -52,8 +64,12 @@ class Session:
     read_line: ReadLine
     show: Show
     run: Callable[[Any], RoundResult]
-    tools: Sequence[Tool[Any]] = TOOLS
+    find_records: FindRecords | None = None
     history: list[Line] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Leave out the tools that cannot work."""
+        self.tools: Sequence[Tool[Any]] = list_offered(TOOLS, has_portal=self.find_records is not None)
 
     def talk(self) -> int:
         """Answer until a person leaves or the model fails; return the exit code (A4)."""
@@ -106,6 +122,7 @@ class Session:
                 words=self._words,
                 services=self.services,
                 settings=build_agent_settings(self.settings),
+                find_records=self.find_records,
             ),
         )
 
@@ -131,7 +148,9 @@ class Session:
 def make_printable(text: str) -> str:
     """Return the text without signs that would move the cursor, hide text or change its direction; line ends stay."""
     whole = text.replace("\r\n", "\n").replace("\t", " ")
-    return "".join(sign for sign in whole if sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Zl", "Zp"} or sign == "\u200d")
+    return "".join(
+        sign for sign in whole if sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} or sign == "\u200d"
+    )
 
 
 class LogLines(logging.Formatter):
@@ -176,15 +195,33 @@ def run_ask(settings: Settings) -> int:
     """Run the conversation with the services of the settings; return the exit code."""
     models = build_models(settings)
     services = build_service_clients(settings, models.router)
+    reader = _open_portal(settings)
     with asyncio.Runner() as runner:
-        session = Session(settings, models.router, services, read_line=_read_line, show=_show, run=runner.run)
+        session = Session(
+            settings,
+            models.router,
+            services,
+            read_line=_read_line,
+            show=_show,
+            run=runner.run,
+            find_records=None if reader is None else reader.find_records,
+        )
         try:
             return session.talk()
         except BrokenPipeError:
             sys.stdout = None  # nobody reads it, and the interpreter would flush it at its end
             return FAILED
         finally:
-            runner.run(_close(services, list(models.clients.values())))
+            runner.run(_close(services, [*models.clients.values(), *([] if reader is None else [reader])]))
+
+
+def _open_portal(settings: Settings) -> "TitleSearch | None":
+    """Return what searches the portal if its webhook is set: a conversation in a terminal only reads there."""
+    if settings.bitrix_webhook_url is None:
+        return None
+    from bot.bootstrap import open_title_search  # noqa: PLC0415 - takes seconds to import, and most sessions need none of it
+
+    return open_title_search(settings, settings.bitrix_webhook_url)
 
 
 async def _close(services: Any, clients: Sequence[Any]) -> None:

@@ -280,6 +280,7 @@ class Context:
         known = self.recorded.values.get(name)
         if known is not None:
             return known.output
+        await self._session.flush()  # a crash must not make the model answer again what was answered before this
         made = await make()
         await self.record(NodeDone(node=name, output=made))
         return made

@@ -57,7 +57,7 @@ OUT_OF_REACH = 3600.0
 """What a session notes is stored by the next commit: how busy the machine is changes no number of commits in a test."""
 QUIET: dict[str, Any] = {"sum_jump": None}
 
-Answer = str | Exception | Callable[[Mapping[str, Any]], str]
+Answer = str | ModelAnswer | Exception | Callable[[Mapping[str, Any]], str]
 
 
 def watcher_of(orchestrator: Orchestrator) -> PortalWatcher:
@@ -101,6 +101,8 @@ class ScriptedModel:
             await self.gate.wait()
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer, ModelAnswer):
+            return answer
         text = answer if isinstance(answer, str) else answer(payload)
         if on_delta is not None:
             for start in range(0, len(text), 7):
@@ -113,7 +115,7 @@ class ScriptedModel:
         answer = self.after_cards.popleft()
         if isinstance(answer, Exception):
             raise answer
-        return answer if isinstance(answer, str) else answer(payload)
+        return answer.text if isinstance(answer, ModelAnswer) else answer if isinstance(answer, str) else answer(payload)
 
     def check(self) -> None:
         assert self.overrun == 0, f"the model was asked {self.overrun} times too often"

@@ -141,7 +141,12 @@ _State = _Classify | _Select | _Validate | _Execute
 
 async def run_round(history: list[Line], tools: Sequence[Tool[Any]], ports: RoundPorts) -> RoundResult:
     """Answer the last message of `history`, and add to it what the agent says and the seed keeps (S001-26 … 77)."""
-    return await _Round(history, [one for one in tools if ports.find_records is not None or not one.needs_portal], ports).run()
+    return await _Round(history, list_offered(tools, has_portal=ports.find_records is not None), ports).run()
+
+
+def list_offered(tools: Sequence[Tool[Any]], *, has_portal: bool) -> list[Tool[Any]]:
+    """Return the tools that can work; without a portal those that need one are left out."""
+    return [one for one in tools if has_portal or not one.needs_portal]
 
 
 def build_help(tools: Sequence[Tool[Any]], words: Words) -> Message:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from orchestrator.domain.errors import ServiceFailed
 from orchestrator.engines.tool_agent.toolbox import ToolPorts
+from state.canonical import to_storable
 from state.stored import JsonObject
 
 B = TypeVar("B", bound=BaseModel)
@@ -46,7 +47,7 @@ async def _ask_service(call: ServiceCall[B], body: JsonObject, ports: ToolPorts)
         note(f"{call.action} // Health check failed")
         return {"fault": "down"}
     try:
-        found = await ports.services.post(call.service, call.path, body)
+        found = to_storable(await ports.services.post(call.service, call.path, body))
     except ServiceFailed as error:
         note(f"{call.action} // Unexpected error: {error.reason}")
         return {"fault": "failed"}

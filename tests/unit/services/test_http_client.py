@@ -1,0 +1,79 @@
+"""The client of the services: over a real socket on loopback, with everything that can come back."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from orchestrator.domain.errors import ServiceFailed
+from orchestrator.services import http_client
+from orchestrator.services.http_client import ServiceClients
+from tests.unit.model_client.loopback_kit import Answer, Seen, Service, reply, serving
+
+
+async def post(answer: Answer) -> tuple[object, Service]:
+    """Return what the client makes of an answer to POST /search, and the service that gave it."""
+    async with serving(answer) as service:
+        clients = ServiceClients({"rag": httpx.AsyncClient(base_url=service.base, trust_env=False)})
+        try:
+            return await clients.post("rag", "/search", {"question": "Когда?", "top_k": 2}), service
+        finally:
+            await clients.aclose()
+
+
+@pytest.mark.req("S001-58", "S001-X5")
+async def test_a_good_answer_is_its_object() -> None:
+    """The body is sent as JSON to the path under the address."""
+    found, service = await post(lambda _: reply({"answer": "Через два дня"}))
+    assert found == {"answer": "Через два дня"}
+    assert service.list_paths() == ["/search"]
+    assert json.loads(service.seen[0].body) == {"question": "Когда?", "top_k": 2}
+
+
+@pytest.mark.req("S001-62", "S001-72", "S001-X5", "S001-A7")
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (reply({"error": "Search failed"}, 500), 'HTTP 500: {"error": "Search failed"}'),
+        (reply(b"moved", 302, headers="Location: http://10.0.0.1/\r\n"), "HTTP 302: moved"),
+        (reply(b"<html>"), "the answer is not JSON"),
+        (reply([1]), "the answer is not a JSON object"),
+        (reply(b'{"answer": NaN}'), "the answer is not JSON"),
+        (reply(b"[" * 50_000), "the answer is not JSON"),
+        (reply(b"x" * 2_000_001), "the answer is longer than 2000000 bytes"),
+        (b"nonsense\r\n\r\n", "the service cannot be asked (RemoteProtocolError)"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_every_other_answer_is_a_failure(answer: bytes, reason: str) -> None:
+    """The reason has the status and the body, and no address."""
+    with pytest.raises(ServiceFailed) as caught:
+        await post(lambda _: answer)
+    assert caught.value.reason == reason
+
+
+@pytest.mark.req("S001-X5")
+async def test_serving_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole request has its time, also while pieces of an answer keep coming."""
+    monkeypatch.setattr(http_client, "POST_SECONDS", 0.05)
+
+    async def drip(_: Seen) -> AsyncIterator[bytes]:
+        yield b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+        while True:
+            yield b" "
+
+    with pytest.raises(ServiceFailed, match=r"no answer within 0\.05 seconds"):
+        await post(drip)
+    assert (http_client.HEALTH_SECONDS, Path(http_client.__file__).name) == (5.0, "http_client.py")
+
+
+async def test_serving_that_is_not_there_is_a_failure() -> None:
+    """Neither an unknown name nor a closed port raises anything else."""
+    clients = ServiceClients({"rag": httpx.AsyncClient(base_url="http://127.0.0.1:1", trust_env=False)})
+    with pytest.raises(ServiceFailed, match=r"cannot be asked \(ConnectError\)"):
+        await clients.check_health("rag")
+    with pytest.raises(ServiceFailed, match="is not set"):
+        await clients.check_health("other")
+    await clients.aclose()
