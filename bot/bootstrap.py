@@ -73,6 +73,7 @@ from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.worker import Orchestrator, TellTrouble
 from orchestrator.schedules.checks import StartChecker
+from orchestrator.services.document_client import DocumentClient
 from orchestrator.services.http_client import ServiceClients
 from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, SystemClock, read_boottime
@@ -188,6 +189,8 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     policy, catalogue = load_rules(settings)
     _check_rules(policy, catalogue, engines)
     engines = add_stored_definitions(engines, store)
+    models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
+    services = services or build_service_clients(settings, models)
     credentials = load_http_credentials(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
@@ -209,7 +212,9 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "bitrix": BitrixPerformer(client, reads),
             "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
             "http": _build_http(credentials, live),
-            "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories),
+            "knowledge": KnowledgePerformer(
+                catalogue, live, texts.help, histories, DocumentClient(services, top_k=settings.param_rag_top_k)
+            ),
             **_build_mongo(settings),
             **_build_files(settings, live, members, messenger),
         },
@@ -218,14 +223,13 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         ttl=settings.confirmation_ttl,
         present=present,
     )
-    models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
     tools = Tools(
         store=store,
         gate=gate,
         model=models,
         engines={
             "crm_agent": build_agent(settings, catalogue, live, texts),
-            "tool_agent": build_tool_agent(settings, services or build_service_clients(settings, models)),
+            "tool_agent": build_tool_agent(settings, services),
         },
         queries=build_queries(reads, naming, clock, live),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),

@@ -6,7 +6,7 @@ A reference is a placeholder that the language model writes in a call's paramete
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from orchestrator.domain.outputs import Notice, Table
+from orchestrator.domain.outputs import Notice, Passage, Table
 from state.stored import JsonObject
 
 
@@ -95,6 +95,8 @@ class OutcomeView:
     prose: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
+    passages: tuple[Passage, ...] = ()
+    """Passages of documents, which the person is shown below the answer."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,12 @@
-"""Renders the answers of the program's own reads, method.help and history.of, for the language model and for the person."""
+"""Renders the answers of the program's own reads, such as history.of, for the language model and for the person."""
 
 from typing import Final
 
 from bitrix.masking import mask
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.outputs import Row, Table
-from orchestrator.domain.own_reads import HELP, NOT_SHOWN, HistoryChange, HistoryLine, RecordHistory
+from orchestrator.domain.outputs import Passage, Row, Table
+from orchestrator.domain.own_reads import DOCUMENTS, HELP, NOT_SHOWN, DocumentAnswer, HistoryChange, HistoryLine, RecordHistory
 from state.stored import JsonObject
 
 _SIGNS: Final = {"denied": "✖", "refused": "⚠️", "expired": "⌛", "superseded": "✖", "requested": "⏳", "approved": "⏳", "unknown": "❓"}
@@ -16,12 +16,15 @@ _SIGNS: Final = {"denied": "✖", "refused": "⚠️", "expired": "⌛", "supers
 def render_own_answer(outcome: Outcome) -> OutcomeView:
     """Return the view of the answer.
 
-    What a method needs is text of the program. A history consists of labels; if it holds long texts, the outcome says so itself.
+    What a method needs is text of the program. A history consists of labels; if it holds long texts, the outcome says so itself, and so it
+    does of documents.
     """
     if not isinstance(outcome.result, dict):
         return OutcomeView()
     if outcome.method == HELP:
         return OutcomeView(text=mask(str(outcome.result.get("text") or "")))
+    if outcome.method == DOCUMENTS:
+        return _render_documents(DocumentAnswer.model_validate(outcome.result))
     history = RecordHistory.model_validate(outcome.result)
     rows = tuple(_build_row(change) for change in history.changes)
     names = [text for change in history.changes for text in (change.by, change.approved_by, *_list_values(change))]
@@ -33,6 +36,13 @@ def render_own_answer(outcome: Outcome) -> OutcomeView:
         labels=tuple(dict.fromkeys(mask(text) for text in (history.title, *names) if text)),
         text="" if rows else "the bot changed nothing in this record",
     )
+
+
+def _render_documents(found: DocumentAnswer) -> OutcomeView:
+    """Return the answer with its passages, which the model reads and of which code shows the person the titles and the texts."""
+    passages = tuple(Passage(title=mask(one.title), text=mask(one.text)) for one in found.passages)
+    read = [f"{number}. {one.title}\n{one.text}" for number, one in enumerate(passages, start=1)]
+    return OutcomeView(text="\n\n".join([mask(found.answer), *read]), passages=passages, prose=True)
 
 
 def _build_row(change: HistoryChange) -> JsonObject:

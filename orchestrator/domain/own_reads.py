@@ -1,6 +1,6 @@
-"""The reads that the program answers itself: what a method of the portal needs, and who changed a record.
+"""The reads that the program answers itself: what a method of the portal needs, who changed a record, what the company's documents say.
 
-Here are their names, the texts of the first, and the form of the answer to the second.
+Here are their names, the texts of the first, and the forms of the answers to the others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,9 @@ HELP: Final = "method.help"
 """What a method of the portal needs, from the program's catalogue."""
 HISTORY: Final = "history.of"
 """Who changed a record, from the program's journal."""
-OWN_READS: Final = frozenset({HELP, HISTORY})
+DOCUMENTS: Final = "ask_documents"
+"""What the company's documents say, from the service that searches them."""
+OWN_READS: Final = frozenset({HELP, HISTORY, DOCUMENTS})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,3 +63,17 @@ class RecordHistory(View):
     has_prose: bool = False
     """Whether long texts are in it, which anybody may have written."""
     changes: Sequence[HistoryChange] = ()
+
+
+class DocumentPassage(View):
+    """A passage of a document, under the title of the document and the headings above it."""
+
+    title: str = ""
+    text: str = ""
+
+
+class DocumentAnswer(View):
+    """What the documents say about a question, and the passages that say it. Whoever may write a document wrote all of it."""
+
+    answer: str
+    passages: Sequence[DocumentPassage] = ()

@@ -1,4 +1,4 @@
-"""Performs effects of kind `knowledge`: answers questions from the program's catalogue and journal.
+"""Performs effects of kind `knowledge`: answers questions from the program's catalogue, its journal and the company's documents.
 
 The portal is read only for names, and is never asked the question itself.
 """
@@ -6,10 +6,11 @@ The portal is read only for names, and is never asked the question itself.
 from typing import Protocol
 
 from bitrix.catalogue.catalogue import Catalogue
-from orchestrator.domain.own_reads import HELP, HelpTexts, RecordHistory
+from orchestrator.domain.errors import ServiceFailed
+from orchestrator.domain.own_reads import DOCUMENTS, HELP, DocumentAnswer, HelpTexts, RecordHistory
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.kinds.knowledge_methods import HistoryQuestion
+from orchestrator.gate.call.kinds.knowledge_methods import DocumentQuestion, HistoryQuestion
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
 from orchestrator.language.text import Locale
 from orchestrator.performers.method_help import describe_method
@@ -23,30 +24,47 @@ class Histories(Protocol):
         """Return the newest changes of the record `target` ("deal:481") in words; with `texts` also long texts. Raises StoreError."""
 
 
+class Documents(Protocol):
+    """Searches the company's documents."""
+
+    async def ask(self, question: str, *, person: str, role: str) -> DocumentAnswer:
+        """Return what the documents say that people with this role may read; the cost is that of `person`. Raises ServiceFailed."""
+
+
 class KnowledgePerformer:
-    """Answers what a method needs, and who changed a record."""
+    """Answers what a method needs, who changed a record, and what the company's documents say."""
 
     portal = ""
     is_application = True
 
-    def __init__(self, catalogue: Catalogue, policies: PolicySource, texts: HelpTexts, histories: Histories) -> None:
-        """Keep what the answers are made of: catalogue, policy of the moment, texts of the help, reader of histories."""
+    def __init__(self, catalogue: Catalogue, policies: PolicySource, texts: HelpTexts, histories: Histories, documents: Documents) -> None:
+        """Keep what the answers are made of: catalogue, policy of the moment, texts of the help, reader of histories, documents."""
         self._catalogue = catalogue
         self._policies = policies
         self._texts = texts
         self._histories = histories
+        self._documents = documents
 
     async def execute(self, call: Call) -> CallResult:
         """Return the answer."""
         if call.method == HELP:
             text = describe_method(str(call.params["method"]), self._catalogue, self._policies.now(), self._texts)
             return Succeeded(result={"text": text})
+        if call.method == DOCUMENTS:
+            return await self._ask_documents(DocumentQuestion.model_validate(call.params))
         asked = HistoryQuestion.model_validate(call.params)
         try:
             found = await self._histories.read(target=asked.record, zone=asked.zone, locale=asked.locale, texts=asked.texts)
         except StoreError as error:
             return Rejected(code="history-unread", detail=f"the journal cannot be read: {error}", sent=False)
         return Succeeded(result=found.to_json(), total=found.total, foreign_text=found.has_prose)
+
+    async def _ask_documents(self, asked: DocumentQuestion) -> CallResult:
+        try:
+            found = await self._documents.ask(asked.question, person=asked.person, role=asked.role)
+        except ServiceFailed as error:
+            return Rejected(code="documents-unavailable", detail=f"the documents cannot be searched: {error.reason}", sent=False)
+        return Succeeded(result=found.to_json(), total=len(found.passages), foreign_text=True)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
         """Return that nothing can be found out: a question changes nothing, and is asked again."""

@@ -35,6 +35,7 @@ from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session, open_session
 from orchestrator.runtime.turn import run_turn
 from orchestrator.runtime.worker import Orchestrator
+from orchestrator.services.http_client import ServiceClients
 from state.card import Card
 from state.clock import FixedClock, generate_id
 from state.journal.async_store import AsyncStore
@@ -335,6 +336,7 @@ async def a_world(
     portal: Portal | None = None,
     card: bool = False,
     people: Sequence[Actor] = (),
+    services: ServiceClients | None = None,
 ) -> AsyncIterator[World]:
     """The product on a database in memory, with a portal behind a mock transport; its portal card is empty unless `card`.
 
@@ -370,6 +372,7 @@ async def a_world(
         partial=partial,
         clock=clock,
         present=lambda actor: known.get(actor.key, actor),
+        services=services,
     )
     world = World(sql, wrapped, clock, wire, model, orchestrator, client, folder / "logs", troubles, partials)
     try:

@@ -37,7 +37,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
     proposed = _list_proposed(ctx, work)
     history, lists = _build_history(work, placed, notices, proposed, is_said=bool(assistant.strip()))
     reply = Reply(
-        parts=placed.parts,
+        parts=(*placed.parts, *(work.passages if placed.parts else ())),
         notices=notices,
         confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
         turn_id=ctx.turn.turn_id,

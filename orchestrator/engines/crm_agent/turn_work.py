@@ -12,7 +12,7 @@ from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Notice, Table
+from orchestrator.domain.outputs import Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext
 from orchestrator.engines.crm_agent.setbacks import StepResult
 from state.session_state import SessionState
@@ -80,6 +80,8 @@ class TurnWork:
     """The iteration whose steps ran last; 0 before the first."""
     lists: dict[tuple[int, int], ReadList] = field(default_factory=dict)
     """What the steps of the turn read that can be shown as a list, by (iteration, step)."""
+    passages: list[Passage] = field(default_factory=list)
+    """The passages of documents that the turn has read, which the person is shown below the answer."""
     remembered: tuple[str, ...] = ()
     """Names that others may have written: those in lists of earlier answers, which the prompt repeats, and those that a turn that goes on
     had read before its cards."""
@@ -250,6 +252,7 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     page = read_as.page
     seen: OutcomeView = await ctx.query("present", outcome=page.cut(outcome) if page else outcome, actor=ctx.actor)
     work.labels.extend(seen.labels)
+    work.passages.extend(one for one in seen.passages if one not in work.passages)
     work.prose = work.prose or seen.prose
     if seen.table is not None:
         table = seen.table.model_copy(update={"first": page.first}) if page else seen.table

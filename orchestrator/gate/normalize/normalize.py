@@ -158,7 +158,13 @@ def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, obj
         raise build_refusal("gate-kind-method", kind=name, method=effect.method, hint=hint)
     keys = effect.provenance.keys
     request = KindRequest(
-        method=method, effect_id=bench.effect_id, person=bench.actor.key, zone=bench.actor.time_zone, locale=bench.actor.locale, keys=keys
+        method=method,
+        effect_id=bench.effect_id,
+        person=bench.actor.key,
+        role=bench.actor.role,
+        zone=bench.actor.time_zone,
+        locale=bench.actor.locale,
+        keys=keys,
     )
     spec, made = method.spec, kind.normalize(request, given)
     about = kind.find_targets(made)

@@ -35,6 +35,8 @@ class KindRequest:
     effect_id: str
     person: str
     """The key of the requester."""
+    role: str = ""
+    """The requester's role."""
     zone: str = "UTC"
     """The requester's time zone."""
     locale: Locale = "ru"

@@ -1,16 +1,17 @@
-"""The kind `knowledge`: questions that the program answers itself, from its catalogue of methods and its journal. Reads alone, always open.
+"""The kind `knowledge`: questions that the program answers itself: catalogue of methods, journal, documents. Reads alone, always open.
 
-What a method needs is told in every mode, since it is no fact about the company. Who changed a record is told with the rights of the
-person who asks, which the performer checks against the record.
+What a method needs is told in every mode, since it is no fact about the company, and so is what documents say, which is no matter of the
+portal. Who changed a record is told with the rights of the person who asks, which the performer checks against the record; documents are
+searched with the role of that person.
 """
 
 import re
 from typing import Any, Final
 
-from orchestrator.domain.own_reads import HELP
+from orchestrator.domain.own_reads import DOCUMENTS, HELP
 from orchestrator.gate.call.effect import Target
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
-from orchestrator.gate.call.kinds.knowledge_methods import KIND, LOCALE, METHODS, PERSON, RECORD, RECORDS, ZONE
+from orchestrator.gate.call.kinds.knowledge_methods import KIND, LOCALE, METHODS, PERSON, RECORD, RECORDS, ROLE, ZONE
 from orchestrator.gate.call.params import build_refusal
 from state.stored import JsonObject
 
@@ -21,6 +22,8 @@ _SMART: Final = re.compile(r"item:[1-9][0-9]{0,8}", re.ASCII)
 def _normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
     if request.method.spec.name == HELP:
         return validate_params(request, given)
+    if request.method.spec.name == DOCUMENTS:
+        return validate_params(request, {**given, PERSON: request.person, ROLE: request.role})
     named = {name: value for name, value in given.items() if name in RECORDS}
     rest = {name: value for name, value in given.items() if name not in RECORDS}
     if len(named) + (RECORD in rest) != 1:
@@ -55,5 +58,5 @@ KNOWLEDGE: Final = EffectKind(
     normalize=_normalize_params,
     find_targets=_find_targets,
     always_open=frozenset(METHODS),
-    in_shadow=frozenset({HELP}),
+    in_shadow=frozenset({HELP, DOCUMENTS}),
 )

@@ -1,4 +1,4 @@
-"""The methods of the kind `knowledge`: reads that the program answers itself, from its catalogue and its journal, without the portal."""
+"""The methods of the kind `knowledge`: reads that the program answers itself, without the portal."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,14 +6,14 @@ from typing import Final
 
 from pydantic import Field, StrictBool, StrictStr
 
-from orchestrator.domain.own_reads import HELP, HISTORY
+from orchestrator.domain.own_reads import DOCUMENTS, HELP, HISTORY
 from orchestrator.gate.call.kinds.file_methods import KindParams
 from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 from orchestrator.language.text import Locale
 
 KIND: Final = "knowledge"
-PERSON, ZONE, LOCALE = "person", "zone", "locale"
-"""The parameters of history.of that say for whom it is written: always those of the requester, whatever was written."""
+PERSON, ZONE, LOCALE, ROLE = "person", "zone", "locale", "role"
+"""The parameters that say for whom an answer is written: always those of the requester, whatever was written."""
 RECORD: Final = "record"
 RECORDS: Final = ("deal", "lead", "contact", "company", "task")
 
@@ -34,8 +34,17 @@ class HistoryQuestion(KindParams):
     locale: Locale = "ru"
 
 
+class DocumentQuestion(KindParams):
+    """The question to the company's documents. The role decides which folders are searched."""
+
+    question: StrictStr = Field(min_length=1, max_length=500)
+    person: StrictStr = ""
+    role: StrictStr = ""
+
+
 _HISTORY: Final = build_kind_method(HISTORY, "R", "list", HistoryQuestion)
 METHODS: Final[Mapping[str, KindMethod]] = {
     HELP: build_kind_method(HELP, "R", "get", MethodQuestion),
     HISTORY: replace(_HISTORY, spec=_HISTORY.spec.model_copy(update={"owner": "record"})),
+    DOCUMENTS: build_kind_method(DOCUMENTS, "R", "get", DocumentQuestion),
 }
