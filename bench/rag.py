@@ -55,17 +55,17 @@ async def _measure_quality(place: Path) -> list[dict[str, Any]]:
     alone, both = await rank_by_both(index, questions, HashedVectors(), "sandbox")
     index.close()
     rows = []
-    for name, ranks in (("words (BM25)", words), ("vectors of the sandbox (smoke)", alone), ("both by rank (smoke)", both)):
+    for name, ranks in (("words, BM25", words), ("sandbox vectors", alone), ("both by rank", both)):
         figures, others = sum_up(ranks, shared), sum_up(ranks, list(apart))
         is_judged = ranks is words
         rows.append(
             _row(
-                f"documents found by {name}, hit@2",
+                f"documents by {name}, hit@2",
                 round(figures.hit2 * 100, 1),
                 "%",
                 f">= {HIT_BAR}" if is_judged else "",
                 figures.hit2 * 100 >= HIT_BAR if is_judged else None,
-                f"{figures}; without a common stem: {others}",
+                f"{figures}; without a common stem: {others}" + ("" if is_judged else "; a smoke test: these vectors hash letters"),
             )
         )
     return rows
