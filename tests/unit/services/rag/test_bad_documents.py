@@ -193,3 +193,17 @@ def test_a_file_without_the_right_to_read_is_named(parser: ParserProcess, tmp_pa
     assert reply.problem.code == "not_allowed"
     (tmp_path / "a.md").chmod(stat.S_IRUSR)
     assert parser.parse(os.fsencode(tmp_path / "a.md")).problem is None
+
+
+def test_a_file_of_200_megabytes_is_refused_by_its_size(tmp_path: Path) -> None:
+    """It is not read at all; the limits are those of the product."""
+    with (tmp_path / "huge.pdf").open("wb") as file:
+        file.write(b"%PDF-1.7")
+        file.truncate(200_000_000)
+    parser = ParserProcess()
+    try:
+        reply = parser.parse(os.fsencode(tmp_path / "huge.pdf"))
+    finally:
+        parser.close()
+    assert reply.problem is not None
+    assert (reply.problem.code, dict(reply.problem.details), reply.digest) == ("too_large", {"size": "200", "limit": "50"}, "")
