@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sandbox.model.choosing import Offer, choose, read_offer
 from sandbox.model.faults import SPOILING, Fault, Faults, spoiled
+from sandbox.model.passages import answer_from_passages
 from sandbox.model.reading import content_of, last_user_content, read
 from sandbox.model.script import Heard, Provider, Script, ScriptedAnswer
 from sandbox.model.thinking import reply
@@ -79,6 +80,8 @@ class Desk:
             return scripted[0], "script"
         if body.messages[-1].get("role") not in {"tool", "function"} and (call := choose(offer, last_user_content(body.messages))):
             return ScriptedAnswer(tool_calls=(call,)), "function"
+        if (answer := answer_from_passages(body.messages)) is not None:
+            return ScriptedAnswer(text=answer), "documents"
         text, rule = reply(request)
         return ScriptedAnswer(text=text), rule
 

@@ -120,7 +120,6 @@ def test_only_documents_of_the_allowed_classes_are_seen(index: DocumentIndex) ->
     assert len(found(index, "премия", None, 20)) == 10
     ids = [hit.passage_id for hit in index.search("премия", None, 20)]
     assert [hit.text for hit in index.load_hits(ids, {""}).values()] == ["Премия для всех."]
-    assert index.list_access() == {"", "lead"}
 
 
 def test_a_change_of_class_needs_no_reading(index: DocumentIndex) -> None:

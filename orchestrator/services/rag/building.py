@@ -1,18 +1,37 @@
-"""Builds the document service: its index in SQLite or PostgreSQL, and its parts. The one entry for programs that run or embed it."""
+"""Builds the document service, and runs it inside of another program. The one entry for programs that run or embed it."""
 
 import hashlib
 import os
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+import httpx
 from pydantic import SecretStr
 
 from orchestrator.domain.models import Models
 from orchestrator.services.rag.answering import FindModels
+from orchestrator.services.rag.app import build_app
 from orchestrator.services.rag.index.port import DocumentIndex
 from orchestrator.services.rag.index.sqlite import SqliteIndex
 from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.parser_process import ParseLimits
 from orchestrator.services.rag.service import DEFAULT_TOP_K, RagService
+
+_BASE_URL: Final = "http://documents.internal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedRag:
+    """A running service. A client with this transport and address talks to it as to one elsewhere; the token lets it name roles."""
+
+    service: RagService
+    transport: httpx.AsyncBaseTransport
+    token: SecretStr
+    base_url: str = _BASE_URL
 
 
 def build_rag_service(
@@ -42,3 +61,17 @@ def open_index(folder: Path, state_dir: Path, database_url: SecretStr | None) ->
 
         return PostgresIndex(url, f"documents_{key}")
     return SqliteIndex(state_dir / f"documents-{key}.db")
+
+
+@asynccontextmanager
+async def run_embedded(service: RagService) -> AsyncIterator[EmbeddedRag]:
+    """Run the service without a port while the block runs, with a token that only this process knows."""
+    async with service:
+        yield connect_embedded(service)
+
+
+def connect_embedded(service: RagService) -> EmbeddedRag:
+    """Return what a client in this process needs to ask a started service."""
+    token = SecretStr(secrets.token_urlsafe(24))
+    transport = httpx.ASGITransport(app=build_app(service, token), raise_app_exceptions=False)
+    return EmbeddedRag(service=service, transport=transport, token=token)

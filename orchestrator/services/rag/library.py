@@ -157,6 +157,8 @@ class Library:
             batch.updated.append(replace(file, digest=reply.digest))
             return
         record = replace(file, digest=reply.digest, problem=reply.problem)
+        if record == known:
+            return  # a problem that was tried again: the index has not changed
         passages = [] if reply.problem is not None else [Passage(title, text) for title, text in reply.passages]
         batch.stored.append(StoredDocument(record, passages))
         batch.passages += len(passages)

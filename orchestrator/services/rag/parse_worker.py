@@ -91,14 +91,10 @@ def _open_file(path: bytes, largest: int) -> BufferedReader:
 
 def _read_kind(kind: FileKind, file: BinaryIO) -> Document:
     """Return what the reader of that kind finds; only its libraries are imported."""
-    if kind == "pdf":
-        from orchestrator.services.rag.readers.pdf import read_pdf  # noqa: PLC0415 - see above
+    if kind in {"pdf", "docx", "xlsx"}:
+        from orchestrator.services.rag.readers.office import read_docx, read_pdf, read_xlsx  # noqa: PLC0415 - see above
 
-        return read_pdf(file)
-    if kind in {"docx", "xlsx"}:
-        from orchestrator.services.rag.readers.office import read_docx, read_xlsx  # noqa: PLC0415 - see above
-
-        return read_docx(file) if kind == "docx" else read_xlsx(file)
+        return read_pdf(file) if kind == "pdf" else read_docx(file) if kind == "docx" else read_xlsx(file)
     return _load_text_reader(kind)(file.read())
 
 

@@ -13,7 +13,7 @@ from orchestrator.domain.models import Models
 from orchestrator.services.rag.access import AccessProblem, select_classes
 from orchestrator.services.rag.answering import AnsweredBy, AnswerWriter, FindModels
 from orchestrator.services.rag.folder import FolderUnavailable
-from orchestrator.services.rag.index.port import FileRecord
+from orchestrator.services.rag.index.port import DocumentIndex, FileRecord
 from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.retrieval import Retriever
 from orchestrator.services.rag.vectors import PassageEmbedder
@@ -55,6 +55,18 @@ class Overview:
     access_problems: Sequence[AccessProblem] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Contents:
+    """What the index held at one revision."""
+
+    revision: int
+    passages: int
+    documents: int
+    classes: frozenset[str]
+    """The access classes of all documents."""
+    problems: Sequence[FileRecord]
+
+
 @dataclass(kw_only=True)
 class RagService:
     """Answers questions from a folder of documents. `async with` starts watching it, and ends that."""
@@ -70,6 +82,7 @@ class RagService:
     _is_ready: bool = field(default=False, init=False)
     _task: "asyncio.Task[None] | None" = field(default=None, init=False)
     _refreshing: "asyncio.Task[object] | None" = field(default=None, init=False)
+    _contents: _Contents | None = field(default=None, init=False)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _read_once: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
@@ -148,20 +161,28 @@ class RagService:
 
     async def count_passages(self) -> int | None:
         """Return how many passages can be found, None if the documents have not been read yet."""
-        return await asyncio.to_thread(self.library.index.count_passages) if self._is_ready else None
+        return (await self._load_contents()).passages if self._is_ready else None
+
+    async def _load_contents(self) -> _Contents:
+        """Return what the index holds; it is read again only when the index has changed."""
+        index = self.library.index
+        revision = await asyncio.to_thread(index.find_revision)
+        if self._contents is None or self._contents.revision != revision:
+            self._contents = await asyncio.to_thread(_read_contents, index, revision)
+        return self._contents
 
     async def search(self, question: str, top_k: int | None = None, roles: Iterable[str] = (), asked_by: str = "") -> Answer:
         """Return the answer to a question from the documents that people with these roles may read.
 
         `asked_by` is passed to `find_models`. Raises NotReady and IndexUnavailable.
         """
-        count = await self.count_passages()
-        if count is None:
+        if not self._is_ready:
             raise NotReady
+        contents = await self._load_contents()
+        count, classes = contents.passages, contents.classes
         wanted = min(max(top_k if top_k is not None else self.default_top_k, 1), MOST_TOP_K, max(count, 1))
-        classes = await asyncio.to_thread(self.library.index.list_access)
         allowed = select_classes(classes, roles)
-        found = await self._retriever.retrieve(question, None if allowed == classes else allowed, wanted)
+        found = await self._retriever.retrieve(question, allowed, wanted)
         written = await self._writer.write(question, found.hits, asked_by, is_fitting=found.is_fitting)
         hits = found.hits if found.is_fitting or written.answered_by == "model" else ()
         return Answer(
@@ -177,13 +198,23 @@ class RagService:
 
     async def describe(self) -> Overview:
         """Return the state: how much is indexed, which documents could not be read and why, what is wrong with the access file."""
-        files = await asyncio.to_thread(self.library.index.load_files)
-        problems = sorted((file for file in files.values() if file.problem is not None), key=lambda file: file.name)
-        count = await self.count_passages()
+        contents = await self._load_contents()
         return Overview(
-            status="not_ready" if count is None else "ok",
-            passages=count or 0,
-            documents=len(files) - len(problems),
-            problems=problems,
+            status="ok" if self._is_ready else "not_ready",
+            passages=contents.passages,
+            documents=contents.documents,
+            problems=contents.problems,
             access_problems=self.library.access_problems,
         )
+
+
+def _read_contents(index: DocumentIndex, revision: int) -> _Contents:
+    files = index.load_files().values()
+    problems = sorted((file for file in files if file.problem is not None), key=lambda file: file.name)
+    return _Contents(
+        revision=revision,
+        passages=index.count_passages(),
+        documents=len(files) - len(problems),
+        classes=frozenset(file.access for file in files),
+        problems=problems,
+    )

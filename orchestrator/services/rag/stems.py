@@ -7,14 +7,13 @@ from typing import Final
 import snowballstemmer
 
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import PLAIN_YE, YO
 
 _GROUPED: Final = re.compile(r"(?<![\d\w])(\d{1,3})((?:[ \u00a0\u202f]\d{3})+)(?![\d\w])")
 _CODE: Final = re.compile(r"\b[^\W\d_]{1,6}[-/ \u2010-\u2014]?\d[\w]*(?:[-/.\u2010-\u2014][\w]+)*|\b\d+[-/]?[^\W\d_]{1,4}\d*(?:-\w+)*\b")
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 _DIGIT: Final = re.compile(r"\d")
 _NOT_PLAIN: Final = re.compile(r"[\W_]+")
-_LOOKALIKES: Final = str.maketrans("авекмнорстух", "abekmhopctyx")
-"""Letters of codes that look alike are one: people write both alphabets in them without knowing."""
 _LONGEST: Final = 40
 _MOST_REMEMBERED: Final = 200_000
 
@@ -24,6 +23,12 @@ _stemmed: dict[str, str] = {}
 @cache
 def _load_stemmers() -> tuple[snowballstemmer.RussianStemmer, snowballstemmer.EnglishStemmer]:
     return snowballstemmer.stemmer("russian"), snowballstemmer.stemmer("english")
+
+
+@cache
+def _load_lookalikes() -> dict[int, str]:
+    """Return the letters of codes that look alike in both alphabets: people write either without knowing."""
+    return {ord(letter): latin for letter, latin in load_lexicon("documents").read_table("lookalikes").items()}
 
 
 @cache
@@ -64,14 +69,14 @@ def list_question_words(question: str) -> list[str]:
 
 
 def _normalize(text: str) -> str:
-    lowered = text.lower().replace("\u0451", "\u0435")
+    lowered = text.lower().replace(YO, PLAIN_YE)
     return _GROUPED.sub(lambda found: _NOT_PLAIN.sub("", found[0]), lowered) if _DIGIT.search(lowered) else lowered
 
 
 def _find_codes(plain: str) -> list[str]:
     """Return the codes of a normalized text, such as that of an article, without the signs in them: letters and digits together."""
     codes = (_NOT_PLAIN.sub("", found) for found in _CODE.findall(plain))
-    return [code.translate(_LOOKALIKES)[:_LONGEST] for code in codes if not code.isdigit() and not code.isalpha()]
+    return [code.translate(_load_lookalikes())[:_LONGEST] for code in codes if not code.isdigit() and not code.isalpha()]
 
 
 def stem_word(word: str) -> str:

@@ -114,9 +114,6 @@ class DocumentIndex(Protocol):
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
         """Return the passages with these ids; those that are gone or of a class that may not be seen are left out."""
 
-    def list_access(self) -> AbstractSet[str]:
-        """Return the access classes of all documents."""
-
     def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
         """Return texts whose vectors by that model are not stored, by the hash of the text."""
 

@@ -186,11 +186,6 @@ class PostgresIndex:
             rows = connection.execute(query.encode(), (list(ids), access is None, sorted(access or ()))).fetchall()
         return {row[0]: Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows}
 
-    def list_access(self) -> AbstractSet[str]:
-        """Return the classes of all documents."""
-        with self._read() as connection:
-            return {str(row[0]) for row in connection.execute("SELECT DISTINCT access FROM documents")}
-
     def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
         """Return texts whose vectors by that model are not stored, by hash."""
         query = """SELECT DISTINCT ON (p.hash) p.hash, p.title, p.text FROM passages p

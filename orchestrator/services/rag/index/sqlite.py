@@ -186,11 +186,6 @@ class SqliteIndex:
             row[0]: Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows if access is None or row[4] in access
         }
 
-    def list_access(self) -> AbstractSet[str]:
-        """Return the classes of all documents."""
-        with self._read() as connection:
-            return {str(row[0]) for row in connection.execute("SELECT DISTINCT access FROM documents")}
-
     def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
         """Return texts whose vectors by that model are not stored, by hash."""
         query = """SELECT DISTINCT p.hash, p.title, p.text FROM passages p LEFT JOIN vectors v ON v.model = ? AND v.hash = p.hash

@@ -1,5 +1,6 @@
-"""Reads DOCX and XLSX files."""
+"""Reads PDF, DOCX and XLSX files."""
 
+import logging
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -8,8 +9,10 @@ from itertools import chain, islice
 from typing import BinaryIO, Final
 
 from orchestrator.services.rag.document import Block, Document, UnreadableDocument, clean_text
+from orchestrator.services.rag.readers.plain_text import find_blocks
 from orchestrator.services.rag.readers.tables import find_header, write_row
 
+_MOST_PAGES: Final = 3000
 _HEADER_AMONG: Final = 10
 _MOST_COLUMNS: Final = 200
 _MOST_CELLS: Final = 2_000_000
@@ -112,3 +115,35 @@ def _write_cell(value: object) -> str:
     if isinstance(value, date):
         return f"{value:%d.%m.%Y}"
     return clean_text(str(value))
+
+
+def read_pdf(file: BinaryIO) -> Document:
+    """Return the document in a PDF file; a scan has no text and is refused with that reason. Raises UnreadableDocument."""
+    import pypdf  # noqa: PLC0415 - see read_docx
+    from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415 - see above
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    try:
+        reader = pypdf.PdfReader(file)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UnreadableDocument("password")
+        if len(reader.pages) > _MOST_PAGES:
+            raise UnreadableDocument("too_long")
+        text = "\n\n".join(page.extract_text() for page in reader.pages)
+        told = reader.metadata.title if reader.metadata is not None else None
+    except DependencyError:
+        raise UnreadableDocument("password") from None
+    except (PyPdfError, RecursionError, ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError, OSError):
+        raise UnreadableDocument("broken") from None
+    blocks = list(find_blocks(text))
+    if not blocks:
+        raise UnreadableDocument("no_text")
+    return _choose_title(clean_text(told or ""), Document("", tuple(blocks)))
+
+
+def _choose_title(told: str, document: Document) -> Document:
+    """Return the document with the title of its properties, or else its first heading or line; programs often leave a file's name there."""
+    first = document.blocks[0]
+    if told and "." not in told[-6:] and not told.lower().startswith(("microsoft", "untitled")):
+        return Document(told, document.blocks)
+    return Document(first.text[:120], document.blocks[1:] if first.kind == "heading" else document.blocks)

@@ -12,6 +12,9 @@ _MARKS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xf
 _ALLOWED_CONTROL: Final = frozenset("\t\n\r\f\v\x1a\x0b")
 _MOST_CONTROL: Final = 0.02
 _NUMBERED: Final = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+[^\W\d_]")
+_SMALL: Final = range(0x430, 0x450)
+_LARGE: Final = range(0x410, 0x430)
+_ASCII_END: Final = 128
 _SHORTEST_HEADING: Final = 3
 _LONGEST_HEADING: Final = 90
 _SAMPLE: Final = 20_000
@@ -61,10 +64,13 @@ def _guess_cyrillic(data: bytes) -> str:
 
 
 def _score_russian(text: str) -> float:
-    small = sum("\u0430" <= sign <= "\u044f" or sign == "\u0451" for sign in text)
-    large = sum("\u0410" <= sign <= "\u042f" for sign in text)
-    foreign = sum(ord(sign) > 127 and not ("\u0410" <= sign <= "\u0451" or sign in "«»—–№…“”„ \u00a0") for sign in text)  # noqa: PLR2004 - ASCII
-    frequent = sum(text.count(sign) for sign in "\u043e\u0435\u0430\u0438\u043d\u0442")
+    """Return how much a text looks like Russian: small and frequent letters speak for it, large ones and rare signs against it."""
+    codes = [ord(sign) for sign in text]
+    small = sum(code in _SMALL for code in codes)
+    large = sum(code in _LARGE for code in codes)
+    usual = frozenset(map(ord, load_lexicon("documents").read_text("usual_signs")))
+    foreign = sum(code >= _ASCII_END and code not in _SMALL and code not in _LARGE and code not in usual for code in codes)
+    frequent = sum(text.count(sign) for sign in load_lexicon("documents").read_text("frequent_letters"))
     return small + frequent - 0.5 * large - 3 * foreign
 
 

@@ -11,8 +11,7 @@ import httpx
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest
 from orchestrator.services.rag.answering import FindModels
-from orchestrator.services.rag.building import build_rag_service
-from orchestrator.services.rag.embedded import EmbeddedRag, run_embedded
+from orchestrator.services.rag.building import EmbeddedRag, build_rag_service, run_embedded
 from orchestrator.services.rag.service import RagService
 from orchestrator.services.rag.stems import find_terms
 

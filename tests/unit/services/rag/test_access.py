@@ -127,11 +127,11 @@ def test_a_link_or_a_second_access_file_closes_everything(tmp_path: Path) -> Non
     try:
         (tmp_path / "docs" / "access.yaml").symlink_to(tmp_path / "outside.yaml")
         library.refresh()
-        assert library.index.list_access() == {CLOSED}
+        assert {file.access for file in library.index.load_files().values()} == {CLOSED}
         (tmp_path / "docs" / "access.yaml").unlink()
         write_files(tmp_path / "docs", {"access.yaml": "", "Access.yml": ""})
         library.refresh()
-        assert library.index.list_access() == {CLOSED}
+        assert {file.access for file in library.index.load_files().values()} == {CLOSED}
     finally:
         library.close()
 

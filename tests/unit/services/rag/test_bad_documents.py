@@ -2,13 +2,13 @@
 
 import io
 import os
-import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from orchestrator.services.rag import parse_worker
 from orchestrator.services.rag.building import open_index
 from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.parser_process import ParseLimits, ParserProcess
@@ -183,13 +183,28 @@ def test_all_bad_documents_are_named_and_the_rest_is_indexed(tmp_path: Path, cap
         library.close()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_the_right_to_read_is_named(parser: ParserProcess, tmp_path: Path) -> None:
-    """And is read once the right is given, though its time of change is the same."""
+def test_a_file_without_the_right_to_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may read everything, so the system's refusal is played."""
+
+    def refuse(*_: object) -> int:
+        raise PermissionError
+
     (tmp_path / "a.md").write_text("# А\n\nТекст.", encoding="utf-8")
-    (tmp_path / "a.md").chmod(0)
-    reply = parser.parse(os.fsencode(tmp_path / "a.md"))
+    monkeypatch.setattr(parse_worker.os, "open", refuse)
+    reply = parse_worker.read_document(os.fsencode(tmp_path / "a.md"), largest=1000)
     assert reply.problem is not None
     assert reply.problem.code == "not_allowed"
-    (tmp_path / "a.md").chmod(stat.S_IRUSR)
-    assert parser.parse(os.fsencode(tmp_path / "a.md")).problem is None
+
+
+def test_a_file_of_200_megabytes_is_refused_by_its_size(tmp_path: Path) -> None:
+    """It is not read at all; the limits are those of the product."""
+    with (tmp_path / "huge.pdf").open("wb") as file:
+        file.write(b"%PDF-1.7")
+        file.truncate(200_000_000)
+    parser = ParserProcess()
+    try:
+        reply = parser.parse(os.fsencode(tmp_path / "huge.pdf"))
+    finally:
+        parser.close()
+    assert reply.problem is not None
+    assert (reply.problem.code, dict(reply.problem.details), reply.digest) == ("too_large", {"size": "200", "limit": "50"}, "")

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.services.rag import library as library_module
 from orchestrator.services.rag.building import open_index
+from orchestrator.services.rag.document import Problem
 from orchestrator.services.rag.folder import FolderUnavailable, build_record, find_bytes
 from orchestrator.services.rag.index.port import IndexChanges
 from orchestrator.services.rag.library import Library
@@ -156,3 +157,19 @@ def test_every_name_of_a_file_is_found_again(name: bytes) -> None:
     record.path.encode()
     assert find_bytes(record.path) == name
     assert record.name.isprintable()
+
+
+def test_a_problem_that_is_tried_again_changes_nothing(library: Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file without the right to read it is looked at each time; the index keeps its revision until it can be read."""
+    write_files(tmp_path / "docs", FILES)
+    parse = library._parser.parse
+    monkeypatch.setattr(library._parser, "parse", lambda *_: ParseReply(problem=Problem("not_allowed")))
+    library.refresh()
+    revision = library.index.find_revision()
+    library.read.clear()
+    library.refresh()
+    assert sorted(library.read) == sorted(FILES)
+    assert library.index.find_revision() == revision
+    monkeypatch.setattr(library._parser, "parse", parse)
+    library.refresh()
+    assert (library.list_problems(), found(library, "альфа")) == ([], ["a.md"])

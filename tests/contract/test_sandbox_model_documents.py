@@ -1,0 +1,44 @@
+"""The sandbox's model and the document service together: an answer that quotes a passage, and an honest nothing."""
+
+from pathlib import Path
+
+from orchestrator.domain.models import ModelAnswer, ModelRequest
+from sandbox.model.desk import Desk
+from sandbox.model.passages import answer_from_passages
+from sandbox.model.wire import ChatBody
+from tests.document_quality import DOCUMENTS
+from tests.unit.services.rag.rag_kit import FakeModels, build_service, run_rag
+
+
+class SandboxModels(FakeModels):
+    """Asks the desk of the sandbox's model."""
+
+    desk = Desk(lambda: 0.0)
+
+    async def chat(self, request: ModelRequest, on_delta: object = None, *, on_restart: object = None) -> ModelAnswer:
+        made = self.desk.answer(ChatBody.model_validate({"model": "demo", "messages": list(request.messages)}), None)
+        return ModelAnswer(made.completion.text, 1, 1, "demo", "stop", 0.0)
+
+
+async def test_the_sandbox_answers_from_passages_and_says_when_they_do_not_tell(tmp_path: Path) -> None:
+    """The whole way from the question to the sentence and the title of its passage."""
+    (tmp_path / "docs").mkdir()
+    for path in DOCUMENTS.iterdir():
+        (tmp_path / "docs" / path.name).write_bytes(path.read_bytes())
+    async with run_rag(build_service(tmp_path, SandboxModels())) as rag:
+        found = await rag.ask("когда звонить после отправки КП?")
+        assert found["answer"] == (
+            "Менеджер звонит через два рабочих дня после отправки КП.\n"
+            "Источники: Регламент работы с клиентами отдела продаж › После коммерческого предложения."
+        )
+
+
+def test_passages_about_something_else_are_no_answer() -> None:
+    """The model says so, and answers other requests as ever."""
+    system = {"role": "system", "content": "… NOT_IN_DOCUMENTS …"}
+    passage = "[1]\n<<<DATA abc\nОтпуск\nЗаявление подают за две недели.\nDATA abc>>>\n\nQuestion: "
+    assert answer_from_passages([system, {"role": "user", "content": f"{passage}сколько живут зебры?"}]) == "NOT_IN_DOCUMENTS"
+    assert (
+        answer_from_passages([system, {"role": "user", "content": f"{passage}когда заявление?"}]) == "Заявление подают за две недели. [1]"
+    )
+    assert answer_from_passages([{"role": "user", "content": f"{passage}когда заявление?"}]) is None
