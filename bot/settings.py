@@ -193,6 +193,12 @@ class Settings(BaseSettings):
     files_dir: Path | None = Field(
         None, description="The one folder whose files actions may read and write; without it there are no such actions."
     )
+    rag_docs_dir: Path = Field(Path("data/documents"), description="Folder of the company's documents; see docs/documents.md.")
+    rag_service_token: SecretStr | None = Field(
+        None,
+        min_length=16,
+        description="Token, 16 characters or more, with which the service of documents believes who asks; see docs/documents.md.",
+    )
     state_dir: Path = Field(Path("data/state"), description="Folder of the embedded database.")
     log_dir: Path = Field(Path("data/logs"), description="Folder of the audit logs, one JSONL file a user.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much the program's own log says.")
