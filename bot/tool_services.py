@@ -1,9 +1,12 @@
 """Builds the clients of the services that the tool agent asks: inside of this process, or at the addresses of the settings."""
 
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import httpx
+from starlette.types import ASGIApp
 
 from bot.i18n.translate import Locale, Translator
 from bot.settings import Settings
@@ -25,6 +28,7 @@ def build_tool_agent(settings: Settings, services: Services) -> ToolAgent:
         settings=build_agent_settings(settings, longest=settings.chat_question_maxlen),
         exit_commands=settings.exit_commands,
         help_commands=settings.help_commands,
+        tells_asker=settings.rag_service_token is not None,
     )
 
 
@@ -44,9 +48,12 @@ def _write_in(locale: Locale) -> Words:
     return Translator(locale).translate_notice
 
 
-def build_service_clients(settings: Settings, models: Models) -> ServiceClients:
-    """Return the clients of both services. Raises SettingsError for an address that is none."""
-    return ServiceClients({"rag": build_rag_client(settings, models), "haiku": build_haiku_client(settings, models)})
+def build_service_clients(settings: Settings, models: Models, *, documents: ASGIApp | None = None) -> ServiceClients:
+    """Return the clients of both services; `documents` is a started service of documents in this process.
+
+    Raises SettingsError for an address that is none.
+    """
+    return ServiceClients({"rag": build_rag_client(settings, documents), "haiku": build_haiku_client(settings, models)})
 
 
 def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:
@@ -56,15 +63,22 @@ def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=build_haiku_app(models), raise_app_exceptions=False), base_url=EMBEDDED)
 
 
-def build_rag_client(settings: Settings, models: Models) -> httpx.AsyncClient:
-    """Return a client of the service that searches documents, at RAG_SERVICE_URL; by default on this machine."""
-    del models  # a service inside of this process answers with them
-    return open_client("RAG_SERVICE_URL", settings.rag_service_url or "http://127.0.0.1:8081")
+def build_rag_client(settings: Settings, documents: ASGIApp | None = None) -> httpx.AsyncClient:
+    """Return a client of the service that searches documents: at RAG_SERVICE_URL, else inside of this process, else on this machine.
+
+    It has RAG_SERVICE_TOKEN, with which the service believes who asks.
+    """
+    token = settings.rag_service_token
+    headers = {"Authorization": f"Bearer {token.get_secret_value()}"} if token is not None else {}
+    if settings.rag_service_url is None and documents is not None:
+        transport = httpx.ASGITransport(app=documents, raise_app_exceptions=False)
+        return httpx.AsyncClient(transport=transport, base_url=EMBEDDED, headers=headers)
+    return open_client("RAG_SERVICE_URL", settings.rag_service_url or "http://127.0.0.1:8081", headers)
 
 
-def open_client(name: str, address: str) -> httpx.AsyncClient:
+def open_client(name: str, address: str, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.AsyncClient:
     """Return a client of the service at this address, which is the value of the setting `name`. Raises SettingsError."""
     parts = urlsplit(address.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise SettingsError(f"{name} must be an http or https address such as http://127.0.0.1:8081")  # not quoted: it may have a password
-    return httpx.AsyncClient(base_url=address.strip(), trust_env=False)
+    return httpx.AsyncClient(base_url=address.strip(), trust_env=False, headers=dict(headers))

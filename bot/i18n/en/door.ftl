@@ -9,6 +9,7 @@ help = Write in plain words: “show my deals”, “raise the sum of deal Romas
     /today — today's work
     /pending — what waits for a decision
     /history 481 — who changed what
+    /ask question — ask the company's documents
     /reminders — reminders
     /stop — stop
     /new — start over

@@ -13,7 +13,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, Table
 from orchestrator.engines.base import EndReason, ModelText, TurnContext, TurnEnd, TurnModelRequest
 from orchestrator.engines.tool_agent.rounds import Line, RoundPorts, RoundResult, build_help, run_round
-from orchestrator.engines.tool_agent.toolbox import AgentSettings, FoundRecords, Message, Services, Tool, Words
+from orchestrator.engines.tool_agent.toolbox import AgentSettings, Asker, FoundRecords, Message, Services, Tool, Words
 from orchestrator.engines.tool_agent.tools import TOOLS
 from orchestrator.language.text import Locale
 
@@ -39,8 +39,13 @@ class ToolAgent:
         exit_commands: Sequence[str] = (),
         help_commands: Sequence[str] = (),
         tools: Sequence[Tool[Any]] = TOOLS,
+        tells_asker: bool = False,
     ) -> None:
-        """Use these services. `words` returns, for a language, the function that writes a notice in it."""
+        """Use these services. `words` returns, for a language, the function that writes a notice in it.
+
+        With `tells_asker` the service of documents is told who asks; it believes that only with its token.
+        """
+        self._tells_asker = tells_asker
         self._services, self._words, self._settings, self._tools = services, words, settings, tools
         self._exit, self._help = frozenset(exit_commands), frozenset(help_commands)
 
@@ -86,6 +91,7 @@ class ToolAgent:
             remember=remember,
             find_records=find_records,
             language=ctx.actor.locale,
+            asker=Asker(key=ctx.actor.key, roles=(ctx.actor.role,)) if self._tells_asker else None,
             is_prose=is_prose,
         )
 

@@ -18,6 +18,7 @@ from orchestrator.domain.models import MalformedAnswer, ModelOptions, ModelTool,
 from orchestrator.engines.base import ModelText, TurnModelRequest
 from orchestrator.engines.tool_agent.toolbox import (
     AgentSettings,
+    Asker,
     Fault,
     FindRecords,
     Message,
@@ -97,6 +98,7 @@ class RoundPorts:
     remember: Remember = _make_now
     find_records: FindRecords | None = None
     language: Literal["ru", "en"] = "ru"
+    asker: Asker | None = None
     is_prose: bool = False
 
 
@@ -248,6 +250,7 @@ class _Round:
                 remember=ports.remember,
                 find_records=ports.find_records,
                 language=ports.language,
+                asker=ports.asker,
             ),
         )
         for message in answer.messages:

@@ -91,8 +91,19 @@ FindRecords = Callable[[str], Awaitable[FoundRecords]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Who asks, for services that answer by rights and count by person: the session key of the person, and their roles."""
+
+    key: str
+    roles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPorts:
-    """What the function of a tool may use. `find_records` is None if no portal is connected."""
+    """What the function of a tool may use. `find_records` is None if no portal is connected.
+
+    `asker` is None where services are not told who asks, such as in a terminal.
+    """
 
     services: Services
     settings: AgentSettings
@@ -100,6 +111,7 @@ class ToolPorts:
     remember: Remember
     find_records: FindRecords | None = None
     language: Literal["ru", "en"] = "ru"
+    asker: Asker | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

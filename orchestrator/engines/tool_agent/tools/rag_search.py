@@ -29,7 +29,8 @@ SEARCH = ServiceCall(service="rag", path="/search", answer=Found, action="answer
 async def search_documents(params: RagSearchParams, ports: ToolPorts) -> ToolAnswer:
     """Answer the question from the documents, and name those that were read."""
     top_k = ports.settings.rag_top_k
-    found = await call_service(SEARCH, {"question": params.question, "top_k": top_k}, ports)
+    asker = {"roles": list(ports.asker.roles), "asked_by": ports.asker.key} if ports.asker is not None else {}
+    found = await call_service(SEARCH, {"question": params.question, "top_k": top_k, **asker}, ports)
     if not isinstance(found, Found):
         return ToolAnswer(messages=(build_message(TOOL.build_code("failed"), is_kept=True),), fault=found)
     passages = tuple(

@@ -1,6 +1,5 @@
 """Every error row of seed 001: the exact lines of standard output, the exact lines of the log with their levels, and what is kept."""
 
-import logging
 from dataclasses import dataclass, field
 
 import pytest
@@ -86,8 +85,8 @@ def failed(services: Services, *log: str, is_haiku: bool = False) -> Case:
     return Case(answers=(YES, answer), said=said, log=[*before, *(("ERROR", f"[exec] {one}") for one in log)], kept=4, services=services)
 
 
-def a_case(name: str, case: Case, *rows: str) -> object:
-    return pytest.param(case, id=name, marks=pytest.mark.req(*(f"S001-{row}" for row in rows)))
+def a_case(name: str, case: Case, rows: pytest.MarkDecorator) -> object:
+    return pytest.param(case, id=name, marks=rows)
 
 
 CASES = [
@@ -99,9 +98,7 @@ CASES = [
             log=[CLASSIFY, ("CRITICAL", "[cls] classify_intent // LLM Error: no route")],
             ends=True,
         ),
-        "29",
-        "A4",
-        "A6",
+        pytest.mark.req("S001-29", "S001-A4", "S001-A6"),
     ),
     *(
         a_case(
@@ -112,8 +109,7 @@ CASES = [
                 log=[CLASSIFY, ("CRITICAL", f"[cls] classify_intent // LLM Response Parse Error: {error.reason}")],
                 ends=True,
             ),
-            "30",
-            "A2",
+            pytest.mark.req("S001-30", "S001-A2"),
         )
         for error in (MalformedAnswer("no choices"), UnusableAnswer("empty"))
     ),
@@ -125,8 +121,7 @@ CASES = [
             log=[CLASSIFY, ("CRITICAL", "[cls] classify_intent // LLM Response Parse Error: the answer is empty")],
             ends=True,
         ),
-        "30",
-        "A2",
+        pytest.mark.req("S001-30", "S001-A2"),
     ),
     a_case(
         "the request is not for this agent",
@@ -136,9 +131,7 @@ CASES = [
             log=[CLASSIFY, ("WARNING", "[cls] classify_intent // Irrelevant query")],
             kept=1,
         ),
-        "31",
-        "32",
-        "33",
+        pytest.mark.req("S001-31", "S001-32", "S001-33"),
     ),
     a_case(
         "the model cannot be asked for a tool",
@@ -149,7 +142,7 @@ CASES = [
             ends=True,
             kept=1,
         ),
-        "39",
+        pytest.mark.req("S001-39"),
     ),
     a_case(
         "the arguments are no JSON",
@@ -165,7 +158,7 @@ CASES = [
             ends=True,
             kept=1,
         ),
-        "40",
+        pytest.mark.req("S001-40"),
     ),
     a_case(
         "the answer is none",
@@ -176,7 +169,7 @@ CASES = [
             ends=True,
             kept=1,
         ),
-        "40",
+        pytest.mark.req("S001-40"),
     ),
     a_case(
         "the model calls nothing",
@@ -186,22 +179,22 @@ CASES = [
             log=[CLASSIFY, IS_RELEVANT, SELECT, ("WARNING", "[select] select_tool_call // Selection Fail")],
             kept=2,
         ),
-        "41",
-        "42",
-        "X3",
+        pytest.mark.req("S001-41", "S001-42", "S001-X3"),
     ),
-    a_case("no question", invalid(call("rag_search"), chosen("rag_search", "—"), UNCLEAR, "Missing Param: rag_search::question"), "47"),
+    a_case(
+        "no question",
+        invalid(call("rag_search"), chosen("rag_search", "—"), UNCLEAR, "Missing Param: rag_search::question"),
+        pytest.mark.req("S001-47"),
+    ),
     a_case(
         "the question is null",
         invalid(call("rag_search", question=None), chosen("rag_search", "question: null"), UNCLEAR, "Missing Param: rag_search::question"),
-        "47",
-        "A5",
+        pytest.mark.req("S001-47", "S001-A5"),
     ),
     a_case(
         "the question is blank",
         invalid(call("rag_search", question=" \n"), chosen("rag_search", "question: "), UNCLEAR, "Empty Param: rag_search::question"),
-        "48",
-        "X4",
+        pytest.mark.req("S001-48", "S001-X4"),
     ),
     a_case(
         "the question is one sign too long",
@@ -211,16 +204,17 @@ CASES = [
             LONG,
             "Too Long Param: rag_search::question",
         ),
-        "49",
-        "83",
+        pytest.mark.req("S001-49", "S001-83"),
     ),
     a_case(
-        "no theme", invalid(call("generate_haiku"), chosen("generate_haiku", "—"), UNCLEAR, "Missing Param: generate_haiku::theme"), "51"
+        "no theme",
+        invalid(call("generate_haiku"), chosen("generate_haiku", "—"), UNCLEAR, "Missing Param: generate_haiku::theme"),
+        pytest.mark.req("S001-51"),
     ),
     a_case(
         "the theme is empty",
         invalid(call("generate_haiku", theme=""), chosen("generate_haiku", "theme: "), UNCLEAR, "Empty Param: generate_haiku::theme"),
-        "52",
+        pytest.mark.req("S001-52"),
     ),
     a_case(
         "the theme is one sign too long",
@@ -230,42 +224,41 @@ CASES = [
             LONG_THEME,
             "Too Long Param: generate_haiku::theme",
         ),
-        "53",
-        "84",
+        pytest.mark.req("S001-53", "S001-84"),
     ),
     a_case(
         "a tool that there is not",
         invalid(call("delete_all", deal=1), chosen("delete_all", "deal: 1"), UNKNOWN, "Unknown tool: delete_all"),
-        "55",
+        pytest.mark.req("S001-55"),
     ),
     a_case(
         "the documents' service cannot be reached",
         failed(Services(health=DOWN), f"check_health // Unexpected error: {DOWN.reason}", "answer_question // Health check failed"),
-        "59",
-        "60",
+        pytest.mark.req("S001-59", "S001-60"),
     ),
     a_case(
         "the documents' service is not ready",
         failed(Services(health={"status": "starting"}), "answer_question // Health check failed"),
-        "59",
-        "61",
+        pytest.mark.req("S001-59", "S001-61"),
     ),
-    a_case("its health says nothing", failed(Services(health={}), "answer_question // Health check failed"), "61"),
-    a_case("the search fails", failed(Services(search=BAD), "answer_question // Unexpected error: HTTP 500: Search failed"), "62", "X5"),
+    a_case("its health says nothing", failed(Services(health={}), "answer_question // Health check failed"), pytest.mark.req("S001-61")),
+    a_case(
+        "the search fails",
+        failed(Services(search=BAD), "answer_question // Unexpected error: HTTP 500: Search failed"),
+        pytest.mark.req("S001-62", "S001-X5"),
+    ),
     a_case(
         "the answer of the search lacks fields",
         failed(
             Services(search={"answer": "x"}),
             "answer_question // Unexpected error: the answer has another form (chunk_title_list: Field required, chunk_texts: Field required)",
         ),
-        "62",
-        "A7",
+        pytest.mark.req("S001-62", "S001-A7"),
     ),
     a_case(
         "the search reports an error",
         failed(Services(search={"error": "no index", **FOUND}), "answer_question // Search error: no index"),
-        "59",
-        "63",
+        pytest.mark.req("S001-59", "S001-63"),
     ),
     a_case(
         "the haiku service cannot be reached",
@@ -275,23 +268,22 @@ CASES = [
             "generate_haiku // Health check failed",
             is_haiku=True,
         ),
-        "69",
-        "70",
+        pytest.mark.req("S001-69", "S001-70"),
     ),
     a_case(
         "the haiku service is not well",
         failed(Services(health={"status": "no"}), "generate_haiku // Health check failed", is_haiku=True),
-        "69",
-        "71",
+        pytest.mark.req("S001-69", "S001-71"),
     ),
     a_case(
-        "no haiku comes", failed(Services(haiku=BAD), "generate_haiku // Unexpected error: HTTP 500: Search failed", is_haiku=True), "72"
+        "no haiku comes",
+        failed(Services(haiku=BAD), "generate_haiku // Unexpected error: HTTP 500: Search failed", is_haiku=True),
+        pytest.mark.req("S001-72"),
     ),
     a_case(
         "the haiku service reports an error",
         failed(Services(haiku={"error": "tired"}), "generate_haiku // Generation error: tired", is_haiku=True),
-        "69",
-        "73",
+        pytest.mark.req("S001-69", "S001-73"),
     ),
 ]
 
@@ -314,8 +306,3 @@ def test_the_services_are_asked_as_the_seed_says(caplog: pytest.LogCaptureFixtur
     """A tool asks for the health first and for nothing else if that is bad."""
     held = talk(caplog, ["Когда звонить?"], (YES, call("rag_search", question="Когда звонить?")), Services(health={"status": "bad"}))
     assert held.services.asked == [("rag", "/health", None)]
-
-
-def test_levels_are_those_of_the_log() -> None:
-    """The names in these tests are levels that the log knows."""
-    assert {name for case in CASES for name, _ in case.values[0].log} <= logging.getLevelNamesMapping().keys()  # type: ignore[attr-defined]

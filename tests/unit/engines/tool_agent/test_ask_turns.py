@@ -14,6 +14,7 @@ from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.view.entities import render_entities
 from orchestrator.domain.errors import ModelClientError, ServiceFailed
+from orchestrator.domain.outputs import Notice
 from orchestrator.engines.tool_agent.engine import ToolAgent
 from orchestrator.engines.tool_agent.toolbox import AgentSettings
 from orchestrator.runtime.commands import parse_command
@@ -227,6 +228,37 @@ async def test_records_are_found_through_the_gate_with_the_rights_of_the_person(
     called = [event.data["method"] for event in world.events("CallSucceeded")]
     assert called == ["crm.deal.list", "crm.lead.list", "crm.contact.list", "crm.company.list"]
     assert shown(world)
+
+
+async def test_in_shadow_mode_nothing_is_read_without_saying_so(tmp_path: Path) -> None:
+    """Either the portal is read or the person learns why not; a model's call never opens a card."""
+    async with a_world(tmp_path, mode="shadow") as world:
+        serve(world)
+        world.model.will(YES, call("find_in_crm", name="Ромашка"))
+        await world.work(asked(world, "найди Ромашку"))
+        assert shown(world) == ["В теневом режиме CRM не читается."]
+        assert not read_state(world).cards
+
+
+async def test_over_http_the_answer_is_fetched_as_events(world: World) -> None:
+    """The HTTP API gets the same answer as text, with the titles and passages."""
+    serve(world)
+    world.model.will(YES, call("rag_search", question="когда?"))
+    key = "http:site:42"
+    row = asked(world, "когда?")
+    await world.work(replace(row, session=key))
+    (given,) = world.events("AnswerGiven", key=key)
+    text = to_plain_text(render_message("reply", given.data["body"], RUSSIAN))
+    assert text == "Через два дня.\n\nРегламент\nЗвонить через два дня.\n\nПамятка (2)\nПосле КП."
+
+
+async def test_a_person_who_reads_english_is_answered_in_english(world: World) -> None:
+    """The sentences of the seed have English twins for chats."""
+    serve(world)
+    world.model.will(say("нет"))
+    anna = {**message("").actor, "locale": "en"}
+    await world.work(replace(asked(world, "weather?"), actor=anna))
+    assert Translator("en").translate_notice(Notice.model_validate(last(world).body["notices"][0])).startswith("The request is none")
 
 
 async def test_a_request_beside_an_open_card_leaves_the_card(world: World) -> None:
