@@ -35,13 +35,18 @@ class Retriever:
 
     async def retrieve(self, question: str, access: AbstractSet[str] | None, limit: int) -> Retrieval:
         """Return the best `limit` passages of the classes that may be seen. Raises IndexUnavailable."""
+        by_words = await asyncio.to_thread(self.search_words, question, access, limit)
+        return await self.add_nearest(by_words, question, access, limit)
+
+    def search_words(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
+        """Return the passages that fit by words, as many as joining them with others needs; it blocks."""
+        return self._index.search(question, access, limit if self._embedder is None else max(_CANDIDATES, limit))
+
+    async def add_nearest(self, by_words: Sequence[Hit], question: str, access: AbstractSet[str] | None, limit: int) -> Retrieval:
+        """Return the best `limit` of the passages found by words and, where there are vectors, by meaning. Raises IndexUnavailable."""
         if self._embedder is None:
-            hits = await asyncio.to_thread(self._index.search, question, access, limit)
-            return Retrieval(hits, _is_fitting(hits))
-        by_words, nearest = await asyncio.gather(
-            asyncio.to_thread(self._index.search, question, access, max(_CANDIDATES, limit)),
-            self._embedder.find_nearest(question, access, max(_CANDIDATES, limit)),
-        )
+            return Retrieval(by_words, _is_fitting(by_words))
+        nearest = await self._embedder.find_nearest(question, access, max(_CANDIDATES, limit))
         hits = await self._join(by_words, dict(nearest), access, limit)
         return Retrieval(hits, _is_fitting(hits))
 

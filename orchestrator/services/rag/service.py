@@ -13,7 +13,7 @@ from orchestrator.domain.models import Models
 from orchestrator.services.rag.access import AccessProblem, select_classes
 from orchestrator.services.rag.answering import AnsweredBy, AnswerWriter, FindModels
 from orchestrator.services.rag.folder import FolderUnavailable
-from orchestrator.services.rag.index.port import DocumentIndex, FileRecord
+from orchestrator.services.rag.index.port import DocumentIndex, FileRecord, Hit
 from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.retrieval import Retriever
 from orchestrator.services.rag.vectors import PassageEmbedder
@@ -65,6 +65,15 @@ class _Contents:
     classes: frozenset[str]
     """The access classes of all documents."""
     problems: Sequence[FileRecord]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    """What was found by words, for how many passages and which classes of documents."""
+
+    top_k: int
+    access: frozenset[str]
+    hits: Sequence[Hit]
 
 
 @dataclass(kw_only=True)
@@ -161,15 +170,15 @@ class RagService:
 
     async def count_passages(self) -> int | None:
         """Return how many passages can be found, None if the documents have not been read yet."""
-        return (await self._load_contents()).passages if self._is_ready else None
+        return (await asyncio.to_thread(self._load_contents)).passages if self._is_ready else None
 
-    async def _load_contents(self) -> _Contents:
+    def _load_contents(self) -> _Contents:
         """Return what the index holds; it is read again only when the index has changed."""
-        index = self.library.index
-        revision = await asyncio.to_thread(index.find_revision)
-        if self._contents is None or self._contents.revision != revision:
-            self._contents = await asyncio.to_thread(_read_contents, index, revision)
-        return self._contents
+        index, contents = self.library.index, self._contents
+        revision = index.find_revision()
+        if contents is None or contents.revision != revision:
+            self._contents = contents = _read_contents(index, revision)
+        return contents
 
     async def search(self, question: str, top_k: int | None = None, roles: Iterable[str] = (), asked_by: str = "") -> Answer:
         """Return the answer to a question from the documents that people with these roles may read.
@@ -178,11 +187,9 @@ class RagService:
         """
         if not self._is_ready:
             raise NotReady
-        contents = await self._load_contents()
-        count, classes = contents.passages, contents.classes
-        wanted = min(max(top_k if top_k is not None else self.default_top_k, 1), MOST_TOP_K, max(count, 1))
-        allowed = select_classes(classes, roles)
-        found = await self._retriever.retrieve(question, allowed, wanted)
+        words = await asyncio.to_thread(self._search_words, question, top_k if top_k is not None else self.default_top_k, roles)
+        wanted = words.top_k
+        found = await self._retriever.add_nearest(words.hits, question, words.access, wanted)
         written = await self._writer.write(question, found.hits, asked_by, is_fitting=found.is_fitting)
         hits = found.hits if found.is_fitting or written.answered_by == "model" else ()
         return Answer(
@@ -196,9 +203,16 @@ class RagService:
             names=[hit.name for hit in hits],
         )
 
+    def _search_words(self, question: str, top_k: int, roles: Iterable[str]) -> _Words:
+        """Search by words, with all that the index must be asked for: one visit to a thread for the whole question."""
+        contents = self._load_contents()
+        wanted = min(max(top_k, 1), MOST_TOP_K, max(contents.passages, 1))
+        access = select_classes(contents.classes, roles)
+        return _Words(top_k=wanted, access=access, hits=self._retriever.search_words(question, access, wanted))
+
     async def describe(self) -> Overview:
         """Return the state: how much is indexed, which documents could not be read and why, what is wrong with the access file."""
-        contents = await self._load_contents()
+        contents = await asyncio.to_thread(self._load_contents)
         return Overview(
             status="ok" if self._is_ready else "not_ready",
             passages=contents.passages,

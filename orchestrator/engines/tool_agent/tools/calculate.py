@@ -35,7 +35,7 @@ _DIGITS: Final = 6
 class CalculateParams(BaseModel):
     """What the tool needs to know."""
 
-    expression: str = Field(description='What to calculate, with numbers and signs, such as "150 000 + 20%" or "12,5% от 84 300 ₽".')
+    expression: str = Field(description='What to calculate, with numbers and signs, such as "150 000 + 20%" or "12.5% of 84 300 ₽".')
 
 
 class NotCalculable(ValueError):
