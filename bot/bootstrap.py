@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from functools import partial as partial_of
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from filelock import FileLock, Timeout
 from pydantic import SecretStr
@@ -84,6 +84,9 @@ from state.sql.store import SqlStore, open_store
 from state.stored import JsonObject
 from state.trace import build_trace_headers
 
+if TYPE_CHECKING:  # not every installation has documents
+    from orchestrator.services.rag.building import EmbeddedRag
+
 NOBODY = Nobody()
 PROBE = 5.0
 """Seconds that a probe of the portal (a harmless call that shows whether it answers) may wait in the queue before it is sent."""
@@ -112,6 +115,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     ears: ReachabilityTracker | None = None,
     engines: Engines = SHIPPED_ENGINES,
     messenger: ChatMessenger | None = None,
+    documents: "EmbeddedRag | None" = None,
 ) -> tuple[Orchestrator, list[Closing]]:
     """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
@@ -119,7 +123,8 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     running turn (processing of a message). `present` returns an actor with the rights that the person has now. `members` finds all people
     who use the bot, `audience` those who want notices of changes to their records, and `files` downloads what people send. `ears` records
     how each call to the portal and to the model ended. `engines` are those of runs (executions of scenarios, flows and workflows).
-    `messenger` sends the messages of effects. Raises SettingsError for missing settings (S004-67).
+    `messenger` sends the messages of effects, `documents` is a started service of documents in this process. Raises SettingsError for
+    missing settings (S004-67).
     """
     clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
     auth = build_portal_auth(settings, store, clock.now)
@@ -138,7 +143,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
     ears.model.probe = models.probe
     speech = settings.openai_transcribe_model
-    services = build_service_clients(settings, models.router)
+    services = build_service_clients(settings, models.router, documents=documents)
     hearing = Transcriber(build_model_settings(ProviderSpec(kind="openai"), settings), speech) if speech else None
     made = build_from_clients(
         settings,
@@ -229,7 +234,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         model=models,
         engines={
             "crm_agent": build_agent(settings, catalogue, live, texts),
-            "tool_agent": build_tool_agent(settings, services),
+            "tool_agent": build_tool_agent(settings, services, tells_asker="rag" in services.believed),
         },
         queries=build_queries(reads, naming, clock, live),
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),

@@ -10,7 +10,8 @@ from bot.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Models
 from orchestrator.services.rag.answering import FindModels
-from orchestrator.services.rag.building import build_rag_service
+from orchestrator.services.rag.building import EmbeddedRag, build_rag_service, connect_embedded
+from orchestrator.services.rag.index.port import IndexUnavailable
 from orchestrator.services.rag.service import RagService
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,18 @@ async def build_documents(
         embedding=(models, embedding) if models is not None and embedding else None,
     )
     return await stack.enter_async_context(service)
+
+
+async def open_embedded_documents(settings: Settings, stack: AsyncExitStack) -> EmbeddedRag | None:
+    """Return the started service over RAG_DOCS_DIR inside of this process; `stack` ends it.
+
+    None if the index cannot be opened: then whoever asks reads that documents cannot be opened, and all else goes on.
+    """
+    try:
+        return connect_embedded(await build_documents(settings, stack))
+    except IndexUnavailable as error:
+        log.error("documents: %s; nobody can ask them", error.reason)  # noqa: TRY400 - the reason says it, a trace adds nothing
+        return None
 
 
 def _build_router(settings: Settings, stack: AsyncExitStack) -> Models | None:

@@ -6,6 +6,7 @@ import logging
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -28,6 +29,7 @@ from bot.model_checks import log_models
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
+from bot.tool_services import open_documents
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice
@@ -61,8 +63,9 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     access = load_access(settings.access_file)
     log_models(settings)
     clock = SystemClock()
-    async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor:
+    async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor, AsyncExitStack() as stack:
         await access.load_registry(store)
+        documents = await open_documents(settings, stack)
         doors = _build_doors(settings, store, access, clock)
         if doors.telegram is not None:
             monitor.watch_bot(doors.telegram.bot)
@@ -81,6 +84,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             messenger=doors.telegram.messages if doors.telegram is not None else None,
             ears=monitor.reachability,
             engines=engines,
+            documents=documents,
         )
         monitor.track_cost(lambda: orchestrator.tools.gate.deps.policy.budget)
         await orchestrator.receive([build_start_row(clock.now())])

@@ -1,12 +1,13 @@
 """Builds the clients of the services that the tool agent asks: inside of this process, or at the addresses of the settings."""
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx
-from starlette.types import ASGIApp
 
 from bot.i18n.translate import Locale, Translator
 from bot.settings import Settings
@@ -17,18 +18,24 @@ from orchestrator.engines.tool_agent.toolbox import AgentSettings, Services, Wor
 from orchestrator.services.haiku.app import build_app as build_haiku_app
 from orchestrator.services.http_client import ServiceClients
 
+if TYPE_CHECKING:  # its libraries take a while to import, and not every installation has documents
+    from orchestrator.services.rag.building import EmbeddedRag
+
 EMBEDDED = "http://embedded"
 
 
-def build_tool_agent(settings: Settings, services: Services) -> ToolAgent:
-    """Return the tool agent of the chats, where both kinds of texts may have CHAT_QUESTION_MAXLEN characters."""
+def build_tool_agent(settings: Settings, services: Services, *, tells_asker: bool = False) -> ToolAgent:
+    """Return the tool agent of the chats, where both kinds of texts may have CHAT_QUESTION_MAXLEN characters.
+
+    With `tells_asker` the service of documents believes who asks.
+    """
     return ToolAgent(
         services=services,
         words=_write_in,
         settings=build_agent_settings(settings, longest=settings.chat_question_maxlen),
         exit_commands=settings.exit_commands,
         help_commands=settings.help_commands,
-        tells_asker=settings.rag_service_token is not None,
+        tells_asker=tells_asker,
     )
 
 
@@ -48,12 +55,25 @@ def _write_in(locale: Locale) -> Words:
     return Translator(locale).translate_notice
 
 
-def build_service_clients(settings: Settings, models: Models, *, documents: ASGIApp | None = None) -> ServiceClients:
+def build_service_clients(settings: Settings, models: Models, *, documents: "EmbeddedRag | None" = None) -> ServiceClients:
     """Return the clients of both services; `documents` is a started service of documents in this process.
 
     Raises SettingsError for an address that is none.
     """
-    return ServiceClients({"rag": build_rag_client(settings, documents), "haiku": build_haiku_client(settings, models)})
+    clients = {"rag": build_rag_client(settings, documents), "haiku": build_haiku_client(settings, models)}
+    return ServiceClients(clients, believed=frozenset({"rag"} if "Authorization" in clients["rag"].headers else ()))
+
+
+async def open_documents(settings: Settings, stack: AsyncExitStack) -> "EmbeddedRag | None":
+    """Return the started service of the company's documents inside of this process; `stack` ends it.
+
+    None if the service is at an address of its own, or if there is no folder RAG_DOCS_DIR.
+    """
+    if settings.rag_service_url is not None or not settings.rag_docs_dir.is_dir():
+        return None
+    from bot.document_service import open_embedded_documents  # noqa: PLC0415 - takes a while to import, and not everybody has documents
+
+    return await open_embedded_documents(settings, stack)
 
 
 def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:
@@ -63,16 +83,15 @@ def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=build_haiku_app(models), raise_app_exceptions=False), base_url=EMBEDDED)
 
 
-def build_rag_client(settings: Settings, documents: ASGIApp | None = None) -> httpx.AsyncClient:
-    """Return a client of the service that searches documents: at RAG_SERVICE_URL, else inside of this process, else on this machine.
+def build_rag_client(settings: Settings, documents: "EmbeddedRag | None" = None) -> httpx.AsyncClient:
+    """Return a client of the service that searches documents: inside of this process, at RAG_SERVICE_URL, or else on this machine.
 
-    It has RAG_SERVICE_TOKEN, with which the service believes who asks.
+    It has the service's token if there is one, with which the service believes who asks.
     """
-    token = settings.rag_service_token
+    token = documents.token if documents is not None else settings.rag_service_token
     headers = {"Authorization": f"Bearer {token.get_secret_value()}"} if token is not None else {}
-    if settings.rag_service_url is None and documents is not None:
-        transport = httpx.ASGITransport(app=documents, raise_app_exceptions=False)
-        return httpx.AsyncClient(transport=transport, base_url=EMBEDDED, headers=headers)
+    if documents is not None:
+        return httpx.AsyncClient(transport=documents.transport, base_url=documents.base_url, headers=headers)
     return open_client("RAG_SERVICE_URL", settings.rag_service_url or "http://127.0.0.1:8081", headers)
 
 

@@ -8,6 +8,7 @@ import logging
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
@@ -21,7 +22,7 @@ from bot.i18n.translate import Translator
 from bot.model_providers import build_models
 from bot.monitoring.logging_setup import configure_logging
 from bot.settings import Settings, load_settings
-from bot.tool_services import build_agent_settings, build_service_clients
+from bot.tool_services import build_agent_settings, build_service_clients, open_documents
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Models
 from orchestrator.engines.base import ModelText, TurnModelRequest
@@ -194,9 +195,13 @@ def ask(verbose: bool = typer.Option(False, "--verbose", help="Show the log on s
 def run_ask(settings: Settings) -> int:
     """Run the conversation with the services of the settings; return the exit code."""
     models = build_models(settings)
-    services = build_service_clients(settings, models.router)
     reader = _open_portal(settings)
     with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        documents = runner.run(open_documents(settings, stack))
+        if documents is not None:
+            runner.run(documents.service.wait_until_read())
+        services = build_service_clients(settings, models.router, documents=documents)
         session = Session(
             settings,
             models.router,
@@ -212,7 +217,7 @@ def run_ask(settings: Settings) -> int:
             sys.stdout = None  # nobody reads it, and the interpreter would flush it at its end
             return FAILED
         finally:
-            runner.run(_close(services, [*models.clients.values(), *([] if reader is None else [reader])]))
+            runner.run(_close(stack, services, [*models.clients.values(), *([] if reader is None else [reader])]))
 
 
 def _open_portal(settings: Settings) -> "TitleSearch | None":
@@ -224,8 +229,8 @@ def _open_portal(settings: Settings) -> "TitleSearch | None":
     return open_title_search(settings, settings.bitrix_webhook_url)
 
 
-async def _close(services: Any, clients: Sequence[Any]) -> None:
-    for one in (services, *clients):
+async def _close(stack: AsyncExitStack, services: Any, clients: Sequence[Any]) -> None:
+    for one in (services, stack, *clients):
         await one.aclose()
 
 

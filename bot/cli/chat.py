@@ -7,6 +7,7 @@ may decide and whether the card is still open.
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Literal
 
 from bot.bootstrap import build_orchestrator, open_async_store
@@ -14,6 +15,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.settings import Settings
+from bot.tool_services import open_documents
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import CardView
@@ -131,8 +133,11 @@ class Terminal:
 async def run_chat(settings: Settings, *, name: str, user: int | None, language: Literal["ru", "en"]) -> None:
     """Run the conversation `cli:<name>` until the end of input; `user` is the person's employee number in the portal."""
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
-    async with open_async_store(settings) as store:
-        orchestrator, closing = build_orchestrator(settings, store, trouble=_build_trouble_reporter(actor), partial=_discard)
+    async with open_async_store(settings) as store, AsyncExitStack() as stack:
+        documents = await open_documents(settings, stack)
+        orchestrator, closing = build_orchestrator(
+            settings, store, trouble=_build_trouble_reporter(actor), partial=_discard, documents=documents
+        )
         orchestrator.serves = is_served
         terminal = Terminal(store, actor, actor.key, read_line=_read_line, show=_show)
         try:

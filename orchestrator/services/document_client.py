@@ -8,6 +8,7 @@ from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
 from orchestrator.services.http_client import ServiceClients
 from state.canonical import to_storable
+from state.stored import JsonObject
 
 SERVICE: Final = "rag"
 MOST_TEXT: Final = 2_000
@@ -23,7 +24,7 @@ class _Found(BaseModel):
 
 
 class DocumentClient:
-    """Asks the service what the company's documents say. A service without RAG_SERVICE_TOKEN takes no roles: it opens public folders."""
+    """Asks the service what the company's documents say. It is told who asks only if it believes that; else it opens public folders."""
 
     def __init__(self, services: ServiceClients, *, top_k: int) -> None:
         """Ask through these clients for `top_k` passages."""
@@ -31,7 +32,9 @@ class DocumentClient:
 
     async def ask(self, question: str, *, person: str, role: str) -> DocumentAnswer:
         """Return what the documents say that people with this role may read. Raises ServiceFailed."""
-        asked = {"question": question, "top_k": self._top_k, "roles": [role] if role else [], "asked_by": person}
+        asked: JsonObject = {"question": question, "top_k": self._top_k}
+        if SERVICE in self._services.believed:
+            asked = {**asked, "roles": [role] if role else [], "asked_by": person}
         body = to_storable(await self._services.post(SERVICE, "/search", asked))
         if "error" in body:
             raise ServiceFailed(str(body["error"]))

@@ -22,9 +22,10 @@ _QUOTED: Final = 300
 class ServiceClients:
     """The services by name, each with a client that knows its address. The owner of the clients closes them."""
 
-    def __init__(self, clients: Mapping[str, httpx.AsyncClient]) -> None:
-        """Use these clients; a service without one counts as not reachable."""
+    def __init__(self, clients: Mapping[str, httpx.AsyncClient], *, believed: frozenset[str] = frozenset()) -> None:
+        """Use these clients; a service without one counts as not reachable. `believed` are the services that believe who asks."""
         self._clients = dict(clients)
+        self.believed = believed
 
     async def check_health(self, service: str) -> JsonObject:
         """Return the body of GET /health. Raises ServiceFailed."""

@@ -1,18 +1,25 @@
 """The clients of the tool agent's services: inside of the program, at an address, and with the token of the documents' service."""
 
 import json
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import httpx
 import pytest
+from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
 from bot.settings import Settings
-from bot.tool_services import build_rag_client, build_service_clients, build_tool_agent
+from bot.tool_services import build_service_clients, build_tool_agent, open_documents
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.base import ModelText, TurnModelRequest
 from orchestrator.engines.tool_agent.rounds import Line, RoundPorts, run_round
 from orchestrator.engines.tool_agent.toolbox import AgentSettings, Asker, Message
 from orchestrator.engines.tool_agent.tools import TOOLS
+from orchestrator.services.document_client import DocumentClient
+from orchestrator.services.rag.building import EmbeddedRag
 from tests.unit.engines.tool_agent.ask_kit import HAIKU, Models, Services, call, say, settings
 
 TOKEN = "a-token-of-the-documents"
@@ -36,19 +43,38 @@ async def test_the_haiku_service_works_inside_of_the_program() -> None:
 
 
 async def test_documents_inside_of_the_program_get_the_token() -> None:
-    """The service in this process is asked as one elsewhere would be."""
-    clients = build_service_clients(settings(rag_service_token=TOKEN), Models([]), documents=echo)
+    """The service in this process is asked as one elsewhere would be, with the token that only this process knows."""
+    inside = cast("EmbeddedRag", SimpleNamespace(transport=httpx.ASGITransport(app=echo), base_url="http://inside", token=SecretStr(TOKEN)))
+    clients = build_service_clients(settings(), Models([]), documents=inside)
     told = await clients.check_health("rag")
-    assert (told["path"], told["authorization"]) == ("/health", f"Bearer {TOKEN}")
+    assert (told["path"], told["authorization"], clients.believed) == ("/health", f"Bearer {TOKEN}", {"rag"})
     await clients.aclose()
 
 
-async def test_an_address_wins_over_the_service_inside() -> None:
-    """Who sets an address means it; without a token none is sent."""
-    client = build_rag_client(settings(rag_service_url="http://127.0.0.1:9"), echo)
-    assert client.base_url == httpx.URL("http://127.0.0.1:9")
-    assert "authorization" not in client.headers
-    await client.aclose()
+@pytest.mark.parametrize(("token", "believed"), [(TOKEN, {"rag"}), (None, set())])
+async def test_a_service_elsewhere_believes_who_asks_by_the_token_of_the_settings(token: str | None, believed: set[str]) -> None:
+    """Without a token none is sent, and nobody is named."""
+    clients = build_service_clients(settings(rag_service_url="http://127.0.0.1:9", rag_service_token=token), Models([]))
+    assert clients.believed == believed
+    await clients.aclose()
+
+
+async def test_documents_are_opened_inside_of_the_program_where_there_is_a_folder(tmp_path: Path) -> None:
+    """Not where the service has an address of its own, and not without the folder; in it, a question is answered with its passage."""
+    docs, state = tmp_path / "docs", tmp_path / "state"
+    async with AsyncExitStack() as stack:
+        assert await open_documents(settings(rag_docs_dir=docs, state_dir=state), stack) is None
+        docs.mkdir()
+        state.mkdir()
+        (docs / "leave.md").write_text("# Отпуск\n\nЗаявление подают за две недели.", encoding="utf-8")
+        assert await open_documents(settings(rag_docs_dir=docs, state_dir=state, rag_service_url="http://127.0.0.1:9"), stack) is None
+        inside = await open_documents(settings(rag_docs_dir=docs, state_dir=state), stack)
+        assert inside is not None
+        await inside.service.wait_until_read()
+        clients = build_service_clients(settings(), Models([]), documents=inside)
+        found = await DocumentClient(clients, top_k=2).ask("когда подавать заявление на отпуск", person="tg:7", role="manager")
+        assert [one.text for one in found.passages] == ["Заявление подают за две недели."]
+        await clients.aclose()
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:8081", "ftp://u:hunter2@x", "http://", "/rag"])
@@ -77,8 +103,8 @@ async def test_the_documents_are_told_who_asks_only_where_they_believe_it(asker:
 
 
 def test_the_agent_of_chats_has_their_lengths() -> None:
-    """Both texts may have CHAT_QUESTION_MAXLEN characters, and the asker is told only with a token."""
+    """Both texts may have CHAT_QUESTION_MAXLEN characters, and the asker is told only to a service that believes it."""
     told: Settings = settings(chat_question_maxlen=77)
     agent = build_tool_agent(told, Services())
     assert (agent._settings.question_maxlen, agent._settings.theme_maxlen, agent._tells_asker) == (77, 77, False)
-    assert build_tool_agent(settings(rag_service_token=TOKEN), Services())._tells_asker
+    assert build_tool_agent(settings(), Services(), tells_asker=True)._tells_asker

@@ -35,9 +35,12 @@ class Service:
 
 
 @asynccontextmanager
-async def a_library(folder: Path, service: Service, **rest: Any) -> AsyncIterator[World]:
+async def a_library(folder: Path, service: Service, *, is_believed: bool = True, **rest: Any) -> AsyncIterator[World]:
     client = httpx.AsyncClient(transport=httpx.MockTransport(service), base_url="http://documents.test")
-    async with client, a_world(folder, services=ServiceClients({"rag": client}), **rest) as world:
+    async with (
+        client,
+        a_world(folder, services=ServiceClients({"rag": client}, believed=frozenset({"rag"} if is_believed else ())), **rest) as world,
+    ):
         yield world
 
 
@@ -52,6 +55,14 @@ async def test_it_is_answered_in_every_mode_with_the_role_of_who_asks(tmp_path: 
         assert (found.status, found.call_class, found.foreign_text) == ("succeeded", "R", True)
         assert [(one["question"], one["roles"], one["asked_by"]) for one in service.asked] == [(QUESTION, [ANNA.role], ANNA.key)]
         assert world.portal.requests == []
+
+
+async def test_a_service_without_a_token_is_not_told_who_asks(tmp_path: Path) -> None:
+    """It would not believe it, and need not know."""
+    service = Service()
+    async with a_library(tmp_path, service, is_believed=False) as world:
+        await world.submit(await world.session(), effect("ask_documents", {"question": QUESTION}))
+        assert service.asked == [{"question": QUESTION, "top_k": 2}]
 
 
 async def test_the_person_gets_the_answer_with_its_sources(tmp_path: Path) -> None:

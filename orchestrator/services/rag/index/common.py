@@ -18,6 +18,8 @@ _PROBLEM: Final = TypeAdapter(Problem)
 _COMMON: Final = 0.35
 """The share of passages above which a word says too little to be looked for, if the question has others."""
 _COMMON_FROM: Final = 50
+_LEAST_TOTAL: Final = 50
+"""Words are weighed as in an index of at least so many passages: in one of a few, a word that stands nowhere outweighs all others."""
 
 
 def write_problem(problem: Problem | None) -> tuple[str, str]:
@@ -61,7 +63,7 @@ class Wording:
 
 
 def _calculate_weight(total: int, count: int) -> float:
-    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+    return math.log(1 + (max(total, _LEAST_TOTAL) - count + 0.5) / (count + 0.5))
 
 
 def build_vectors(rows: Sequence[tuple[int, str, Vectors]]) -> PassageVectors:
