@@ -350,7 +350,13 @@ async def test_a_card_without_room_for_all_covers_nothing(world: World) -> None:
     assert not entry.covers
 
 
-HOSTILE_NUMBERS = [f"звонить на +7{STAND_IN}5", f"счёт {STAND_IN}", "999 999 937", f"L_{STAND_IN} и №{STAND_IN}", f"https://x{STAND_IN}.example/"]
+HOSTILE_NUMBERS = [
+    f"звонить на +7{STAND_IN}5",
+    f"счёт {STAND_IN}",
+    "999 999 937",
+    f"L_{STAND_IN} и №{STAND_IN}",
+    f"https://x{STAND_IN}.example/",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE_NUMBERS)
