@@ -21,6 +21,7 @@ from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.group_decisions import OVER_HTTP, ButtonClick, decide_group
+from orchestrator.runtime.left_undone import list_left_undone
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_access_denied_rows
 from state.canonical import to_storable_text
@@ -73,7 +74,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Close a card that nobody decided in time, and edit the card to say so."""
+    """Close a card that nobody decided in time, edit the card to say so, and tell what was to follow on others of its turn."""
     confirmation_id = CardTimerDue.model_validate(row.body).confirmation_id
     entry = session.state.cards.get(confirmation_id)
     timer = confirmations.drop_timer(entry or Card(confirmation_id=confirmation_id), session)
@@ -86,6 +87,8 @@ async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
     rows = [_build_card(confirmation_id, session)]
     if session.state.cards[confirmation_id].status == "expired":
         rows.extend(_build_expiry_rows(entry, session))
+        if left := await list_left_undone(entry, session):
+            rows.append(outbox.build_reply_row(session.key, build_reply(*left), session.now, key=f"left-undone:{confirmation_id}"))
     await session.commit(actor="system", outbox=rows, inbox_done=[row.id])
 
 

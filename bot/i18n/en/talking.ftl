@@ -45,3 +45,14 @@ duplicate-elsewhere = { $name } has one already. Create another?
 # When something happened, within a sentence.
 event-at-hour = at { $hour }
 event-on-day = on { $day } at { $hour }
+# The last card of a request closed by itself: what was to follow on the calls that ran does not begin any more.
+left-undone = ⌛ Not done{ $after ->
+    [none] {""}
+   *[other] {" "}after “{ $after }”
+  }: { $doing ->
+    [none] the next step
+   *[other] { $doing }
+  }{ $values ->
+    [none] {""}
+   *[other] {" "}— { $values }
+  }. Another card of the same request closed undecided, so I stopped. If you still need this, ask again

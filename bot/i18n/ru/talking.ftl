@@ -48,3 +48,14 @@ duplicate-elsewhere = Уже есть, ответственный — { $name }.
 # When something happened, within a sentence.
 event-at-hour = в { $hour }
 event-on-day = { $day } в { $hour }
+# Последняя карточка запроса закрылась сама: то, что шло следом за выполненным, уже не начнётся.
+left-undone = ⌛ Не сделано{ $after ->
+    [none] {""}
+   *[other] {" "}после «{ $after }»
+  }: { $doing ->
+    [none] следующий шаг
+   *[other] { $doing }
+  }{ $values ->
+    [none] {""}
+   *[other] {" "}— { $values }
+  }. Одна из карточек того же запроса закрылась без решения, и я остановился. Если это ещё нужно, попросите снова

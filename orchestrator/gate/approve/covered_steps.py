@@ -4,15 +4,16 @@ The record of such a step is made by the call of the card. If the turn has read 
 person has read and approved this one already. Nothing else is covered: any other reason to ask, value, record or place asks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.domain.actor import Actor, Mode, is_same_person
 from orchestrator.domain.card_view import CARD_ROOM, Preview
-from orchestrator.domain.effect import STAND_IN, Effect, FollowingStep
+from orchestrator.domain.effect import Effect, FollowingStep
 from orchestrator.gate.approve.confirmations import Decision, check_entitlement
 from orchestrator.gate.approve.duplicates import decode_row
+from orchestrator.gate.approve.following_steps import put_number
 from orchestrator.gate.approve.revalidate import build_before_image
 from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
@@ -97,20 +98,9 @@ def _find_covered(card: Card, step: ProposedStep, ledger: Ledger) -> FollowingSt
 
 def _build_expected(step: ProposedStep, covered: FollowingStep, created: str, deps: GateDeps) -> Call | Refuse:
     """Return the call that the card shows, with the number of the new record in its place."""
-    params: dict[str, Any] = {name: _put_number(value, int(created.rpartition(":")[2])) for name, value in covered.params.items()}
+    params = put_number(covered.params, int(created.rpartition(":")[2]))
     effect = Effect(kind=step.effect.kind, method=covered.method, params=params, slot=step.effect.slot)
     return normalize(effect, catalogue=deps.catalogue, portal=step.call.portal, actor=step.actor, effect_id=step.effect_id)
-
-
-def _put_number(value: object, number: int) -> object:
-    if isinstance(value, Mapping):
-        return {key: _put_number(item, number) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_put_number(item, number) for item in value]
-    if isinstance(value, str):
-        kind, sign, rest = value.rpartition("_")
-        return f"{kind}{sign}{number}" if rest == str(STAND_IN) else value
-    return number if value == STAND_IN and not isinstance(value, bool) else value
 
 
 def _is_approved_for(card: Card, step: ProposedStep, verdict: Ask, deps: GateDeps) -> bool:

@@ -348,3 +348,33 @@ async def test_a_card_without_room_for_all_covers_nothing(world: World) -> None:
     entry = await world.asked(session, build_maker().model_copy(update={"following": (long,)}))
     assert entry.next_steps
     assert not entry.covers
+
+
+HOSTILE_NUMBERS = [
+    f"звонить на +7{STAND_IN}5",
+    f"счёт {STAND_IN}",
+    "999 999 937",
+    f"L_{STAND_IN} и №{STAND_IN}",
+    f"https://x{STAND_IN}.example/",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE_NUMBERS)
+async def test_a_text_that_holds_the_stand_in_is_shown_as_it_will_be_sent(world: World, text: str) -> None:
+    """The number that stands for the new record, or a phone that contains it, is a text like any other: the card shows it unchanged."""
+    session = await world.session()
+    held = FollowingStep(method="tasks.task.add", params=build_task(f"L_{STAND_IN}", DESCRIPTION=text), made="lead", slot="t1/1/2")
+    entry = await world.asked(session, build_maker().model_copy(update={"following": (held,)}))
+    lines = {line["field"]: line["after"] for line in entry.next_steps[0]["lines"]}
+    assert (lines["DESCRIPTION"], lines["UF_CRM_TASK"]) == (text, "лид «Заявка с сайта»")
+
+
+async def test_the_name_of_another_record_that_is_the_stand_in_stays_on_the_card(world: World) -> None:
+    """A deal whose customers gave it that number as a title is named by this title, and not left out."""
+    world.portal.records["deal", 481]["TITLE"] = f"Ромашка {STAND_IN}"
+    session = await world.session()
+    link = {"id": 481, "fields": {"CONTACT_ID": STAND_IN}}
+    linked = FollowingStep(method="crm.deal.contact.add", params=link, made="contact", slot="t1/1/2")
+    made = Effect(method="crm.contact.add", params={"fields": {"NAME": "Пётр"}}, provenance=PROSE, slot="t1/1/1", following=(linked,))
+    entry = await world.asked(session, made)
+    assert entry.next_steps[0]["title"] == f"Ромашка {STAND_IN}"
