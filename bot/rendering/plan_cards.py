@@ -36,7 +36,9 @@ def render_plan_card(view: CardView, tr: Translator) -> Spans:
     shared, offers = _list_undo_offers(view, tr, is_over=not as_one and not view.card.is_waiting)
     told = zip(view.steps, offers, strict=True)
     steps = join_blocks([_render_step(number, card, tr, room, undo=offer) for (number, card), offer in told], "\n\n")
-    hidden = build_spans(Span(tr.translate("plan-hidden", count=view.steps_hidden), "italic")) if view.steps_hidden else ()
+    waits = "yes" if view.hidden_waits else "no"
+    left_out = tr.translate("plan-hidden", count=view.steps_hidden, waits=waits) if view.steps_hidden else ""
+    hidden = build_spans(Span(left_out, "italic")) if left_out else ()
     blocks = [format_bold(tr.translate("plan-head", count=count)), steps, hidden]
     if view.card.is_waiting:
         blocks.extend(render_waiting(view, tr))

@@ -142,6 +142,8 @@ class CardView:
     """The places of `members` in the plan, if the copy of a lead (head of sales) leaves out steps that the lead may not see."""
     steps_hidden: int = 0
     """How many steps the copy leaves out."""
+    hidden_waits: bool = False
+    """Whether one of them waits: until it is decided or left out, the reader of the copy cannot decide the plan."""
     opened: bool = False
     """Whether the reader of this chat has opened the rest of a card that is shown in part; in a group, whether anybody has."""
     is_cut: bool = False
@@ -173,7 +175,7 @@ class CardView:
         opened, is_cut, is_in_run_chat = (bool(body.get(mark)) for mark in ("opened_here", "is_cut", "in_run_chat"))
         members = tuple(Card.from_stored(one) for one in body.get("members") or ())
         numbers, hidden = tuple(body.get("numbers") or ()), body.get("steps_hidden") or 0
-        view = replace(view, numbers=numbers, steps_hidden=hidden)
+        view = replace(view, numbers=numbers, steps_hidden=hidden, hidden_waits=bool(body.get("hidden_waits")))
         return replace(view, members=members, opened=opened, is_cut=is_cut, is_in_run_chat=is_in_run_chat)
 
     @property

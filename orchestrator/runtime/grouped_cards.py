@@ -117,5 +117,6 @@ def _build_narrowed_copies(
             "members": [members[number - 1] for number in numbers],
             "numbers": numbers,
             "steps_hidden": len(members) - len(numbers),
+            "hidden_waits": any(one.is_waiting for one in group.members if one not in seen.members),
         }
     return copies

@@ -163,6 +163,7 @@ card-second-tap = A second confirmation is needed: check the card and press “S
 card-denied = Denied: { $who }
 may-not-approve = You may not approve changes
 not-your-card = { $who } decides
+plan-not-yours = Steps with records that are not yours wait in this plan too. Only somebody who sees them all can decide it
 changed-meanwhile = The record was changed meanwhile: please check the new values
 changed-values = While the card waited: { $changes }
 changed-field = { $field ->
@@ -435,7 +436,10 @@ plan-over = { $done } of { $count } done{ $approved ->
 plan-hidden = { $count } more { $count ->
     [one] step concerns
    *[other] steps concern
-} records that are not yours, not shown here
+} records that are not yours, not shown here{ $waits ->
+    [yes] {". "}So only somebody who sees all records of the plan can decide it
+   *[no] {""}
+}
 plan-step-denied = denied by { $who }{ $reasoned ->
     [yes] {"."} Reason: { $reason }
    *[no] {""}

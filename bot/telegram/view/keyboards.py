@@ -130,6 +130,8 @@ def _build_waiting_rows(view: CardView, tr: Translator) -> Buttons:
         return _build_copy_rows(view, tr)
     several = sum(card.is_waiting for card in view.members) > 1
     no = _build_decision_button(view, tr.translate("button-deny-all" if several else "button-deny"), approve=False)
+    if view.hidden_waits:  # whoever does not see all that waits can neither approve nor deny it
+        return [[_build_remote_details_button(view, tr)], *_build_copy_rows(view, tr)]
     if view.is_copy:  # shown in a lead's chat; the card belongs to another session
         return [
             *_build_decision_rows(view, no, tr),

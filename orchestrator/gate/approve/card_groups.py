@@ -37,6 +37,7 @@ _OF_WHOLE: Final = (
     *("requested_by", "requested_by_name", "requested_by_user", "turn_id"),
 )
 """The fields of a group's card that a copy has too which leaves steps out."""
+_NOT_YOURS: Final = "not-your-card"
 _NO_ACCESS: Final = "no-access"
 """Why the cards of a person were closed who lost access: such a message may still be drawn in that person's chat."""
 
@@ -241,7 +242,8 @@ async def find_group_objection(group: CardGroup, decision: Decision, deps: GateD
         if decision.approve and (notice is None or notice.code == "card-second-tap"):
             notice = await find_freeze_notice(card, deps, ledger) or notice
         if notice is not None:
-            return notice
+            may_see_some = notice.code == _NOT_YOURS and decision.actor.key in group.tighten(card).told
+            return Notice(code="plan-not-yours") if may_see_some else notice
     return None
 
 

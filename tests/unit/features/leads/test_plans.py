@@ -1,5 +1,6 @@
 """A plan of which one step needs a lead: the requester cannot run it, the lead gets one card, and without that step the requester may."""
 
+import re
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -190,21 +191,24 @@ async def test_a_lead_reads_only_the_steps_whose_records_they_may_see(tmp_path: 
         assert "copies" not in plan
         assert "copies" not in copy
         assert "Секретный" not in str(copy)
-        assert "482" not in str(copy)
+        assert re.search(r"(?<![0-9a-f])482(?![0-9a-f])", str(copy)) is None  # ids and moments may hold these digits by chance
         told = to_plain_text(render_message("card", copy, RU))
         assert "План: 2 действия" in told
         assert "2. Изменить сделку «Ромашка»" in told
         assert "Ещё 1 шаг — не ваши записи" in told
         assert "1 more step concerns records that are not yours" in to_plain_text(render_message("card", copy, Translator("en")))
+        assert "может только тот, кто видит все его записи" in told
+        assert not [one for one in clicks(copy) if isinstance(one, CardClick)]
         assert (copy["nonce"], copy["confirmation_id"]) == (plan["nonce"], plan["confirmation_id"])
         await world.work(press(copy, actor=half))
         assert world.portal.written() == []
-        rows = world.outbox()
-        assert "toast" in {row.kind for row in rows}
+        assert [row.body["notice"]["code"] for row in world.outbox() if row.kind == "toast"] == ["plan-not-yours"]
         await world.work(press(plan["members"][0], actor=anna, approve=False))
-        rows = world.outbox()
-        assert "Секретный" not in str(last_card(rows, half.key))
-        await world.work(press(last_card(rows, half.key), actor=half))
+        left = last_card(world.outbox(), half.key)
+        assert "Секретный" not in str(left)
+        assert [one.approve for one in clicks(left) if isinstance(one, CardClick)] == [True, False]
+        assert "может только тот" not in to_plain_text(render_message("card", left, RU))
+        await world.work(press(left, actor=half))
         assert [params["id"] for _, params in world.portal.written()] == [481]
         assert "Секретный" not in str([row.body for row in world.outbox() if row.session == half.key and row.kind == "card"])
 
