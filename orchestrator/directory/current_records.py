@@ -4,7 +4,7 @@ It is the one that was read, made or changed last, alone. After a list of severa
 nobody could say which of them the person means.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from state.session_state import SessionState
@@ -41,6 +41,28 @@ def list_tie_candidates(state: SessionState) -> Mapping[str, int]:
     links = state.agent.objects.get("links") or {}
     linked = {one for kind, number in found.items() for one in links.get(f"{kind}:{number}", ()) if not one.startswith(f"{kind}:")}
     return {kind: number for kind, number in found.items() if f"{kind}:{number}" not in linked}
+
+
+def list_numbers_in_hand(state: SessionState) -> frozenset[str]:
+    """Return the numbers in steps that wait for a person or did not run, and of the records that the last two turns changed."""
+    agent = state.agent
+    open_steps: list[object] = [item.params for item in agent.confirmations.values() if item.is_waiting]
+    open_steps += [item.get("params") for item in agent.next_planned_actions]
+    asked = [line.ts for line in state.history if line.role == "user"][-2:]
+    changed = [item.get("object_ids", {}) for item in agent.done if asked and str(item.get("timestamp", "")) >= asked[0]]
+    return frozenset(number for values in (*open_steps, *changed) for number in _list_numbers(values))
+
+
+def _list_numbers(value: object) -> Iterator[str]:
+    """Yield the whole numbers at any depth of `value`, as text."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _list_numbers(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _list_numbers(item)
+    elif isinstance(value, int | str) and not isinstance(value, bool) and str(value).isdecimal():
+        yield str(value)
 
 
 def _list_changed(state: SessionState, key: str) -> frozenset[int]:

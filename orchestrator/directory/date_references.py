@@ -6,6 +6,7 @@ Days in filters are expanded by `filter_dates`; those in written fields become t
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -48,6 +49,8 @@ class DatedCall:
     actor: Actor
     chosen: Mapping[str, object]
     spec: Method | None = None
+    said_at: datetime | None = None
+    """When the person said the words, if that was not just now: "tomorrow" is the day after it."""
 
     @property
     def reads_only(self) -> bool:
@@ -65,10 +68,10 @@ class DateReferences:
         self._clock = clock
 
     async def resolve(
-        self, *, method: str, params: JsonObject, actor: Actor, chosen: Mapping[str, object]
+        self, *, method: str, params: JsonObject, actor: Actor, chosen: Mapping[str, object], said_at: datetime | None = None
     ) -> DatedParams | AskedDate | Unresolved:
         """Return the parameters with all days resolved, the question that only the person can answer, or what is wrong with a day."""
-        call = DatedCall(method=method, params=params, actor=actor, chosen=chosen)
+        call = DatedCall(method=method, params=params, actor=actor, chosen=chosen, said_at=said_at)
         try:
             resolved, bounds = await self._resolve_call(call)
         except DateStop as stop:
@@ -83,7 +86,7 @@ class DateReferences:
         call = replace(call, spec=self._reads.catalogue.find(call.method))
         key = self._find_key(call, name)
         kind = await self._find_kind(call, name)
-        now, purpose = self._clock.now(), find_purpose(key, fields)
+        now, purpose = self._find_now(call), find_purpose(key, fields)
         if call.reads_only:
             purpose = "fact"
         found = resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose=purpose)
@@ -91,6 +94,9 @@ class DateReferences:
         if is_past and purpose == "plan" and await self._is_record_finished(call):
             return resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose="fact")
         return found
+
+    def _find_now(self, call: DatedCall) -> datetime:
+        return call.said_at or self._clock.now()
 
     async def _resolve_call(self, call: DatedCall) -> tuple[dict[str, object], list[Bound]]:
         if not mentions_day(call.params) and call.method.lower() != _BATCH:
@@ -140,7 +146,7 @@ class DateReferences:
     async def _check_plain_day(self, call: DatedCall, name: str, value: object, beside: JsonObject) -> None:
         """Raise DateStop for a plain ISO value of an earlier day in a field for what is planned, as for words with that meaning."""
         day = parse_iso_day(value)
-        today = self._clock.now().astimezone(ZoneInfo(call.actor.time_zone)).date()
+        today = self._find_now(call).astimezone(ZoneInfo(call.actor.time_zone)).date()
         if day is None or day >= today or call.reads_only or find_purpose(self._find_key(call, name), beside) != "plan":
             return
         found = await self.resolve_field(call, name, str(value), beside)
@@ -156,7 +162,7 @@ class DateReferences:
         found = (
             await self.resolve_field(call, name, words, beside)
             if side is None
-            else read_day(words, side=side, actor=call.actor, now=self._clock.now())
+            else read_day(words, side=side, actor=call.actor, now=self._find_now(call))
         )
         match found:
             case Resolved(value=value):
@@ -168,7 +174,7 @@ class DateReferences:
 
     async def _build_filter_context(self, call: DatedCall, given: JsonObject) -> FilterContext:
         kinds = {name: await self._find_kind(call, name) for name in dict.fromkeys(list_date_fields(given))}
-        return FilterContext(now=self._clock.now(), actor=call.actor, kinds=kinds, chosen=call.chosen)
+        return FilterContext(now=self._find_now(call), actor=call.actor, kinds=kinds, chosen=call.chosen)
 
     async def _find_kind(self, call: DatedCall, name: str) -> DateKind:
         """Return whether a field holds days or times; "" if that is not known, or if it holds neither."""

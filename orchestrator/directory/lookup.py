@@ -25,6 +25,7 @@ from orchestrator.directory.portal_reads import PortalReader, list_searches
 from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_data import Category, Stage
 from orchestrator.directory.rows import RecordRow, User
+from orchestrator.directory.rows import to_number as to_record_number
 from orchestrator.directory.shown_references import ShownPlace, resolve_shown
 from orchestrator.directory.value_references import (
     find_currency,
@@ -47,6 +48,8 @@ from state.session_state import Reminder, SessionState
 from state.stored import JsonObject
 
 _DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
+_CUSTOMERS = {"contact": "CONTACT_ID", "company": "COMPANY_ID"}
+"""The fields of a deal with its customers, by kind of customer."""
 _RECORDS = ("deal", "lead", "contact", "company", "task")
 
 
@@ -189,7 +192,27 @@ class Lookup:
             found = self._find_match(entity, words, await self._reads.search(entity, start, extra, field=field), actor)
             if not isinstance(found, ranking.NoMatch):
                 break
+        if isinstance(found, ranking.NoMatch) and extra and entity in _CUSTOMERS and significant:
+            found = self._find_match(entity, words, await self._find_customers(entity, words, actor), actor)
         return found
+
+    async def _find_customers(self, entity: str, words: str, actor: Actor) -> list[JsonObject]:
+        """Return the contacts or companies of others with that name to which an open deal of the person is linked."""
+        significant = sorted(extract_words(words), key=len, reverse=True)
+        for start, field in list_searches(entity, significant):
+            rows = await self._reads.search(entity, start, {}, field=field)
+            numbers = {number for row in rows if (number := to_record_number(row.get("ID")))}
+            if not numbers:
+                continue
+            link = _CUSTOMERS[entity]
+            wanted = {**self._naming.build_owner_filter("deal", actor), "CLOSED": "N", f"@{link}": sorted(numbers)}
+            deals = await self._reads.load_rows("crm.deal.list", {"filter": wanted, "select": ["ID", "CLOSED", "ASSIGNED_BY_ID", link]})
+            linked = {
+                to_record_number(row.get(link)) for row in deals if row.get("CLOSED") == "N" and self._naming.is_visible("deal", row, actor)
+            }
+            if found := [row for row in rows if to_record_number(row.get("ID")) in linked]:
+                return found
+        return []
 
     def _find_match(self, entity: str, words: str, rows: Sequence[JsonObject], actor: Actor) -> ranking.Match[JsonObject]:
         return ranking.find_match(words, [self._naming.build_candidate(entity, row) for row in rows], me=actor.bitrix_user_id)

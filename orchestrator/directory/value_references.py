@@ -102,7 +102,10 @@ def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | floa
             )
             return Ambiguous(ask=Notice(code="which-sum", args={"words": words}), options=options)
         question = format_sum_question(unclear, locale=actor.locale)
-        return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {unclear.reason}")
+        return Unresolved(
+            notice=Notice(code="ask", args={"question": question}),
+            detail=f"{words!r} is not read as one sum ({unclear.reason}); write the number",
+        )
     return Resolved(value=written(found), label=format_sum(found.amount, found.currency, locale=actor.locale), named_by_person=True)
 
 

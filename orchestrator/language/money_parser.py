@@ -47,6 +47,8 @@ def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
     if _NEGATIVE.match(folded):
         raise UnclearSum("negative")
     reading = _read_sum(folded, 0, locale)
+    if reading is not None and reading.end != len(folded):
+        reading = _read_short_thousands(folded, reading)
     if reading is None:
         raise UnclearSum("no_sum" if _START.search(folded) is None else "more_than_sum")
     if reading.end != len(folded):
@@ -152,6 +154,20 @@ def _read_sum(text: str, start: int, locale: Locale) -> _Reading | None:
     if _is_glued_on(text, end):
         return None
     return _Reading(amounts, currency, currency is not None or term.scale > 1 or term.grouped, end)
+
+
+def _read_short_thousands(text: str, millions: _Reading) -> _Reading:
+    """Return the sum with the thousands that people leave unsaid at its end: «миллион двести» is 1,200,000.
+
+    Only round hundreds at the end of the whole text are read so, and only behind whole millions without a currency; any other reading is
+    returned unchanged.
+    """
+    words = _WORDS.match(text, millions.end + 1) if text.startswith(" ", millions.end) else None
+    number = read_words(re.split(r"[ -]", words.group())) if words is not None and words.end() == len(text) else None
+    is_whole = millions.currency is None and all(amount > 0 and amount % 1_000_000 == 0 for amount in millions.amounts)
+    if number is None or not is_whole or number < 100 or number % 50:  # noqa: PLR2004 — «миллион пять» may mean anything
+        return millions
+    return _Reading(tuple(amount + number * 1000 for amount in millions.amounts), None, marked=True, end=len(text))
 
 
 def _is_glued_on(text: str, end: int) -> bool:

@@ -23,14 +23,14 @@ from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
+from state.sql.store import SqlStore
 from tests.dialogues.recording import Asked
 from tests.dialogues.scripts import Dialogue, Turn
 from tests.unit.gate.sandbox_kit import Wire, clock
 from tests.unit.runtime.ordinary_kit import PEOPLE
-from tests.unit.spine_kit import CHAT, NOW, Said, World, a_world, message
+from tests.unit.spine_kit import NOW, Said, World, a_world, message
 from tests.unit.spine_portal import Portal
 
-BETWEEN_TURNS = timedelta(minutes=1)
 NOTHING_LEFT = "THOUGHT:\nNothing is left.\nACTION:\n[]\nASSISTANT:\n"
 UNWRITTEN = "THOUGHT:\n-\nACTION:\n[]\nASSISTANT:\n(no answer is written for this prompt)"
 _BESIDE = ("history", "task_history")
@@ -115,13 +115,17 @@ class TalkingModel:
 class Player:
     """One dialogue at play."""
 
-    def __init__(self, dialogue: Dialogue, world: World, wire: Wire, store: Any) -> None:
+    def __init__(self, dialogue: Dialogue, world: World, wire: Wire, store: Any, start_again: Callable[[], Awaitable[World]]) -> None:
         self.played = Played(dialogue)
         self._world, self._wire, self._store = world, wire, store
+        self._start_again = start_again
         self._person = PEOPLE[dialogue.person]
         self._model = TalkingModel(self.played)
         self._messages: dict[str, Shown] = {}
-        world.model.stream_chat = self._model.stream_chat  # type: ignore[method-assign]
+        self._join_model()
+
+    def _join_model(self) -> None:
+        self._world.model.stream_chat = self._model.stream_chat  # type: ignore[method-assign]
 
     async def play(self) -> Played:
         """Play all turns and return what came of them."""
@@ -131,7 +135,12 @@ class Player:
 
     async def _play_turn(self, turn: Turn) -> None:
         now = PlayedTurn(turn)
-        self._world.clock.advance(BETWEEN_TURNS)
+        if turn.restart:
+            time = self._world.clock.now()
+            self._world = await self._start_again()
+            self._world.clock.set_by(time - self._world.clock.now())
+            self._join_model()
+        self._world.clock.advance(timedelta(minutes=turn.wait))
         self.played.turns.append(now)
         for call in turn.meanwhile:
             await self._world.client.call(call.method, dict(call.params), repeatable=False)
@@ -153,10 +162,10 @@ class Player:
     def _build_input(self, turn: Turn, now: PlayedTurn) -> InboxRow | None:
         actor = PEOPLE[turn.by] if turn.by else self._person
         if turn.say:
-            return message(turn.say, actor=actor, **({"quoted": turn.quoted} if turn.quoted else {}))
+            return message(turn.say, actor=actor, key=self.played.dialogue.chat, **({"quoted": turn.quoted} if turn.quoted else {}))
         fitting = [data for one in self._messages.values() for label, data in one.buttons if turn.press in label]
         if fitting:
-            return _build_press(fitting[-1], actor)
+            return _build_press(fitting[-1], actor, self.played.dialogue.chat)
         labels = [label for one in self._messages.values() for label, _ in one.buttons]
         now.problems.append(f"no button {turn.press!r} among {labels}")
         return None
@@ -195,7 +204,7 @@ def _list_buttons(markup: Any) -> Iterator[tuple[str, str]]:
         yield from ((one.text, one.callback_data) for line in markup.inline_keyboard for one in line if one.callback_data)
 
 
-def _build_press(data: str, actor: Actor) -> InboxRow:
+def _build_press(data: str, actor: Actor, chat: str) -> InboxRow:
     """Return the input that the bot makes of a click on a button with that data."""
     made = generate_id()
     kind, body = "press", cast("dict[str, Any]", {})
@@ -204,7 +213,7 @@ def _build_press(data: str, actor: Actor) -> InboxRow:
             given = {"confirmation_id": click.confirmation_id, "nonce": click.nonce, "approve": click.approve}
             kind, body = "decision", {**given, "via": "button", "callback_id": made}
         case ChoiceClick() as click:
-            return message("", actor=actor, answers=click.question_id, option=click.option, origin="choice")
+            return message("", actor=actor, key=chat, answers=click.question_id, option=click.option, origin="choice")
         case ActionClick() as click:
             body = {"words": list(click.words), "callback_id": made, "message_id": 77}
         case DetailsClick() as click:
@@ -216,7 +225,7 @@ def _build_press(data: str, actor: Actor) -> InboxRow:
             raise ValueError(msg)
     who = actor.model_dump(mode="json")
     return InboxRow(
-        id=made, source=f"test:{made}", session=CHAT, lane="express", kind=kind, actor=who, body=body, received_at=NOW
+        id=made, source=f"test:{made}", session=chat, lane="express", kind=kind, actor=who, body=body, received_at=NOW
     )  # fmt: skip
 
 
@@ -232,20 +241,30 @@ def _unpack_batches(sent: list[tuple[str, dict[str, Any]]]) -> Iterator[tuple[st
 
 async def play_dialogue(dialogue: Dialogue, folder: Path) -> Played:
     """Play a dialogue to its end, in a folder of its own."""
-    async with _a_portal(dialogue, folder) as (world, wire, store):
+    async with _a_portal(dialogue, folder) as (world, wire, store, start_again):
         for call in dialogue.given:
             await world.client.call(call.method, dict(call.params), repeatable=False)
-        return await Player(dialogue, world, wire, store).play()
+        return await Player(dialogue, world, wire, store, start_again).play()
 
 
 @contextlib.asynccontextmanager
-async def _a_portal(dialogue: Dialogue, folder: Path) -> AsyncIterator[tuple[World, Wire, Any]]:
-    """The product with the shipped rules over a fresh sandbox, with its portal card."""
+async def _a_portal(dialogue: Dialogue, folder: Path) -> AsyncIterator[tuple[World, Wire, Any, Callable[[], Awaitable[World]]]]:
+    """The product with the shipped rules over a fresh sandbox, with its portal card; and what starts it again over the same store."""
     app = create_app(Settings(bucket=None, clock=clock))
     wire = Wire(httpx.ASGITransport(app))
     policy = {"sum_jump": 10, **dialogue.policy}
     people = [*{one.key: one for one in (*PEOPLE.values(), PEOPLE[dialogue.person])}.values()]
-    async with a_world(folder, portal=cast("Portal", wire), policy=policy, card=True, people=people) as world:
-        yield world, wire, app.state.portal.store
+    async with contextlib.AsyncExitStack() as worlds:
+
+        async def start(store: SqlStore | None = None) -> World:
+            made = a_world(folder, portal=cast("Portal", wire), policy=policy, store=store, card=True, people=people)
+            return await worlds.enter_async_context(made)
+
+        world = await start()
+
+        async def start_again() -> World:
+            return await start(world.sql)
+
+        yield world, wire, app.state.portal.store, start_again
     await app.state.portal.events.aclose()
     app.state.portal.close()

@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tests.unit.spine_kit import CHAT
+
 HERE = Path(__file__).resolve().parent
 TALKS = HERE / "talks"
 
@@ -42,7 +44,11 @@ class Turn(Part):
     press: str = ""
     """A part of the label of the button that is pressed, in place of `say`; of several the one shown last."""
     by: str = ""
-    """Who presses; the person of the dialogue if it is ""."""
+    """Who speaks or presses; the person of the dialogue if it is ""."""
+    wait: int = Field(default=1, ge=0)
+    """The minutes that pass before this turn."""
+    restart: bool = False
+    """Whether the program was stopped and started before this turn: only what is stored is left."""
     meanwhile: Sequence[Call] = ()
     """What somebody changes in the portal before this turn."""
     faults: Sequence[Fault] = ()
@@ -76,6 +82,8 @@ class Dialogue(Part):
     name: str
     about: str
     person: str = "manager"
+    chat: str = CHAT
+    """The chat: the private one of the person, or a group."""
     policy: Mapping[str, Any] = Field(default_factory=dict)
     given: Sequence[Call] = ()
     """Calls that make the portal ready before the dialogue begins."""

@@ -246,10 +246,10 @@ class _Turn:
         result = self._results[number] = await self._ctx.submit(effect)
         source = (
             ListSource(method=step.method, params=step.params, by=self._ctx.actor.key)
-            if is_listable(step.method, planned.group_by)
+            if is_listable(step.method, planned.group_by) and not planned.limit
             else None
         )
-        read_as = turn_work.ReadAs(group_by=planned.group_by, page=planned.page, source=source)
+        read_as = turn_work.ReadAs(group_by=planned.group_by, page=planned.page, source=source, limit=planned.limit)
         return await turn_work.observe(self._ctx, self._work, number=number, result=result, read_as=read_as)
 
     def _record_blocks(self, blocks: Blocks) -> None:

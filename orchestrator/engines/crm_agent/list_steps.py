@@ -8,6 +8,9 @@ from orchestrator.engines.crm_agent.blocks import Step
 from state.stored import JsonObject
 
 GROUP_BY: Final = "group_by"
+LIMIT: Final = "limit"
+_MOST: Final = 500
+_LONGEST: Final = 5
 _ITEM_FIELDS: Final[Mapping[str, Sequence[str]]] = {
     "1": ("opportunity", "currencyId", "stageId"),
     "2": ("opportunity", "currencyId", "stageId", "categoryId"),
@@ -35,6 +38,19 @@ def split_group(step: Step) -> tuple[Step, str]:
     if not isinstance(by, str) or not by.strip() or not step.method.lower().endswith(".list"):
         return step, ""
     return replace(step, params={name: value for name, value in step.params.items() if name != GROUP_BY}), by.strip()
+
+
+def split_limit(step: Step) -> tuple[Step, int]:
+    """Return the step without the number of rows that are wanted of its list, and that number; 0 if the step names none.
+
+    A limit that is no whole number above 0 stays in the step, where the gate refuses it.
+    """
+    limit = step.params.get(LIMIT)
+    text = str(limit) if isinstance(limit, int | str) and not isinstance(limit, bool) else ""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < _LONGEST else 0
+    if not 0 < number <= _MOST or not step.method.lower().endswith(".list"):
+        return step, 0
+    return replace(step, params={name: value for name, value in step.params.items() if name != LIMIT}), number
 
 
 def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> JsonObject:

@@ -18,10 +18,11 @@ from orchestrator.directory.value_references import find_field
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
-from orchestrator.engines.crm_agent.list_steps import split_group
+from orchestrator.engines.crm_agent.list_steps import split_group, split_limit
 from orchestrator.engines.crm_agent.next_page import NEXT, find_next_page
 from orchestrator.engines.crm_agent.shown_text import build_marker
 from orchestrator.engines.crm_agent.turn_work import Page, TurnWork
+from orchestrator.language.time_zones import parse_moment
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
@@ -42,6 +43,8 @@ class PlannedStep:
     dates: tuple[str, ...] = ()
     group_by: str = ""
     """The field by which code counts the list that the step reads; "" for none."""
+    limit: int = 0
+    """How many rows of the list are wanted, from its beginning; 0 for all."""
     page: Page | None = None
     """Which rows are wanted of a list that goes on."""
 
@@ -69,13 +72,14 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
             settled.append(_settle_next(ctx, work, written, slot=_build_slot(ctx, iteration, number=number)))
             continue
         step, group_by = split_group(written)
+        step, limit = split_limit(step)
         found = await _settle_names(ctx, work, step=step, slot=_build_slot(ctx, iteration, number=number))
         if isinstance(found, NameQuestion):
             return found
         asked = await check_known_person(ctx, work, found.step) if found.problem is None else None
         if isinstance(asked, tuple):
             return NameQuestion(reference=asked[0], several=asked[1])
-        settled.append(replace(found, problem=asked or found.problem, group_by=group_by))
+        settled.append(replace(found, problem=asked or found.problem, group_by=group_by, limit=limit))
     await _record_plan(ctx, work, iteration=iteration, settled=settled)
     return settled
 
@@ -209,7 +213,9 @@ async def _settle_dates(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
 
     The other references are replaced already: the stage of a call may say that what it writes is over.
     """
-    found = await ctx.query("dates", method=step.method, params=step.params, actor=ctx.actor, chosen=work.resolved)
+    choice = ctx.turn.choice
+    said_at = parse_moment(choice.question.ts, zone="UTC") if choice is not None and work.iteration <= 1 else None
+    found = await ctx.query("dates", method=step.method, params=step.params, actor=ctx.actor, chosen=work.resolved, said_at=said_at)
     match found:
         case AskedDate():
             return NameQuestion(reference=found.reference, several=found.several)
@@ -248,6 +254,7 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
             problem=entry.name_problem,
             page=Page(**{**entry.page, "seen": tuple(entry.page["seen"])}) if entry.page else None,
             group_by=split_group(step)[1],
+            limit=split_limit(step)[1],
         )
         for number, (step, entry) in pairs
     ]

@@ -62,7 +62,9 @@ def trim_state(agent: AgentState) -> Mapping[str, object]:
     for each shortened list, the number of entries that were left out (except for goals and done work).
     """
     waiting = [item for item in agent.confirmations.values() if item.is_waiting]
-    planned, bindings = agent.next_planned_actions, agent.event_bindings
+    asked = [(item.method, item.params) for item in waiting]
+    planned = [item for item in agent.next_planned_actions if (item.get("method"), item.get("params")) not in asked]
+    bindings = agent.event_bindings
     beyond = {
         "waiting_for_a_person": len(waiting) - KEEP_WAITING,
         "next_planned_actions": len(planned) - KEEP_PLANNED,

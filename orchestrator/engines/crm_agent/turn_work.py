@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
-from orchestrator.directory.current_records import list_current
+from orchestrator.directory.current_records import list_current, list_numbers_in_hand
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Passage, Table
@@ -153,7 +153,8 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     """Return the state at the start of a turn.
 
     Its `targets` are the records whose numbers stand in the person's text, and the current records of the conversation, if these are
-    trusted (named by a person or created by a turn).
+    trusted (named by a person or created by a turn). So are trusted records in steps that wait or did not run, and those that the
+    last turn changed, because people speak of these without their names: "try again", "not 500 but 550".
     """
     remembered = tuple(row.label for line in state.history for shown in line.shown_lists for row in shown.rows)
     work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted), remembered=tuple(dict.fromkeys(remembered)))
@@ -161,6 +162,8 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state.trusted)
     work.targets |= {one for kind, number in list_current(state).items() if (one := f"{kind}:{number}") in trusted}
+    in_hand = list_numbers_in_hand(state)
+    work.targets |= {one for one in trusted if one.rpartition(":")[2] in in_hand}
     return work
 
 
@@ -201,11 +204,22 @@ def build_skipped_line() -> ObservationLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAs:
-    """What to make of a list that a step reads: the field by which it is counted, the page that is wanted, and how it can go on."""
+    """What to make of a list that a step reads: the field by which it is counted, the rows that are wanted, and how it can go on."""
 
     group_by: str = ""
     page: Page | None = None
     source: ListSource | None = None
+    limit: int = 0
+    """How many rows are wanted from the beginning of the list; 0 for all."""
+
+    def cut(self, outcome: Outcome) -> Outcome:
+        """Return the outcome of the list with only the wanted rows."""
+        if self.page is not None:
+            return self.page.cut(outcome)
+        if not self.limit or not isinstance(outcome.result, list):
+            return outcome
+        rows = outcome.result[: self.limit]
+        return outcome.model_copy(update={"result": rows, "total": len(rows), "sums": None})
 
 
 _WHOLE: Final = ReadAs()
@@ -249,15 +263,15 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
         work.targets.add(outcome.created)
     if read_as.group_by:
         return await _learn_groups(ctx, work, number=number, outcome=outcome, by=read_as.group_by)
-    page = read_as.page
-    seen: OutcomeView = await ctx.query("present", outcome=page.cut(outcome) if page else outcome, actor=ctx.actor)
+    page, wanted = read_as.page, read_as.cut(outcome)
+    seen: OutcomeView = await ctx.query("present", outcome=wanted, actor=ctx.actor)
     work.labels.extend(seen.labels)
     work.passages.extend(one for one in seen.passages if one not in work.passages)
     work.prose = work.prose or seen.prose
     if seen.table is not None:
         table = seen.table.model_copy(update={"first": page.first}) if page else seen.table
         if page is None or table.rows:
-            work.lists[work.iteration, number] = ReadList(outcome=outcome, table=table, source=read_as.source)
+            work.lists[work.iteration, number] = ReadList(outcome=wanted if read_as.limit else outcome, table=table, source=read_as.source)
     work.titles |= seen.titles
     work.targets |= await ctx.query("named", titles=seen.titles, text=work.text, actor=ctx.actor)
     first = page.first if page else 1

@@ -86,6 +86,23 @@ def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[
     return {**rest, **_build_owner_condition(spec, owner, wanted)}
 
 
+def is_owned_otherwise(given: object, also_owned_by: Sequence[str], allowed: frozenset[int]) -> bool:
+    """Return whether a condition of a filter leaves only records that belong to people in `allowed` by a field other than the owner's.
+
+    Such a field is the one with the person who set a task. Raises Refusal if the filter holds anything but plain conditions.
+    """
+    if not also_owned_by or not allowed:
+        return False
+    conditions = _as_map(given, groups=False)
+    _check_conditions(conditions, groups=False)
+    keys = {fields.to_field_key(name) for name in also_owned_by}
+    found = [(_split_key(name)[0], value) for name, value in conditions.items() if _split_key(name)[1] in keys]
+    if len(found) != 1 or found[0][0] not in _EXACT:
+        return False
+    named = fields.parse_ids(found[0][1])
+    return bool(named) and named <= {str(user) for user in allowed}
+
+
 def names_owner(spec: Method, given: object) -> bool:
     """Return whether the filter `given` has a condition on the responsible person at its top level."""
     owner = fields.to_field_key(spec.owner_filter.lstrip("@"))

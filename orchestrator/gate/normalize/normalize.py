@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bitrix.catalogue import names
-from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.catalogue.catalogue import Catalogue, Entity, Method
 from bitrix.catalogue.names import is_method_name
 from bitrix.client.batch import find_references
 from orchestrator.domain.actor import Actor
@@ -86,7 +86,7 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
     entities = targets.find_definitions(own, about, catalogue=bench.catalogue)
     named = params.normalize_fields(spec, spelled, entity=entities.get(own), marks=build_marks(origin))
     _check_kind_of_record(spec, named, about)
-    done = fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=own)
+    done = fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=own, definition=entities.get(own))
     params.check_required(spec, done.params)
     aim = targets.find_target(spec, done.params, bench.catalogue)
     tied = linked_records.find_bound_records(spec, done.params, bench.catalogue)
@@ -207,7 +207,9 @@ class EnrichedParams:
     system_fields: frozenset[str] = field(default_factory=frozenset)
 
 
-def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin: str, entity: str) -> EnrichedParams:
+def fill_system_fields(
+    spec: Method, params: JsonObject, *, actor: Actor, origin: str, entity: str, definition: Entity | None
+) -> EnrichedParams:
     """Return `params` with the fields that this program sets: origin marks, the responsible person, the filter of a list.
 
     `origin` is the effect id, followed by the command's key in a batch. Raises Refusal when the filter cannot be limited to what the actor
@@ -224,7 +226,8 @@ def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin
     allowed = find_visible_users(actor)
     if allowed is not None and any(path.startswith("filter.") for path in spec.target):
         permissions.check_filter(spec, result.get("filter"))
-    if spec.owner == "filter" and allowed is not None:
+    also = definition.also_owned_by if definition is not None else ()
+    if spec.owner == "filter" and allowed is not None and not permissions.is_owned_otherwise(result.get("filter"), also, allowed):
         result["filter"] = permissions.narrow_filter(spec, result.get("filter"), allowed)
         added.add(f"filter.{spec.owner_filter.lstrip('@')}")
     return EnrichedParams(params=result, system_fields=frozenset(added))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from orchestrator.directory.answers import Resolved, Unresolved
-from orchestrator.directory.current_records import list_current
+from orchestrator.directory.current_records import list_current, list_numbers_in_hand
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
 from orchestrator.domain.outcome import CommandReport
@@ -102,3 +102,12 @@ async def test_a_task_is_tied_to_the_only_current_record(world: World, current: 
     answer = await Lookup(reads, Naming(reads), world.clock).resolve("@current", place)  # type: ignore[arg-type]
     assert (answer.target if isinstance(answer, Resolved) else "") == found
     assert isinstance(answer, Resolved | Unresolved)
+
+
+def test_records_in_hand_are_those_of_open_steps_and_of_the_last_changes() -> None:
+    """«Попробуй ещё раз» is about the step that did not run; what was changed before the last two messages is in hand no more."""
+    state = talked(("2026-11-21T09:30:00Z", {"current_deal_id": 480}), ("2026-11-21T10:30:00Z", {"current_deal_id": 481}))
+    state.agent.next_planned_actions = [
+        {"slot": "s", "method": "crm.timeline.comment.add", "params": {"fields": {"ENTITY_ID": 482, "ENTITY_TYPE": "deal"}}, "comment": ""}
+    ]
+    assert list_numbers_in_hand(state) == {"481", "482"}

@@ -1,6 +1,7 @@
 """Days in a call become what their place needs: both bounds of a period in a filter, one bound after a sign, a day or a time in a field."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -374,3 +375,13 @@ async def test_the_portal_finds_exactly_the_records_of_the_period(field: str, wo
         first, _, last = period.partition("..")
         fitting = [row["ID"] for row in every.result if first <= row[field][:10] <= (last or first)]
         assert [row["ID"] for row in listed.result] == fitting[:50]
+
+
+async def test_tomorrow_is_the_day_after_it_was_said() -> None:
+    """A plan that goes on after midnight, when the person has chosen a record, means the day that they meant."""
+    async with desk({}) as here:
+        said = here.clock.now() - timedelta(days=1)
+        params = {"at": "@date:завтра в 23:50"}
+        found = await references(here).resolve(method="reminder.add", params=params, actor=ANNA, chosen={}, said_at=said)
+    assert isinstance(found, DatedParams)
+    assert str(found.params["at"]).startswith("2026-11-21T")

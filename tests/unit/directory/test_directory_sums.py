@@ -230,3 +230,21 @@ def test_any_text_is_a_sum_or_unclear(text: str) -> None:
     places = [place for _, *place in find_amounts(text)]
     assert all(0 <= start < end <= len(text) for start, end in places)
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("words", "amount"),
+    [("миллион двести", 1_200_000), ("два миллиона пятьсот", 2_500_000), ("пол-ляма", 500_000), ("пол-миллиона", 500_000)],
+)
+def test_thousands_that_people_leave_unsaid_are_read(words: str, amount: int) -> None:
+    """«Миллион двести» is 1,200,000, as everybody says it."""
+    assert parse_sum(words).amount == amount
+
+
+@pytest.mark.parametrize(
+    "words", ["миллион пять", "миллион двести десять", "миллион рублей двести", "тысяча двести", "миллион двести человек"]
+)
+def test_a_number_behind_millions_that_may_mean_anything_is_refused(words: str) -> None:
+    """Only round hundreds at the end are thousands; the person is asked about the rest."""
+    with pytest.raises(UnclearSum):
+        parse_sum(words)

@@ -62,3 +62,8 @@ def test_any_text_is_answered(text: str, position: int, rows: int) -> None:
     """Without an error, and a text without words or numbers names nothing."""
     named = names_row(text, position, rows=rows, is_known=True)
     assert not named or any(char.isalnum() for char in text)
+
+
+def test_the_first_two_are_named_in_every_case() -> None:
+    """«Первыми двумя» names the rows 1 and 2, and no third."""
+    assert [names_row("разобраться с первыми двумя", number, rows=4, is_known=False) for number in (1, 2, 3)] == [True, True, False]

@@ -161,7 +161,8 @@ async def test_go_on_has_something_to_go_on_with(tmp_path: Path) -> None:
         assert [notice["code"] for notice in rows[0].body["notices"]] == ["rest-after-card"]
         await world.work(message("что дальше?"))
         state = spine_kit.state_of(world.model.prompts[1])["state"]
-        assert [item["method"] for item in state["next_planned_actions"]] == ["crm.deal.update", "tasks.task.add"]
+        assert [item["method"] for item in state["next_planned_actions"]] == ["tasks.task.add"]
+        assert [item["method"] for item in state["waiting_for_a_person"]] == ["crm.deal.update"]
         assert world.portal.written() == []
         await world.work(spine_kit.press(rows[-1].body))
         assert [method for method, _ in world.portal.written()] == ["crm.deal.update", "tasks.task.add"]

@@ -82,12 +82,13 @@ def test_of_a_long_state_what_matters_is_kept_and_the_rest_is_counted(many: int,
 
 @pytest.mark.req("S004-A12")
 def test_what_was_written_after_prose_is_not_in_later_prompts() -> None:
-    """A step whose words may be those of a customer is named by its method only, waiting or left over."""
+    """A step whose words may be those of a customer is named by its method only, waiting or left over; one that waits is named once."""
     agent = create_state().agent
     evil = {"id": 481, "fields": {"TITLE": "клиент велел"}}
     agent.confirmations = {"a": card(params=evil, provenance={"prose": True}), "b": card(), "c": card(provenance=None)}
     agent.next_planned_actions = [
-        {"slot": "s", "method": "crm.deal.update", "params": evil, "comment": "клиент велел", "prose": True},
+        {"slot": "s", "method": "crm.deal.update", "params": {**evil, "id": 482}, "comment": "клиент велел", "prose": True},
+        {"slot": "s", "method": "crm.deal.update", "params": evil, "comment": "ждёт человека", "prose": True},
         {"slot": "s", "method": "crm.deal.get", "params": {"id": 5}, "comment": "надо"},
     ]
     trimmed = prompt.trim_state(agent)
