@@ -24,14 +24,14 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "51 commands": (step("batch", {"cmd": [f"crm.deal.get?id={410 + place}" for place in range(51)]}), ("пакет",)),
     "commands that are no text": (step("batch", {"cmd": {"a": {"method": "crm.deal.delete"}}}), ("пакет",)),
     "no commands": (step("batch", {"cmd": 7}), ("пакет",)),
-    "another spelling": (step("CRM.Deal.Delete.json", {"id": 481}), ("CRM.Deal.Delete.json",)),
+    "another spelling": (step("CRM.Deal.Delete.json", {"id": 481}), ("Не понял, что нужно сделать",)),
     "capital letters": (step("CRM.DEAL.DELETE", {"ID": 481}), ("Удаление выключено",)),
     "a path": (step("../crm.deal.delete", {"id": 481}), ("Не вышло",)),  # no method's name: the model is asked to write it anew
-    "an unknown method": (step("crm.deal.obliterate", {"id": 481}), ("не знаю",)),
+    "an unknown method": (step("crm.deal.obliterate", {"id": 481}), ("делать не умею",)),
     "a new way to delete": (step("crm.item.delete", {"entityTypeId": 2, "id": 481}), ("Удаление выключено",)),
     "a colleague's deal": (change_sum(414, 1), ("ведёт другой сотрудник",)),
     "a colleague's deal in a batch": (step("batch", {"cmd": ["crm.deal.update?id=414&fields[OPPORTUNITY]=1"]}), ("другой сотрудник",)),
-    "another's mark": (step("crm.deal.add", {"fields": {"TITLE": "x", "ORIGIN_ID": "1"}}), ("ORIGIN_ID",)),
+    "another's mark": (step("crm.deal.add", {"fields": {"TITLE": "x", "ORIGIN_ID": "1"}}), ("поле менять нельзя",)),
     "GET as the verb": ({**step("crm.deal.delete", {"id": 481}), "http_method": "GET"}, ("Удаление выключено",)),
 }
 
