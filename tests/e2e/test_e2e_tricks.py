@@ -31,7 +31,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "a new way to delete": (step("crm.item.delete", {"entityTypeId": 2, "id": 481}), ("Удаление выключено",)),
     "a colleague's deal": (change_sum(414, 1), ("ведёт другой сотрудник",)),
     "a colleague's deal in a batch": (step("batch", {"cmd": ["crm.deal.update?id=414&fields[OPPORTUNITY]=1"]}), ("другой сотрудник",)),
-    "another's mark": (step("crm.deal.add", {"fields": {"TITLE": "x", "ORIGIN_ID": "1"}}), ("поле менять нельзя",)),
+    "another's mark": (step("crm.deal.add", {"fields": {"TITLE": "x", "ORIGIN_ID": "1"}}), ("Метку источника ставит только сам бот",)),
     "GET as the verb": ({**step("crm.deal.delete", {"id": 481}), "http_method": "GET"}, ("Удаление выключено",)),
 }
 
