@@ -28,9 +28,9 @@ _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company
 def build_changes(call: Call, result: object, total: int | None = None) -> StateChanges:
     """Return how one successful call with this result changes `agent_state`.
 
-    A call that reads, creates or updates a single deal, lead, contact, company or task makes that record the current one of its kind. So do
-    a list of a single record, and a comment or an activity that is added to one. After any other list there is no current record of its
-    kind: it would be a guess. `total` is the number of rows that the portal reported.
+    A call that reads, creates or updates a single deal, lead, contact, company or task makes that record the current one of its kind, and
+    so does a list of a single record. After any other list there is no current record of its kind: it would be a guess. `total` is the
+    number of rows that the portal reported.
     """
     if call.method.startswith("event."):
         return _build_event_changes(call, result)
@@ -42,8 +42,6 @@ def build_changes(call: Call, result: object, total: int | None = None) -> State
         objects[_CURRENT[entity]] = number
         if call.spec.verb == "get":
             _add_links(objects, links, entity, number, _extract_record(result))
-    elif call.spec.verb == "add" and len(call.targets) == 1 and call.targets[0][0] in _CURRENT:
-        objects[_CURRENT[call.targets[0][0]]] = call.targets[0][1]
     elif entity in _CURRENT and _LISTS.fullmatch(call.method.lower()):
         row = _find_only_row(result, total)
         objects[_CURRENT[entity]] = _find_new_id(row) if row else None
