@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 CURRENT: Final = {
     "deal": "current_deal_id",
@@ -17,6 +18,8 @@ CURRENT: Final = {
     "task": "current_task_id",
 }
 """The keys of the current records in the state, by kind of record."""
+_PROSE: Final = "gate-taint-prose"
+"""The code of the reason that free text of others was read in the turn."""
 
 
 def find_current(state: SessionState, kind: str) -> int | None:
@@ -44,13 +47,23 @@ def list_tie_candidates(state: SessionState) -> Mapping[str, int]:
 
 
 def list_numbers_in_hand(state: SessionState) -> frozenset[str]:
-    """Return the numbers in steps that wait for a person or did not run, and of the records that the last two turns changed."""
+    """Return the numbers in steps that wait for a person or did not run, and of the records that the last two turns changed.
+
+    Steps that the model proposed after it had read free text of others do not count: that text may have brought them about.
+    """
     agent = state.agent
-    open_steps: list[object] = [item.params for item in agent.confirmations.values() if item.is_waiting]
-    open_steps += [item.get("params") for item in agent.next_planned_actions]
+    waiting = (item for item in agent.confirmations.values() if item.is_waiting)
+    open_steps: list[object] = [item.params for item in waiting if not any(_is_about_prose(reason) for reason in item.reasons)]
+    open_steps += [item.get("params") for item in agent.next_planned_actions if not item.get("prose")]
     asked = [line.ts for line in state.history if line.role == "user"][-2:]
     changed = [item.get("object_ids", {}) for item in agent.done if asked and str(item.get("timestamp", "")) >= asked[0]]
     return frozenset(number for values in (*open_steps, *changed) for number in _list_numbers(values))
+
+
+def _is_about_prose(reason: JsonObject) -> bool:
+    """Return whether a card asks because free text of others was read; in a batch, the command's own reason stands inside."""
+    args = reason.get("args")
+    return _PROSE in {reason.get("code"), args.get("reason") if isinstance(args, Mapping) else None}
 
 
 def _list_numbers(value: object) -> Iterator[str]:

@@ -12,6 +12,7 @@ from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.performers.state_changes import build_batch_changes, build_changes
+from state.card import Card
 from state.session_state import HistoryLine, SessionState
 from tests.unit.spine_kit import ANNA, World, effect
 
@@ -111,3 +112,19 @@ def test_records_in_hand_are_those_of_open_steps_and_of_the_last_changes() -> No
         {"slot": "s", "method": "crm.timeline.comment.add", "params": {"fields": {"ENTITY_ID": 482, "ENTITY_TYPE": "deal"}}, "comment": ""}
     ]
     assert list_numbers_in_hand(state) == {"481", "482"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "in_hand"),
+    [
+        ({"code": "gate-critical", "args": {"field": "OPPORTUNITY"}}, {"482"}),
+        ({"code": "gate-taint-prose", "args": {}}, set()),
+        ({"code": "gate-batch-asks", "args": {"reason": "gate-taint-prose"}}, set()),
+    ],
+)
+def test_a_step_that_a_text_of_others_may_have_brought_about_puts_nothing_in_hand(reason: dict[str, Any], in_hand: set[str]) -> None:
+    """Neither on a card nor left over: the next turn would take its record for named."""
+    state = SessionState()
+    state.agent.confirmations = {"c": Card.create(confirmation_id="c", status="requested", params={"id": 482}, reasons=[reason])}
+    state.agent.next_planned_actions = [{"slot": "s", "method": "crm.deal.update", "params": {"id": 483}, "prose": True}]
+    assert list_numbers_in_hand(state) == in_hand
