@@ -48,7 +48,7 @@ async def open_embedded_documents(settings: Settings, stack: AsyncExitStack) -> 
     try:
         return connect_embedded(await build_documents(settings, stack))
     except IndexUnavailable as error:
-        log.error("documents: %s; nobody can ask them", error.reason)  # noqa: TRY400 - the reason says it, a trace adds nothing
+        log.error("documents: %s; nobody can ask them", error.reason, extra={"action": "documents_unavailable"})  # noqa: TRY400 - the reason says it, a trace adds nothing
         return None
 
 
@@ -57,7 +57,7 @@ def _build_router(settings: Settings, stack: AsyncExitStack) -> Models | None:
     try:
         built = build_models(settings)
     except SettingsError as error:
-        log.warning("documents: no model answers (%s); the passages are shown", error.reason)
+        log.warning("documents: no model answers (%s); the passages are shown", error.reason, extra={"action": "documents_no_model"})
         return None
     for client in built.clients.values():
         stack.push_async_callback(client.aclose)

@@ -26,7 +26,9 @@ async def test_a_dialogue_goes_as_it_was_written(name: str, tmp_path: Path) -> N
     problems = list_problems(played)
     assert not problems, "\n".join([f"dialogue {name}", *problems])
     speakers = {turn.turn.by or played.dialogue.person for turn in played.turns if turn.turn.say}
-    assert len({tuple(split_fixed(one.prompt)[0]) for one in played.asked}) == len(speakers), "the fixed text changed in the middle of a dialogue"
+    assert len({tuple(split_fixed(one.prompt)[0]) for one in played.asked}) == len(speakers), (
+        "the fixed text changed in the middle of a dialogue"
+    )
 
 
 @pytest.mark.parametrize("person", PEOPLE)

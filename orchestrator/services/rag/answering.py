@@ -76,7 +76,8 @@ class AnswerWriter:
             async with asyncio.timeout(self._seconds):
                 answer = await models.chat(request)
         except (SdelkaError, TimeoutError) as error:
-            log.warning("documents: no answer of a model (%s); the passages are shown", str(error) or "too slow")
+            reason = str(error) or "too slow"
+            log.warning("documents: no answer of a model (%s); the passages are shown", reason, extra={"action": "documents_no_answer"})
             return None
         written = self._read_answer(question, hits, answer.text, answer.model)
         if written is not None:

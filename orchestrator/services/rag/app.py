@@ -67,7 +67,7 @@ class _Endpoints:
         except NotReady:
             raise Refusal(500, "Initialization failed") from None
         except IndexUnavailable as error:
-            log.error("documents: %s", error.reason)  # noqa: TRY400 - the reason says it, a trace adds nothing
+            log.error("documents: %s", error.reason, extra={"action": "documents_unavailable"})  # noqa: TRY400 - the reason says it, a trace adds nothing
             raise Refusal(500, "Search failed") from None
         return JSONResponse(
             {

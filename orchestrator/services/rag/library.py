@@ -98,7 +98,7 @@ class Library:
         problems = (*access.problems, *access.find_missing(listing.folders))
         if problems != self.access_problems:
             for problem in problems:
-                log.warning("documents: %s", describe_access(problem, "en"))
+                log.warning("documents: %s", describe_access(problem, "en"), extra={"action": "documents_access"})
         self._access, self.access_problems = access, problems
         return access
 
@@ -109,7 +109,7 @@ class Library:
             if file.problem is not None:
                 if before is None or (before.problem, before.access) != (file.problem, file.access):
                     yield file
-                    log.warning("documents: %s", describe_problem(file, "en"))
+                    log.warning("documents: %s", describe_problem(file, "en"), extra={"action": "document_unreadable"})
             elif before is not None and (before.access, before.name) != (file.access, file.name):
                 yield replace(before, access=file.access, name=file.name)
 
@@ -120,7 +120,7 @@ class Library:
             self._add_reply(file, known.get(file.path), reply, batch)
             if batch.is_full():
                 yield batch
-                log.info("documents: %d of %d read", number, len(changed))
+                log.info("documents: %d of %d read", number, len(changed), extra={"action": "documents_read"})
                 batch = _Batch()
         yield batch
 
@@ -163,7 +163,7 @@ class Library:
         batch.stored.append(StoredDocument(record, passages))
         batch.passages += len(passages)
         if reply.problem is not None and (known is None or known.problem != reply.problem):
-            log.warning("documents: %s", describe_problem(record, "en"))
+            log.warning("documents: %s", describe_problem(record, "en"), extra={"action": "document_unreadable"})
 
     @staticmethod
     def _has_changed(path: bytes, file: FileRecord) -> bool:

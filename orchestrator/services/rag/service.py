@@ -125,7 +125,7 @@ class RagService:
         try:
             await asyncio.to_thread(self.library.apply_listing)
         except FolderUnavailable as error:
-            log.warning("documents: %s", error.reason)
+            log.warning("documents: %s", error.reason, extra={"action": "documents_unavailable"})
             return False
         return await asyncio.to_thread(self.library.index.is_complete)
 
@@ -145,9 +145,9 @@ class RagService:
             try:
                 await self.refresh()
             except SdelkaError as error:
-                log.warning("documents: %s", error.reason)
+                log.warning("documents: %s", error.reason, extra={"action": "documents_unavailable"})
             except Exception:
-                log.exception("documents: the index could not be brought up to date")
+                log.exception("documents: the index could not be brought up to date", extra={"action": "documents_failed"})
             await asyncio.sleep(self.poll_seconds)
 
     async def refresh(self) -> None:

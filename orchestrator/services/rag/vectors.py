@@ -48,7 +48,7 @@ class PassageEmbedder:
                 break
             if time.monotonic() - told > _PROGRESS_SECONDS:
                 told = time.monotonic()
-                log.info("documents: vectors of %d passages made", made)
+                log.info("documents: vectors of %d passages made", made, extra={"action": "documents_vectors"})
         return made
 
     async def _embed_all(self, texts: Sequence[tuple[str, str]]) -> dict[str, Vectors]:
@@ -79,7 +79,8 @@ class PassageEmbedder:
     def _rest(self, reason: str) -> None:
         self._pause = min(max(_FIRST_PAUSE, self._pause * 2), _LONGEST_PAUSE)
         self._resume_at = time.monotonic() + self._pause
-        log.warning("documents: no vectors (%s); words are searched alone, next attempt in %.0f s", reason, self._pause)
+        told = "documents: no vectors (%s); words are searched alone, next attempt in %.0f s"
+        log.warning(told, reason, self._pause, extra={"action": "documents_no_vectors"})
 
     async def find_nearest(self, question: str, access: AbstractSet[str] | None, limit: int) -> list[tuple[int, float]]:
         """Return (passage, cosine) of the nearest passages that may be seen, nearest first; none if vectors cannot be had."""
