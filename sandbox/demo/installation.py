@@ -68,10 +68,11 @@ class Installation:
         }
 
     def write_files(self) -> None:
-        """Write two files for the bot, the policy and the access file, in which everybody has the demo's language, and make FILES_DIR."""
+        """Write policy, access file (everybody has the demo's language) and the company's documents, and make FILES_DIR."""
         listed = [{**person, "locale": self.language} for person in load_people()]
         (self.folder / "access.yaml").write_text(yaml.safe_dump({"people": listed}, allow_unicode=True), encoding="utf-8")
         shutil.copyfile(_HERE / "policy.yaml", self.folder / "policy.yaml")
+        shutil.copytree(_HERE / "documents", self.folder / "documents", dirs_exist_ok=True)
         (self.folder / "files").mkdir(exist_ok=True)
 
     def forget_everything(self) -> None:
@@ -95,6 +96,7 @@ class Installation:
             "ACCESS_FILE": str(self.folder / "access.yaml"),
             "POLICY_FILE": str(self.folder / "policy.yaml"),
             "FILES_DIR": str(self.folder / "files"),
+            "RAG_DOCS_DIR": str(self.folder / "documents"),
             "STATE_DIR": str(self.folder / "state"),
             "LOG_DIR": str(self.folder / "logs"),
             "HTTP_HOST": "127.0.0.1",

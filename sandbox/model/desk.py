@@ -12,6 +12,7 @@ from sandbox.model.passages import answer_from_passages
 from sandbox.model.reading import content_of, last_user_content, read
 from sandbox.model.script import Heard, Provider, Script, ScriptedAnswer
 from sandbox.model.thinking import reply
+from sandbox.model.tool_agent import answer_tool_agent, choose_tool
 from sandbox.model.wire import ChatBody, Completion, tokens
 
 KEPT: Final = 1000
@@ -78,10 +79,13 @@ class Desk:
             if fault and fault.kind in SPOILING:
                 self.script.put_back(scripted[1])
             return scripted[0], "script"
-        if body.messages[-1].get("role") not in {"tool", "function"} and (call := choose(offer, last_user_content(body.messages))):
+        last = last_user_content(body.messages)
+        if body.messages[-1].get("role") not in {"tool", "function"} and (call := choose(offer, last) or choose_tool(offer, last)):
             return ScriptedAnswer(tool_calls=(call,)), "function"
         if (answer := answer_from_passages(body.messages)) is not None:
             return ScriptedAnswer(text=answer), "documents"
+        if (answer := answer_tool_agent(body.messages)) is not None:
+            return ScriptedAnswer(text=answer), "tool_agent"
         text, rule = reply(request)
         return ScriptedAnswer(text=text), rule
 

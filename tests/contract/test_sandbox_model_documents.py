@@ -2,9 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from orchestrator.domain.models import ModelAnswer, ModelRequest
+from orchestrator.engines.tool_agent.tools import TOOLS
+from sandbox.model.choosing import Offer, read_offer
 from sandbox.model.desk import Desk
 from sandbox.model.passages import answer_from_passages
+from sandbox.model.tool_agent import choose_tool
 from sandbox.model.wire import ChatBody
 from tests.document_quality import DOCUMENTS
 from tests.unit.services.rag.rag_kit import FakeModels, build_service, run_rag
@@ -42,3 +47,21 @@ def test_passages_about_something_else_are_no_answer() -> None:
         answer_from_passages([system, {"role": "user", "content": f"{passage}когда заявление?"}]) == "Заявление подают за две недели. [1]"
     )
     assert answer_from_passages([{"role": "user", "content": f"{passage}когда заявление?"}]) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "tool", "parameter"),
+    [
+        ("когда звонить после КП?", "rag_search", "когда звонить после КП"),
+        ("хайку про сделку", "generate_haiku", "сделку"),
+        ("найди сделку «Ромашка»", "find_in_crm", "Ромашка"),
+        ("посчитай 150000 + 20%", "calculate", "150000 + 20%"),
+    ],
+)
+def test_the_sandbox_calls_the_tool_that_the_words_mean(said: str, tool: str, parameter: str) -> None:
+    """Of the tools that the agent really offers, with what stands behind the words; without the tool of documents it calls none for them."""
+    offer = read_offer({"tools": [{"function": {"name": one.name, "parameters": one.params.model_json_schema()}} for one in TOOLS]})
+    call = choose_tool(offer, said)
+    assert call is not None
+    assert (call.name, list(call.arguments.values())) == (tool, [parameter])
+    assert choose_tool(Offer(), said) is None

@@ -1,0 +1,29 @@
+"""Answers the tool agent: whether a request is one for it, which of its tools to call, and a haiku."""
+
+import re
+from collections.abc import Sequence
+
+from sandbox.model.choosing import Offer
+from sandbox.model.lexicon import load
+from sandbox.model.reading import Message, content_of, last_user_content
+from sandbox.model.script import ToolCall
+
+
+def answer_tool_agent(messages: Sequence[Message]) -> str | None:
+    """Return the answer to a request of the tool agent, None if the request is none of these. Everything is a request for it."""
+    told = "\n".join(content_of(one) for one in messages if one.get("role") == "system")
+    for rule in (load("tool_agent")[name] for name in ("classify", "haiku")):
+        if rule["asked"] in told:
+            return str(rule["answer"]).replace("{theme}", last_user_content(messages).strip())
+    return None
+
+
+def choose_tool(offer: Offer, message: str) -> ToolCall | None:
+    """Return the call of the tool agent's tool that the words of the message mean, None if these tools are not offered."""
+    for name, words in load("tool_agent")["tools"].items():
+        function = next((one for one in offer.functions if one.get("name") == name), None)
+        found = re.search(words, message, re.IGNORECASE | re.DOTALL)
+        if function is not None and found is not None:
+            parameter = next(iter(function["parameters"]["properties"]))
+            return ToolCall(name=name, arguments={parameter: found["rest"].strip(' \n?!.,:«»"')})
+    return None
