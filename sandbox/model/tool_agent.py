@@ -11,15 +11,17 @@ from sandbox.model.script import ToolCall
 
 def answer_tool_agent(messages: Sequence[Message]) -> str | None:
     """Return the answer to a request of the tool agent, None if the request is none of these. Everything is a request for it."""
-    told = "\n".join(content_of(one) for one in messages if one.get("role") == "system")
     for rule in (load("tool_agent")[name] for name in ("classify", "haiku")):
-        if rule["asked"] in told:
+        if rule["asked"] in _read_instructions(messages):
             return str(rule["answer"]).replace("{theme}", last_user_content(messages).strip())
     return None
 
 
-def choose_tool(offer: Offer, message: str) -> ToolCall | None:
-    """Return the call of the tool agent's tool that the words of the message mean, None if these tools are not offered."""
+def choose_tool(offer: Offer, messages: Sequence[Message]) -> ToolCall | None:
+    """Return the call of the tool that the words of the last message mean, None if the tool agent does not ask, or without its tools."""
+    if load("tool_agent")["select"]["asked"] not in _read_instructions(messages):
+        return None
+    message = last_user_content(messages)
     for name, words in load("tool_agent")["tools"].items():
         function = next((one for one in offer.functions if one.get("name") == name), None)
         found = re.search(words, message, re.IGNORECASE | re.DOTALL)
@@ -27,3 +29,7 @@ def choose_tool(offer: Offer, message: str) -> ToolCall | None:
             parameter = next(iter(function["parameters"]["properties"]))
             return ToolCall(name=name, arguments={parameter: found["rest"].strip(' \n?!.,:«»"')})
     return None
+
+
+def _read_instructions(messages: Sequence[Message]) -> str:
+    return "\n".join(content_of(one) for one in messages if one.get("role") == "system")

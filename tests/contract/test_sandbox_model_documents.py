@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.domain.models import ModelAnswer, ModelRequest
 from orchestrator.engines.tool_agent.tools import TOOLS
+from orchestrator.language.lexicon import load_lexicon
 from sandbox.model.choosing import Offer, read_offer
 from sandbox.model.desk import Desk
 from sandbox.model.passages import answer_from_passages
@@ -59,9 +60,12 @@ def test_passages_about_something_else_are_no_answer() -> None:
     ],
 )
 def test_the_sandbox_calls_the_tool_that_the_words_mean(said: str, tool: str, parameter: str) -> None:
-    """Of the tools that the agent really offers, with what stands behind the words; without the tool of documents it calls none for them."""
+    """Of the tools that the agent really offers, with what stands behind the words; nobody else's functions are chosen so."""
     offer = read_offer({"tools": [{"function": {"name": one.name, "parameters": one.params.model_json_schema()}} for one in TOOLS]})
-    call = choose_tool(offer, said)
+    instructions = {"role": "system", "content": load_lexicon("tool_agent").read_text("prompts", "select")}
+    asked = {"role": "user", "content": said}
+    call = choose_tool(offer, [instructions, asked])
     assert call is not None
     assert (call.name, list(call.arguments.values())) == (tool, [parameter])
-    assert choose_tool(Offer(), said) is None
+    assert choose_tool(Offer(), [instructions, asked]) is None
+    assert choose_tool(offer, [asked]) is None
