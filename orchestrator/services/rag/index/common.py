@@ -2,16 +2,16 @@
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import orjson
 from pydantic import TypeAdapter
 
 from orchestrator.services.rag.document import Passage, Problem
-from orchestrator.services.rag.index.port import PassageVectors, Vectors
+from orchestrator.services.rag.index.port import FileRecord, PassageVectors, Vectors
 
 MOST_TERMS: Final = 24
 _PROBLEM: Final = TypeAdapter(Problem)
@@ -30,6 +30,20 @@ def write_problem(problem: Problem | None) -> tuple[str, str]:
 def read_problem(code: str, details: str) -> Problem | None:
     """Return the problem that `write_problem` wrote."""
     return _PROBLEM.validate_python({"code": code, "details": orjson.loads(details or "{}")}) if code else None
+
+
+LOAD_FILES: Final = "SELECT path, name, size, mtime_ns, digest, access, problem, details FROM documents"
+"""The query whose rows `read_files` reads."""
+
+
+def read_files(rows: Iterable[Sequence[Any]]) -> dict[str, FileRecord]:
+    """Return what the rows of `LOAD_FILES` say of each file, by path."""
+    return {
+        path: FileRecord(
+            path=path, name=name, size=size, mtime_ns=mtime, digest=digest, access=access, problem=read_problem(problem, details)
+        )
+        for path, name, size, mtime, digest, access, problem, details in rows
+    }
 
 
 def hash_passage(passage: Passage) -> str:

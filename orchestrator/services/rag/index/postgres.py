@@ -14,7 +14,15 @@ import numpy as np
 import psycopg
 from psycopg import sql
 
-from orchestrator.services.rag.index.common import Wording, build_embedded_text, build_vectors, hash_passage, read_problem, write_problem
+from orchestrator.services.rag.index.common import (
+    LOAD_FILES,
+    Wording,
+    build_embedded_text,
+    build_vectors,
+    hash_passage,
+    read_files,
+    write_problem,
+)
 from orchestrator.services.rag.index.port import (
     FORMAT,
     FileRecord,
@@ -100,13 +108,8 @@ class PostgresIndex:
     def load_files(self) -> Mapping[str, FileRecord]:
         """Return what is known of all files, by path."""
         with self._read() as connection:
-            rows = connection.execute("SELECT path, name, size, mtime_ns, digest, access, problem, details FROM documents").fetchall()
-        return {
-            row[0]: FileRecord(
-                path=row[0], name=row[1], size=row[2], mtime_ns=row[3], digest=row[4], access=row[5], problem=read_problem(row[6], row[7])
-            )
-            for row in rows
-        }
+            rows = connection.execute(LOAD_FILES).fetchall()
+        return read_files(rows)
 
     def apply(self, changes: IndexChanges) -> None:
         """Store the changes in one transaction."""
