@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -141,14 +140,3 @@ class _Playing:
         if place is None:
             raise RunFailed("scenario-target-unknown", f"there is no step {target}", step=planned.step.id or planned.label, target=target)
         return place
-
-
-def list_uses(document: object, types: StepTypes) -> list[tuple[str, str]]:
-    """Return (engine, key) of each definition that a scenario may start."""
-    steps = document.get("steps", ()) if isinstance(document, Mapping) else ()
-    found: list[tuple[str, str]] = []
-    for step in steps:
-        kind = types.get(step.get("type", "")) if isinstance(step, Mapping) else None
-        if kind is not None:
-            found.extend(kind.list_uses(step.get("params", {})))
-    return list(dict.fromkeys(found))

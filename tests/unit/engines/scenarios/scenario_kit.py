@@ -9,7 +9,8 @@ from typing import Any
 
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.inputs import FeatureClick
-from orchestrator.engines.scenarios.engine import ScenarioEngine, list_uses
+from orchestrator.engines.scenarios.engine import ScenarioEngine
+from orchestrator.engines.scenarios.kind import build_kind, list_uses
 from orchestrator.engines.scenarios.registry import build_step_types
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
@@ -51,7 +52,11 @@ def start(key: str = "plan", **args: Any) -> InboxRow:
 def build_engines(documents: Mapping[str, Any], **options: Any) -> Engines:
     """The scenario engine over these scenarios by key."""
     return Engines(
-        runs={"scenario": RegisteredEngine(engine=ScenarioEngine(TYPES, **options), list_uses=partial(list_uses, types=TYPES))},
+        runs={
+            "scenario": RegisteredEngine(
+                engine=ScenarioEngine(TYPES, **options), list_uses=partial(list_uses, types=TYPES), kind=build_kind(TYPES)
+            )
+        },
         definitions=StaticDefinitions({("scenario", key): document for key, document in documents.items()}),
     )
 
