@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from orchestrator.engines.scenarios.plan import StepTypes
 from orchestrator.engines.scenarios.step_types import StepType
-from orchestrator.engines.scenarios.steps import flow, talking
+from orchestrator.engines.scenarios.steps import effects, flow, knowing, talking, telegram
 
 GROUP: Final = "sdelka.scenario_steps"
 """The group of entry points by which plugins add types; each names a `StepType`."""
-OWN: Final[tuple[StepType[Any], ...]] = (*flow.TYPES, *talking.TYPES)
+OWN: Final[tuple[StepType[Any], ...]] = (*flow.TYPES, *talking.TYPES, *knowing.TYPES, *effects.TYPES, *telegram.TYPES)
 log = logging.getLogger(__name__)
 
 

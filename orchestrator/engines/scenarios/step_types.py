@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from orchestrator.definitions.kinds import Write
 from orchestrator.domain.own_reads import DocumentAnswer
 from orchestrator.domain.taint import Origins, Value, join_origins, split_values
-from orchestrator.engines.runs import RunContext, RunFailed
+from orchestrator.engines.runs import Option, RunContext, RunFailed
 from orchestrator.engines.scenarios.definition import Step
 from orchestrator.engines.scenarios.variables import Variables
 from orchestrator.expressions.conditions import Condition
@@ -41,6 +41,13 @@ class FindDocuments(Protocol):
         """Return the answer with its passages. Raises ServiceFailed."""
 
 
+@dataclass
+class Keyboard:
+    """The buttons that a message of this pass has announced, and that stand under the next question (S000-X16)."""
+
+    options: tuple[Option, ...] = ()
+
+
 class NoteStep(Protocol):
     """Writes a line of an author to the log of scenarios."""
 
@@ -54,6 +61,7 @@ class Surroundings:
 
     note: NoteStep
     find_documents: FindDocuments | None = None
+    keyboard: Keyboard = field(default_factory=Keyboard)
 
 
 @dataclass(frozen=True, kw_only=True)

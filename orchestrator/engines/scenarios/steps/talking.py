@@ -86,7 +86,9 @@ async def _say(call: StepCall[MessageParams]) -> StepResult:
 async def _ask(call: StepCall[InputParams]) -> StepResult:
     """Ask until an answer fits. Raises RunFailed after the last try if the author names no step for that."""
     params, expected = call.params, call.params.build_expected()
-    question = _build_question(params, expected)
+    keyboard = call.surroundings.keyboard
+    question = _build_question(params, expected, keyboard.options)
+    keyboard.options = ()
     for number in range(1, params.tries + 1):
         heard = await call.ctx.wait_input(f"{call.node}/{number}", question)
         if heard.kind == "timeout":
@@ -101,8 +103,8 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
     raise call.fail("scenario-input-failed", f"no answer fitted in {params.tries} tries", tries=params.tries)
 
 
-def _build_question(params: InputParams, expected: Expected) -> Ask:
-    options = [one.to_option() for one in params.buttons]
+def _build_question(params: InputParams, expected: Expected, announced: tuple[Option, ...]) -> Ask:
+    options = tuple(one.to_option() for one in params.buttons) or announced
     takes: frozenset[Takes] = frozenset() if params.only_buttons and options else expected.takes
     timeout = timedelta(seconds=params.timeout) if params.timeout is not None else None
     return Ask(text=params.prompt, options=options, takes=takes, timeout=timeout)
