@@ -12,9 +12,11 @@ from orchestrator.domain.inputs import FeatureClick
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import build_kind, list_uses
 from orchestrator.engines.scenarios.registry import build_step_types
+from orchestrator.performers import schedule as performers
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime.feature import merge_features
+from orchestrator.schedules.checks import StartChecker
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
 from state.sql.store import SqlStore
@@ -76,6 +78,8 @@ async def a_scenario_world(
     async with a_world(folder, mode=mode, store=store, portal=portal) as world:
         tools = world.orchestrator.tools
         engines = build_engines({"plan": plan, **(others or {})}, **options)
+        checker = StartChecker(engines, lambda actor: actor)
+        world.gate._performers["schedule"] = performers.SchedulePerformer(world.store, world.clock, checker)  # type: ignore[index]
         world.orchestrator.tools = replace(tools, features=merge_features(tools.features, build_feature(engines)))
         yield world
 
