@@ -31,6 +31,7 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
+from bot.scenarios import connect_documents
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
 from orchestrator.directory.naming import Naming
@@ -196,6 +197,8 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     engines = add_stored_definitions(engines, store)
     models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
     services = services or build_service_clients(settings, models)
+    documents = DocumentClient(services, top_k=settings.param_rag_top_k)
+    engines = connect_documents(engines, documents.ask)
     credentials = load_http_credentials(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
@@ -217,9 +220,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "bitrix": BitrixPerformer(client, reads),
             "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
             "http": _build_http(credentials, live),
-            "knowledge": KnowledgePerformer(
-                catalogue, live, texts.help, histories, DocumentClient(services, top_k=settings.param_rag_top_k)
-            ),
+            "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories, documents),
             **_build_mongo(settings),
             **_build_files(settings, live, members, messenger),
         },

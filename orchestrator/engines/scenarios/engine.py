@@ -36,9 +36,15 @@ class ScenarioEngine:
         agent: str = "sdelka",
     ) -> None:
         """Play steps of these types; at most so many in a run, and so many scenarios inside of each other (S000-A11)."""
-        self._plans = Plans(types)
+        self._types, self._plans = types, Plans(types)
         self._find_documents = find_documents
         self._most_steps, self._most_depth, self._agent = most_steps, most_depth, agent
+
+    def connect(self, find_documents: FindDocuments) -> "ScenarioEngine":
+        """Return an engine that is the same, with steps that find documents."""
+        return ScenarioEngine(
+            self._types, find_documents=find_documents, most_steps=self._most_steps, most_depth=self._most_depth, agent=self._agent
+        )
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the scenario and return its final variables. Raises RunFailed and RunSuspended."""

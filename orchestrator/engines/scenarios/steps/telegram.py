@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Option, RunEffect
 from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, StepCall, StepParams, StepResult, StepType, Words
 from orchestrator.engines.scenarios.steps.effects import EffectParams, list_named, list_refused, submit
 
-_TELEGRAM: Final = "tg:"
 _OUTPUT: Final = "message_id"
 
 
@@ -50,8 +50,8 @@ class SendFileParams(ChatParams):
 
 def is_own_chat(call: StepCall[Any]) -> bool:
     """Return whether the step writes to the chat in which the run works."""
-    chat, home = call.params.chat_id, call.ctx.run.home
-    return chat is None or str(chat) in {home, home.removeprefix(_TELEGRAM)}
+    chat, home = call.params.chat_id, Address.parse(call.ctx.run.home)
+    return chat is None or str(chat) == call.ctx.run.home or (home.is_messenger and not home.thread and str(chat) == home.chat)
 
 
 async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
@@ -72,7 +72,7 @@ async def _send_file(call: StepCall[SendFileParams], method: str) -> StepResult:
 
 
 async def _submit(call: StepCall[Any], method: str, *names: str) -> StepResult:
-    home = Value(call.ctx.run.home.removeprefix(_TELEGRAM), AUTHOR)
+    home = Value(Address.parse(call.ctx.run.home).chat, AUTHOR)
     params: dict[str, Any] = {"chat_id": home, **call.take("chat_id", "inline_keyboard", *names)}
     effect = RunEffect(kind="telegram", method=method, params=params)
     name = call.params.output_var
