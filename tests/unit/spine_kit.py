@@ -192,8 +192,8 @@ def _shipped_rules() -> Any:
 def _assembled(
     settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, *, card: bool = False, **rest: Any
 ) -> Orchestrator:
-    rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings)
-    with patch.object(bootstrap, "load_rules", lambda _: rules):
+    rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings, rest["engines"])
+    with patch.object(bootstrap, "load_rules", lambda *_: rules):
         made = bootstrap.build_from_clients(settings, store, client, cast("ModelClient", model), **rest)
     made.tools = replace(
         made.tools, features=replace(made.tools.features, periodic_tasks=())
