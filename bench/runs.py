@@ -184,6 +184,7 @@ async def _started(settings: Settings, engine: NodesEngine) -> AsyncIterator[Orc
             trouble=_ignore,
             partial=_silent,
             clock=SystemClock(),
+            engines=Engines(),
         )
         features = merge_features(replace(orchestrator.tools.features, periodic_tasks=()), build_feature(engines))
         orchestrator.tools = replace(orchestrator.tools, features=features)

@@ -31,6 +31,7 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
+from bot.scenarios import connect_documents
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
 from orchestrator.directory.naming import Naming
@@ -191,11 +192,12 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have transports
     of their own.
     """
-    policy, catalogue = load_rules(settings)
-    _check_rules(policy, catalogue, engines)
+    policy, catalogue = load_rules(settings, engines)
     engines = add_stored_definitions(engines, store)
     models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
     services = services or build_service_clients(settings, models)
+    documents = DocumentClient(services, top_k=settings.param_rag_top_k)
+    engines = connect_documents(engines, documents.ask)
     credentials = load_http_credentials(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
@@ -217,9 +219,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "bitrix": BitrixPerformer(client, reads),
             "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
             "http": _build_http(credentials, live),
-            "knowledge": KnowledgePerformer(
-                catalogue, live, texts.help, histories, DocumentClient(services, top_k=settings.param_rag_top_k)
-            ),
+            "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories, documents),
             **_build_mongo(settings),
             **_build_files(settings, live, members, messenger),
         },
@@ -355,21 +355,16 @@ def _open_sql_store(settings: Settings) -> SqlStore:
         raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
 
 
-def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
+def load_rules(settings: Settings, engines: Engines = SHIPPED_ENGINES) -> tuple[Policy, Catalogue]:
     """Return the company's policy, and the catalogue of portal methods with the policy's additions.
 
-    Raises SettingsError if the policy is invalid or does not fit the catalogue.
+    Raises SettingsError if the policy is invalid, or names methods, fields or kinds of definitions that there are not with these engines.
     """
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
-    _check_rules(policy, catalogue, SHIPPED_ENGINES)
-    return policy, catalogue
-
-
-def _check_rules(policy: Policy, catalogue: Catalogue, engines: Engines) -> None:
-    """Raise SettingsError if the policy names methods, fields or kinds of definitions that there are not."""
     if faults := check_policy(policy, catalogue, kinds=engines.kinds):
         raise SettingsError("POLICY_FILE: " + "; ".join(faults))
+    return policy, catalogue
 
 
 def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:

@@ -5,11 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from bot.scenarios import build_scenarios
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.chat_messages import KnownPeople
+from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.daily import feature as daily
@@ -37,7 +39,7 @@ from orchestrator.runtime.feature import Feature, Files, merge_features
 from orchestrator.schedules import feature as schedules
 from state.journal.async_store import AsyncStore
 
-SHIPPED_ENGINES = Engines()
+SHIPPED_ENGINES = Engines(runs={KIND: build_scenarios()})
 """The engines of runs (scenarios, flows, workflows) that the program is shipped with."""
 
 

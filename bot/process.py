@@ -27,6 +27,7 @@ from bot.http_api.server.serving import bind_socket, serve
 from bot.http_api.server.tokens import PREFIX
 from bot.model_checks import log_models
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
+from bot.monitoring.scenario_log import keep_scenario_log
 from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
 from bot.tool_services import open_documents
@@ -64,6 +65,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     log_models(settings)
     clock = SystemClock()
     async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor, AsyncExitStack() as stack:
+        stack.enter_context(keep_scenario_log(settings.log_dir, settings.log_level))
         await access.load_registry(store)
         documents = await open_documents(settings, stack)
         doors = _build_doors(settings, store, access, clock)

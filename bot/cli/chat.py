@@ -12,6 +12,7 @@ from typing import Literal
 
 from bot.bootstrap import build_orchestrator, open_async_store
 from bot.i18n.translate import Translator
+from bot.monitoring.scenario_log import keep_scenario_log
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.settings import Settings
@@ -134,6 +135,7 @@ async def run_chat(settings: Settings, *, name: str, user: int | None, language:
     """Run the conversation `cli:<name>` until the end of input; `user` is the person's employee number in the portal."""
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
     async with open_async_store(settings) as store, AsyncExitStack() as stack:
+        stack.enter_context(keep_scenario_log(settings.log_dir, settings.log_level))
         documents = await open_documents(settings, stack)
         orchestrator, closing = build_orchestrator(
             settings, store, trouble=_build_trouble_reporter(actor), partial=_discard, documents=documents

@@ -8,7 +8,7 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Path, format_path
 from orchestrator.domain.suggestions import suggest_name
 
-Shape = Literal["object", "list", "text", "number"]
+Shape = Literal["object", "list", "text", "number", "integer", "boolean"]
 SENTENCES: Final[dict[str, str]] = {
     "finding-check-failed": "the document cannot be checked as a definition of kind {kind}",
     "finding-definition-key": '"{key}" is no key: it begins with a Latin letter or a digit and has at most {most} letters, digits, - and _',
@@ -19,6 +19,13 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-name-twice": 'the name "{name}" stands twice',
     "finding-value-unknown": '"{value}" is none of {known}',
     "finding-one-of": "exactly one of {known} is needed",
+    "finding-value-least": '"{name}" is less than {bound}',
+    "finding-value-least-open": '"{name}" is not more than {bound}',
+    "finding-value-most": '"{name}" is more than {bound}',
+    "finding-value-most-open": '"{name}" is not less than {bound}',
+    "finding-text-long": '"{name}" has more than {bound} characters',
+    "finding-list-long": '"{name}" has more than {bound} elements',
+    "finding-value-unfit": '"{name}" does not fit: {problem}',
 }
 """The English sentences by code; the Fluent files have the same for people."""
 _SHAPES: Final[Mapping[Shape, type | tuple[type, ...]]] = {"object": dict, "list": list, "text": str, "number": (int, float)}
@@ -60,11 +67,16 @@ def report_unknown_value(findings: Findings, path: Path, value: object, known: C
     )
 
 
+def report_shape(findings: Findings, path: Path, name: str, shape: Shape) -> None:
+    """Report that the value at `path`, which is called `name`, is of another type."""
+    _report(findings, "finding-field-shape", path, of_value=True, name=name, shape=shape)
+
+
 def has_shape(findings: Findings, path: Path, value: object, shape: Shape, *, may_be_empty: bool = True) -> bool:
     """Return whether the value at `path` has this shape, and report it if not."""
     name = format_path(path[-1:]) if path and isinstance(path[-1], str) else format_path(path[-2:]) or "/"
-    if not isinstance(value, _SHAPES[shape]) or (shape == "number" and isinstance(value, bool)):
-        _report(findings, "finding-field-shape", path, of_value=True, name=quote_part(name), shape=shape)
+    if not isinstance(value, _SHAPES[shape]) or (shape in {"number", "integer"} and isinstance(value, bool)):
+        report_shape(findings, path, quote_part(name), shape)
         return False
     if not may_be_empty and not value:
         _report(findings, "finding-field-empty", path, of_value=True, name=quote_part(name))

@@ -20,6 +20,8 @@ from orchestrator.domain.taint import NOWHERE, UNDECLARED, Origin, Origins, Valu
 T = TypeVar("T")
 AnswerKind = Literal["text", "option", "contact", "photo", "document", "timeout"]
 Takes = Literal["text", "contact", "photo", "document"]
+NodeState = Literal["new", "waited", "finished"]
+"""What a node is when the run is played: never played before; it waits, or what it waited for has come; nothing is left to do."""
 NOTHING: Final = Value(None)
 
 
@@ -153,6 +155,9 @@ class RunContext(Protocol):
     @property
     def now(self) -> datetime:
         """The time at which the run is being played, in UTC. An engine that decides by it must take it through `memo`."""
+
+    def find_state(self, node: str, *, is_message: bool = False) -> NodeState:
+        """Return what is known of a node, or of a message with this key, before it is played now: what a log of the run needs."""
 
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat now, once for each `key`, also if the run is played again."""

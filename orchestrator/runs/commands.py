@@ -12,6 +12,7 @@ from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.domain.taint import Value
 from orchestrator.runs.inputs import MAY_CONTROL
 from orchestrator.runs.listening import build_input, build_receipt, build_start
+from orchestrator.runs.offers import list_offers
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines, RunCommand
 from orchestrator.runtime import outbox
@@ -123,7 +124,7 @@ def _is_named(row: RunRow, wanted: str) -> bool:
 def build_commands(engines: Engines) -> dict[str, Handler]:
     """Return the handlers of the commands of runs and of all engines, by the name after the slash."""
     started: dict[str, Handler] = {
-        name: partial(_start_run, engine=engine, command=command, name=name)
+        name: partial(_start_run, engine=engine, command=command, name=name, engines=engines)
         for engine, registered in engines.runs.items()
         for name, command in registered.commands.items()
     }
@@ -141,8 +142,10 @@ def build_command_specs(engines: Engines) -> dict[str, CommandSpec]:
     return {**listed, **started}
 
 
-async def _start_run(row: InboxRow, session: Session, tools: Tools, *, engine: str, command: RunCommand, name: str) -> None:
-    """Start the run that the command names; what was typed after it becomes its argument `text`."""
+async def _start_run(
+    row: InboxRow, session: Session, tools: Tools, *, engine: str, command: RunCommand, name: str, engines: Engines
+) -> None:
+    """Start the run that the command names, with what was typed after it as its argument `text`; without a name list them all."""
     actor: Actor | None = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -151,8 +154,9 @@ async def _start_run(row: InboxRow, session: Session, tools: Tools, *, engine: s
     if not definition:
         definition, _, text = text.partition(" ")
     if not definition:
-        which = outbox.build_reply_row(session.key, build_reply(Notice(code="run-which", args={"command": name})), session.now)
-        await session.commit(actor=actor.key, outbox=[which], inbox_done=[row.id])
+        offers = await list_offers(engine, name, actor, engines)
+        listed = outbox.build_reply_row(session.key, offers, session.now)
+        await session.commit(actor=actor.key, outbox=[listed], inbox_done=[row.id])
         return
     start = build_start(
         engine, definition, {"text": Value(text.strip(), frozenset({"person"}))}, actor=actor, home=session.key, session=session

@@ -18,6 +18,7 @@ from orchestrator.domain.taint import UNDECLARED, Origin, Origins, Value
 from orchestrator.engines.runs import (
     Ask,
     Heard,
+    NodeState,
     RunContext,
     RunEffect,
     RunFailed,
@@ -94,6 +95,12 @@ class Context(RunContext):
     def now(self) -> datetime:
         """The present time."""
         return self._session.now
+
+    def find_state(self, node: str, *, is_message: bool = False) -> NodeState:
+        """Return what is known of a node, or of a message with this key, before it is played now."""
+        if (f"say/{node}" if is_message else node) in self.known.done or f"{node}/closed" in self.known.done:
+            return "finished"
+        return "waited" if node in self.known.woken or self.is_waiting(node) else "new"
 
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat now, once for each `key`."""

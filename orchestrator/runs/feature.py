@@ -1,6 +1,7 @@
 """Registers runs with the runtime: their inputs and timers, the buttons and commands of the chats in which they are shown."""
 
 from datetime import timedelta
+from functools import partial
 
 from orchestrator.domain.run_inputs import (
     RunAnswer,
@@ -19,6 +20,7 @@ from orchestrator.domain.run_inputs import (
 from orchestrator.runs import inputs, listening
 from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.context import SLEEP, TIMEOUT
+from orchestrator.runs.offers import OFFER, take_offer
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.reminders import REMIND, remind_person
@@ -53,7 +55,7 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
         },
         periodic_tasks=(RunRetention(store, keep).run,) if store is not None and keep else (),
         timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer, REMIND: remind_person},
-        buttons={BUTTON: listening.take_click},
+        buttons={BUTTON: listening.take_click, OFFER: partial(take_offer, engines=engines)},
         commands=build_commands(engines),
         command_specs=build_command_specs(engines),
         message_takers=(listening.take_message,),

@@ -87,7 +87,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     _, run_id, *rest = (*click.words, "", "")
     found = await tools.store.list_runs(RunFilter(run_id=run_id)) if is_run(f"{PREFIX}{run_id}") else []
     if not found or (rest[0] in CARD_BUTTONS and found[0].home != session.key):
-        outdated = _refuse_click(row, session, "card-outdated" if rest[0] in CARD_BUTTONS | ORDERS else "choice-outdated")
+        outdated = refuse_click(row, session, "card-outdated" if rest[0] in CARD_BUTTONS | ORDERS else "choice-outdated")
         await session.commit(actor=actor.key, outbox=outdated, inbox_done=[row.id])
         return
     told: list[OutboxRow] = []
@@ -102,7 +102,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
         case (_, run_id, question_id, option) if option.isascii() and option.isdecimal() and len(option) <= _DIGITS:
             given = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
         case _:
-            told = _refuse_click(row, session, "choice-outdated")
+            told = refuse_click(row, session, "choice-outdated")
             await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
             return
     told = told or build_receipt("run-passed", f"{PREFIX}{run_id}", session)
@@ -110,7 +110,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[new])
 
 
-def _refuse_click(row: InboxRow, session: Session, code: str) -> list[OutboxRow]:
+def refuse_click(row: InboxRow, session: Session, code: str) -> list[OutboxRow]:
     """Return the answer to a click that changes nothing: a toast, or a message for a client that waits for the answer to each input."""
     if Address.parse(session.key).is_pulled:
         return [outbox.build_reply_row(session.key, build_reply(Notice(code=code)), session.now)]
@@ -128,10 +128,12 @@ def build_receipt(code: str, run: str, session: Session, **more: str) -> list[Ou
     return [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
 
 
-def build_start(engine: str, definition: str, args: dict[str, Value], *, actor: Actor, home: str, session: Session) -> InboxRow:
-    """Return the input that starts a new run for the actor, shown in the chat `home`."""
+def build_start(
+    engine: str, definition: str, args: dict[str, Value], *, actor: Actor, home: str, session: Session, run_id: str = ""
+) -> InboxRow:
+    """Return the input that starts a new run for the actor, shown in the chat `home`. A second input with the same `run_id` is ignored."""
     order = RunStart(engine=engine, definition=definition, home=home, args=format_args(args))
-    key = f"run:{generate_id()}"
+    key = f"run:{run_id or generate_id()}"
     return build_input(order, key, actor, session, source=f"start:{key}", lane="turn")
 
 

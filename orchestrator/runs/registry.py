@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.domain.actor import Role
@@ -11,6 +11,8 @@ from orchestrator.engines.base import Engine
 from orchestrator.engines.runs import Definition, RunEngine
 from state.journal.store import Lane
 
+MOST_LISTED: Final = 50
+"""How many definitions of an engine are listed in a chat."""
 ALL_ROLES: frozenset[Role] = frozenset({"manager", "lead", "admin"})
 
 
@@ -19,7 +21,7 @@ class RunCommand:
     """A typed command that starts a run, such as /steps; what is typed after it becomes the argument `text` of the run."""
 
     definition: str
-    """The definition that it starts; "" if the first word after the command names it."""
+    """The definition that it starts; "" if the first word after the command names it. Without a word they are listed, with buttons."""
     lane: Lane = "express"
     """Its lane in the conversation: a run is no turn, so its command waits for none unless the engine wants it to."""
     menu: Notice | None = None
@@ -29,6 +31,11 @@ class RunCommand:
 def list_nothing(_document: Any) -> Sequence[tuple[str, str]]:
     """Return no names: an engine whose definitions use no others."""
     return ()
+
+
+def describe_nothing(_document: Any) -> tuple[str, str]:
+    """Return ("", ""): the definition has no title and no summary, and people see its key."""
+    return "", ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +50,8 @@ class RegisteredEngine:
 
     These are fixed when the run begins. A name that is only known while the run goes on is looked up then.
     """
+    describe: Callable[[Any], tuple[str, str]] = describe_nothing
+    """Returns (title, summary in a line) of a document, for the list of what can be started."""
     kind: DefinitionKind | None = None
     """What its definitions are; None for an engine whose definitions come with the program alone and are never stored."""
 
@@ -59,6 +68,9 @@ class Definitions(Protocol):
     async def check_start(self, engine: str, key: str, /) -> None:
         """Raise RunFailed if no run of this definition may begin now, also none of a text that was fixed before."""
 
+    async def list_all(self, engine: str, /) -> Sequence[Definition]:
+        """Return the definitions of which a run may begin now, by key; at most `MOST_LISTED`."""
+
 
 class StaticDefinitions:
     """Definitions that the program was started with: (engine, key) → document."""
@@ -74,6 +86,11 @@ class StaticDefinitions:
 
     async def check_start(self, _engine: str, _key: str, /) -> None:
         """Let every definition be started."""
+
+    async def list_all(self, engine: str, /) -> Sequence[Definition]:
+        """Return all definitions of the engine."""
+        found = [Definition(key=key, version=1, document=one) for (name, key), one in sorted(self._documents.items()) if name == engine]
+        return found[:MOST_LISTED]
 
 
 @dataclass(frozen=True, kw_only=True)

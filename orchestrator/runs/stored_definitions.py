@@ -1,11 +1,13 @@
 """Finds the definitions that runs execute in the store of definitions, and those that come with the program where it has none."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from orchestrator.definitions.rules import find_key_mistake
 from orchestrator.engines.runs import Definition, RunFailed
-from orchestrator.runs.registry import Definitions, Engines
+from orchestrator.runs.registry import MOST_LISTED, Definitions, Engines
 from state.definitions import DefinitionDamaged, DefinitionKey
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
@@ -45,6 +47,19 @@ class StoredDefinitions:
             _check_enabled(head)
         else:
             await self._static.check_start(engine, key)
+
+    async def list_all(self, engine: str, /) -> Sequence[Definition]:
+        """Return the definitions of which a run may begin now: those in force, and those of the program that none of them hides."""
+        kind = self._kinds.get(engine)
+        heads = await self._store.read(definitions.list_keys, kind, "", MOST_LISTED) if kind is not None else []
+        found = {one.key: one for one in await self._static.list_all(engine)}
+        for head in heads:
+            if not head.enabled:
+                found.pop(head.key, None)
+            elif head.active_version:
+                with suppress(RunFailed):  # damaged, or switched off since the moment before: it cannot be started
+                    found[head.key] = await self._load_active(head)
+        return [found[key] for key in sorted(found)][:MOST_LISTED]
 
     async def _find_key(self, engine: str, key: str) -> DefinitionKey | None:
         kind = self._kinds.get(engine)

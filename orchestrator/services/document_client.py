@@ -30,9 +30,9 @@ class DocumentClient:
         """Ask through these clients for `top_k` passages."""
         self._services, self._top_k = services, top_k
 
-    async def ask(self, question: str, *, person: str, role: str) -> DocumentAnswer:
-        """Return what the documents say that people with this role may read. Raises ServiceFailed."""
-        asked: JsonObject = {"question": question, "top_k": self._top_k}
+    async def ask(self, question: str, *, person: str, role: str, top_k: int | None = None) -> DocumentAnswer:
+        """Return what the documents say that people with this role may read, by `top_k` passages if it is given. Raises ServiceFailed."""
+        asked: JsonObject = {"question": question, "top_k": top_k or self._top_k}
         if SERVICE in self._services.believed:
             asked = {**asked, "roles": [role] if role else [], "asked_by": person}
         body = to_storable(await self._services.post(SERVICE, "/search", asked))

@@ -36,6 +36,7 @@ from orchestrator.language.work_calendar import load_workdays
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.runs.feature import build_feature
+from orchestrator.runs.registry import Engines
 from orchestrator.runtime import merge_inputs, session, worker
 from orchestrator.runtime.feature import merge_features
 from state.events import fold
@@ -127,6 +128,7 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
             members=people,
             present=people.refresh_actor if people else lambda actor: actor,
             ear=VoiceInput(files=Hearing(), transcriber=Hearing()),
+            engines=Engines(),
         )
         # The card reads the portal in the first turn, and the lab's points are calls that a person's request leads to.
         orchestrator.tools = replace(orchestrator.tools, queries={**orchestrator.tools.queries, "portal_card": build_no_card})
@@ -236,7 +238,7 @@ def main() -> None:
     policy, catalogue = bootstrap.load_rules(_settings())
     dear = Rule(entity="deal", field="OPPORTUNITY", above=LIMIT, then="lead", why="дороже двух миллионов")
     rules = policy.model_copy(update={"sum_jump": None, "rules": (dear,)}), catalogue  # the lab's people press once, whatever the sum
-    bootstrap.load_rules = lambda settings: rules
+    bootstrap.load_rules = lambda *_: rules
     for line in sys.stdin:
         config = json.loads(line)
         pid = os.fork()

@@ -30,6 +30,7 @@ from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from orchestrator.features.portal_events.watcher import START, PortalWatcher
 from orchestrator.gate.gate import Gate
 from orchestrator.model_client.client import ModelClient
+from orchestrator.runs.registry import Engines
 from orchestrator.runtime import session as sessions
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session, open_session
@@ -191,8 +192,8 @@ def _shipped_rules() -> Any:
 def _assembled(
     settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, *, card: bool = False, **rest: Any
 ) -> Orchestrator:
-    rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings)
-    with patch.object(bootstrap, "load_rules", lambda _: rules):
+    rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings, rest["engines"])
+    with patch.object(bootstrap, "load_rules", lambda *_: rules):
         made = bootstrap.build_from_clients(settings, store, client, cast("ModelClient", model), **rest)
     made.tools = replace(
         made.tools, features=replace(made.tools.features, periodic_tasks=())
@@ -337,10 +338,12 @@ async def a_world(
     card: bool = False,
     people: Sequence[Actor] = (),
     services: ServiceClients | None = None,
+    engines: Engines | None = None,
 ) -> AsyncIterator[World]:
     """The product on a database in memory, with a portal behind a mock transport; its portal card is empty unless `card`.
 
-    The rights and names of `people` are found by their keys, as in an access file; everybody else keeps those of the input.
+    The rights and names of `people` are found by their keys, as in an access file; everybody else keeps those of the input. It has no
+    engines of runs, unless they are given: those of the program are a matter of their own tests.
     """
     sql = store or memory_store()
     wrapped = AsyncStore(sql)
@@ -373,6 +376,7 @@ async def a_world(
         clock=clock,
         present=lambda actor: known.get(actor.key, actor),
         services=services,
+        engines=engines or Engines(),
     )
     world = World(sql, wrapped, clock, wire, model, orchestrator, client, folder / "logs", troubles, partials)
     try:

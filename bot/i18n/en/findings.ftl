@@ -52,12 +52,35 @@ finding-field-shape = “{ $name }” must be { $shape ->
     [object] an object
     [list] a list
     [number] a number
+    [integer] a whole number
+    [boolean] true or false
    *[text] a text
 }.
 finding-field-empty = “{ $name }” is empty.
 finding-name-twice = The name “{ $name }” stands twice.
 finding-value-unknown = “{ $value }” is none of { $known }.
 finding-one-of = Exactly one of these is needed: { $known }.
+finding-value-least = “{ $name }” must be at least { $bound }.
+finding-value-least-open = “{ $name }” must be more than { $bound }.
+finding-value-most = “{ $name }” must be at most { $bound }.
+finding-value-most-open = “{ $name }” must be less than { $bound }.
+finding-text-long = “{ $name }” is too long: at most { $bound } characters.
+finding-list-long = “{ $name }” is too long: at most { $bound } elements.
+finding-value-unfit = “{ $name }” does not fit: { $problem }.
+finding-step-id-twice = There is a step “{ $name }” already.
+finding-step-type-unknown = There is no type of steps “{ $name }”.
+finding-action-type-unknown = There is no action “{ $name }”.
+finding-step-target-unknown = There is no step “{ $name }”.
+finding-branch-condition-missing = The branch has no condition: write `condition`.
+finding-branch-ways-missing = The branch leads nowhere: write `branches` with if and else.
+finding-field-elsewhere = The field “{ $name }” has an effect only in a step of type branch.
+finding-loop-endless = The steps { $names } repeat without end: there is no question, wait or condition between them.
+finding-step-unreachable = Nothing leads to this step.
+finding-variable-unset = Nothing sets the variable “{ $name }”: whoever starts the scenario has to give it.
+finding-variable-reserved = The name “{ $name }” is taken: only the program sets names with “__”.
+finding-mapping-missing = Without output_mapping the sub-scenario overwrites all variables of the same names.
+finding-pattern-wrong = The expression `regex` cannot be read: { $problem }.
+finding-scenario-name-missing = The scenario has no name: people will see its key instead.
 finding-script-long = The script has { $size } characters, at most { $most } are read.
 finding-script-syntax = The script cannot be read: { $problem }.
 finding-script-unsupported = Scripts cannot do this: { $problem }.

@@ -1,4 +1,5 @@
 # Scenarios: what is under way, what it waits for, how it ended. In the words of a sales manager.
+menu-run = Start a scenario
 menu-runs = Which scenarios are under way
 menu-cancel = Cancel a scenario
 run-option = { $label }
@@ -66,7 +67,13 @@ run-order-late = { $status ->
     [waiting] The scenario is under way and waits
    *[running] The scenario is already under way
 }
-run-which = Write after the command which scenario to start: /{ $command } and its name.
+run-offers = Which scenario shall be started?
+run-offers-none = There is nothing to start yet: no scenario is published.
+run-offer-line = • { $title }{ $summary ->
+    [none] {""}
+   *[other] {" "}— { $summary }
+}
+run-offer = ▶ { $title }
 run-cancel-which = Which scenario shall be cancelled?
 run-cancel-none = { $wanted ->
     [none] There is nothing to cancel: none of your scenarios is under way here.

@@ -52,12 +52,35 @@ finding-field-shape = «{ $name }» — здесь должно быть: { $sha
     [object] объект
     [list] список
     [number] число
+    [integer] целое число
+    [boolean] true или false
    *[text] текст
 }.
 finding-field-empty = «{ $name }» ничего не содержит.
 finding-name-twice = Имя «{ $name }» встречается дважды.
 finding-value-unknown = «{ $value }» не подходит, возможно: { $known }.
 finding-one-of = Нужно ровно одно из: { $known }.
+finding-value-least = «{ $name }» — слишком маленькое число, нужно не меньше { $bound }.
+finding-value-least-open = «{ $name }» — слишком маленькое число, нужно больше { $bound }.
+finding-value-most = «{ $name }» — слишком большое число, нужно не больше { $bound }.
+finding-value-most-open = «{ $name }» — слишком большое число, нужно меньше { $bound }.
+finding-text-long = «{ $name }» — слишком длинный текст, можно не больше { $bound } знаков.
+finding-list-long = «{ $name }» — слишком длинный список, можно не больше { $bound } значений.
+finding-value-unfit = «{ $name }» не подходит: { $problem }.
+finding-step-id-twice = Шаг с именем «{ $name }» уже есть.
+finding-step-type-unknown = Типа шага «{ $name }» нет.
+finding-action-type-unknown = Действия «{ $name }» нет.
+finding-step-target-unknown = Шага «{ $name }» нет.
+finding-branch-condition-missing = У ветвления нет условия: напишите condition.
+finding-branch-ways-missing = У ветвления нет путей: напишите branches с if и else.
+finding-field-elsewhere = Поле «{ $name }» действует только у шага branch.
+finding-loop-endless = Шаги { $names } повторяются без конца: между ними нет ни вопроса, ни ожидания, ни условия.
+finding-step-unreachable = До этого шага не дойти.
+finding-variable-unset = Переменной «{ $name }» никто не даёт значения: её должен передать тот, кто запускает сценарий.
+finding-variable-reserved = Имя переменной «{ $name }» занято: имена с «__» даёт только программа.
+finding-mapping-missing = Без output_mapping под-сценарий перезапишет все переменные с такими же именами.
+finding-pattern-wrong = Выражение regex не читается: { $problem }.
+finding-scenario-name-missing = У сценария нет названия: вместо него люди увидят его ключ.
 finding-script-long = В скрипте { $size } знаков, а читается не больше { $most }.
 finding-script-syntax = Скрипт не читается: { $problem }.
 finding-script-unsupported = В скриптах так нельзя: { $problem }.

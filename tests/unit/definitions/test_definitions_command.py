@@ -203,6 +203,6 @@ def test_a_file_of_any_size_is_read_as_far_as_it_may_be(monkeypatch: pytest.Monk
     assert [one.code for one in given.read().findings] == ["finding-document-large"]
 
 
-def test_the_shipped_program_has_no_kinds_yet_and_says_so() -> None:
+def test_the_shipped_program_names_its_kinds() -> None:
     code, told = call("check", "steps", "welcome.yaml", app=definitions.app)
-    assert (code, "these kinds of definitions: none" in told) == (2, True)
+    assert (code, "these kinds of definitions: scenario" in told) == (2, True)

@@ -264,7 +264,7 @@ async def test_two_versions_are_compared_as_data() -> None:
 
 async def test_what_is_not_there_is_told_and_near_names_are_suggested() -> None:
     async with a_desk() as desk:
-        with pytest.raises(KindUnknown, match=r"fan, steps\. Did you mean steps\?"):
+        with pytest.raises(KindUnknown, match=r"fan, scenario, steps\. Did you mean steps\?"):
             await desk.service.list_keys(VERA, "step")
         for key in ("nothing", "../x", "а", "a\x00"):
             for call in (desk.service.find_key(VERA, "steps", key), desk.service.find_version(VERA, "steps", key)):

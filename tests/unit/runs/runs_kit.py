@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bot.scenarios import build_scenarios
 from examples.engines.fan import FanEngine
 from examples.engines.kinds import FAN, STEPS
 from examples.engines.steps import StepsEngine, list_children
@@ -27,24 +28,30 @@ RUN = "run:0190aaaa-0000-7000-8000-000000000001"
 
 
 def build_engines(documents: Mapping[tuple[str, str], Any]) -> Engines:
-    """The example engines over these documents: (engine, key) → document."""
+    """The example engines and that of scenarios over these documents: (engine, key) → document."""
     return Engines(
         runs={
             "steps": RegisteredEngine(
                 engine=StepsEngine(), commands={"steps": RunCommand(definition="")}, list_uses=list_children, kind=STEPS
             ),
             "fan": RegisteredEngine(engine=FanEngine(), kind=FAN),
+            "scenario": build_scenarios(),
         },
         definitions=StaticDefinitions(documents),
     )
+
+
+def find_engine(document: Mapping[str, Any]) -> str:
+    """The engine of a document: "fan" if it has things, "scenario" if it has a name, else "steps"."""
+    return "fan" if "things" in document else "scenario" if "name" in document else "steps"
 
 
 @asynccontextmanager
 async def a_run_world(
     folder: Path, documents: Mapping[str, Any], *, mode: Mode = "full", store: SqlStore | None = None, portal: Portal | None = None
 ) -> AsyncIterator[World]:
-    """The product with the example engines; `documents` are definitions of the engine "steps", or of "fan" if they have things."""
-    keyed = {("fan" if "things" in document else "steps", key): document for key, document in documents.items()}
+    """The product with the example engines and that of scenarios, which `documents` are for: see `find_engine`."""
+    keyed = {(find_engine(document), key): document for key, document in documents.items()}
     async with a_world(folder, mode=mode, store=store, portal=portal) as world:
         tools = world.orchestrator.tools
         features = merge_features(tools.features, build_feature(add_stored_definitions(build_engines(keyed), world.store)))

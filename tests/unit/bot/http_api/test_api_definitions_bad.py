@@ -207,7 +207,7 @@ async def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     async with an_app(tmp_path) as door:
         answer = await send(door, "/definitions/step", b"", method="GET")
         assert error_of(answer) == (404, "kind_not_found")
-        assert "fan, steps" in answer.json()["error"]["message"]
+        assert "fan, scenario, steps" in answer.json()["error"]["message"]
         for path in ("/definitions/steps/x", "/definitions/steps/x/versions/1", "/definitions/steps/x/export"):
             assert error_of(await send(door, path, b"", method="GET")) == (404, "definition_not_found")
         assert error_of(await send(door, f"{PUT}/publish", {}, **{"If-Match": '"1"'})) == (404, "definition_not_found")

@@ -1,0 +1,30 @@
+# The words of scenarios: what does not fit in an answer, and why a scenario does not go on.
+scenario-answer-empty = The answer is empty. Please write it in words.
+scenario-answer-long = Too long: { $length } characters, and at most { $most } are possible. Please write less.
+scenario-answer-short = Too short: at least { $least } characters are needed. Please write more.
+scenario-answer-choice = There is no such choice. Please write one of: { $choices }.
+scenario-answer-form = The answer does not have the right form. Please check it and write it again.
+scenario-answer-number = A number is needed, such as 25 or 1500.5.
+scenario-answer-integer = A whole number is needed, such as 25.
+scenario-answer-small = The number is too small: at least { $least } is needed.
+scenario-answer-large = The number is too large: at most { $most } is possible.
+scenario-answer-phone = A telephone number is needed, such as +7 901 123-45-67.
+scenario-answer-email = An e-mail address is needed, such as ivan@example.ru.
+scenario-broken = This scenario has mistakes and cannot be played. Please tell its author.
+scenario-too-deep = Scenarios start each other more than { $most } times in a row, which looks like a circle. Please tell their author.
+scenario-too-long = The scenario has made more than { $most } steps, which looks like a circle. Please tell its author.
+scenario-step-unknown = Nothing here can do the step “{ $step }”: the program does not know “{ $type }”. Please tell the administrator.
+scenario-target-unknown = The step “{ $step }” leads to “{ $target }”, which does not exist. Please tell the scenario's author.
+scenario-condition-failed = The condition of step “{ $step }” could not be checked, so nothing more is done. Please tell the scenario's author.
+scenario-name-reserved = The step “{ $step }” changes “{ $name }”, a name that belongs to the program. Please tell the scenario's author.
+scenario-values-large = The step “{ $step }” makes too much data. Please tell the scenario's author.
+scenario-value-unfit = The value “{ $name }” does not fit in step “{ $step }”. Please tell the scenario's author.
+scenario-child-failed = The scenario “{ $child }” inside of this one failed, so nothing more is done.
+scenario-input-failed = No answer fitted in { $tries } { $tries ->
+    [one] try
+   *[other] tries
+}, so the scenario has stopped.
+scenario-prompt-empty = The step “{ $step }” asks the model nothing. Please tell the scenario's author.
+scenario-step-refused = The step “{ $step }” was refused or is not allowed, so nothing more is done.
+scenario-schedule-when = The step “{ $step }” does not say when to start: it needs either a delay or a schedule. Please tell the scenario's author.
+scenario-parameter-missing = The step “{ $step }” lacks “{ $name }”. Please tell the scenario's author.

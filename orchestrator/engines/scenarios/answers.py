@@ -1,0 +1,132 @@
+"""Reads what a person answered to a question of a scenario, and says what does not fit. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import SchemaError
+
+from orchestrator.engines.runs import AnswerKind, Takes
+
+InputType = Literal["text", "number", "integer", "phone", "email", "contact", "photo", "document"]
+SENT: Final[frozenset[InputType]] = frozenset({"contact", "photo", "document"})
+"""The types of answers that are sent, not typed."""
+LONGEST_ANSWER: Final = 10_000
+_EMAIL: Final = re.compile(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,190}\.[^\W\d_]{2,63}")
+_NUMBER: Final = re.compile(r"[+-]?\d{1,15}(?:[.,]\d{1,15})?")
+_GAPS: Final = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d)")
+_PHONE: Final = re.compile(r"\+?[\d ()\u00a0.-]+")
+_PHONE_DIGITS: Final = range(5, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Why an answer is not taken: the code of the sentence that says so, with its arguments."""
+
+    code: str
+    args: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What fits as an answer."""
+
+    type: InputType = "text"
+    choices: Sequence[str] = ()
+    """The words of which one is expected, without regard to case; empty for any."""
+    pattern: str = ""
+    """A regular expression that the whole text matches; "" for any text."""
+    min_length: int = 0
+    max_length: int = LONGEST_ANSWER
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @property
+    def takes(self) -> frozenset[Takes]:
+        """What may be sent. A telephone may also come as a contact."""
+        match self.type:
+            case "contact" | "photo" | "document":
+                return frozenset({self.type})
+            case "phone":
+                return frozenset({"text", "contact"})
+            case _:
+                return frozenset({"text"})
+
+    def read(self, kind: AnswerKind, data: Any) -> Any:
+        """Return the value that the variable gets, or a `Mistake` if the answer does not fit. A button's value always fits."""
+        if kind == "option" or self.type in SENT:
+            return data
+        if kind == "contact":
+            return str(data.get("phone", "")) if isinstance(data, Mapping) else Mistake("scenario-answer-phone")
+        text = str(data).strip()
+        if not text:
+            return Mistake("scenario-answer-empty")
+        if len(text) > self.max_length:
+            return Mistake("scenario-answer-long", {"most": self.max_length, "length": len(text)})
+        if len(text) < self.min_length:
+            return Mistake("scenario-answer-short", {"least": self.min_length, "length": len(text)})
+        if self.choices:
+            return self._choose(text)
+        if self.pattern and not matches_pattern(self.pattern, text):
+            return Mistake("scenario-answer-form")
+        return self._read_typed(text)
+
+    def _read_typed(self, text: str) -> Any:
+        """Return what a text says as a value of the type."""
+        match self.type:
+            case "number" | "integer":
+                return self._read_number(text)
+            case "phone":
+                digits = sum(one.isdecimal() for one in text)
+                return text if _PHONE.fullmatch(text) and digits in _PHONE_DIGITS else Mistake("scenario-answer-phone")
+            case "email":
+                return text if _EMAIL.fullmatch(text) else Mistake("scenario-answer-email")
+            case _:
+                return text
+
+    def _choose(self, text: str) -> str | Mistake:
+        folded = {one.strip().casefold(): one for one in self.choices}
+        found = folded.get(text.casefold())
+        return found if found is not None else Mistake("scenario-answer-choice", {"choices": ", ".join(self.choices)})
+
+    def _read_number(self, text: str) -> int | float | Mistake:
+        plain = _GAPS.sub("", text).replace("−", "-")
+        if not plain.isascii() or not _NUMBER.fullmatch(plain):
+            return Mistake("scenario-answer-number")
+        number = float(plain.replace(",", "."))
+        if self.type == "integer" and not number.is_integer():
+            return Mistake("scenario-answer-integer")
+        if self.minimum is not None and number < self.minimum:
+            return Mistake("scenario-answer-small", {"least": _shorten(self.minimum)})
+        if self.maximum is not None and number > self.maximum:
+            return Mistake("scenario-answer-large", {"most": _shorten(self.maximum)})
+        return _shorten(number)
+
+
+def _shorten(number: float) -> int | float:
+    """Return a number as it is written: 5, not 5.0."""
+    return int(number) if float(number).is_integer() else number
+
+
+@lru_cache(maxsize=512)
+def compile_pattern(pattern: str) -> TypeAdapter[str]:
+    """Return what matches a whole text with this expression, in time that grows with the text alone. Raises ValueError for a wrong one.
+
+    Pydantic's own engine is used: Python's takes years for some expressions of authors.
+    """
+    try:
+        return TypeAdapter(Annotated[str, Field(pattern=rf"\A(?:{pattern})\z")])
+    except SchemaError as error:
+        raise ValueError(str(error).strip().splitlines()[-1].strip().removeprefix("error: ")) from None
+
+
+def matches_pattern(pattern: str, text: str) -> bool:
+    """Return whether the whole text matches an expression. Raises ValueError for a wrong one."""
+    try:
+        compile_pattern(pattern).validate_python(text)
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,148 @@
+"""Plays scenarios: one step after another, until one waits or the last is done (S000)."""
+
+import time
+from collections import Counter
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunSuspended
+from orchestrator.engines.scenarios.executor_log import ExecutorLog
+from orchestrator.engines.scenarios.logged_context import LoggedContext
+from orchestrator.engines.scenarios.plan import Plan, PlannedStep, Plans, StepTypes
+from orchestrator.engines.scenarios.step_types import FindDocuments, StepCall, StepResult, Surroundings
+from orchestrator.engines.scenarios.variables import ReservedName, Variables
+from orchestrator.expressions.placeholders import TemplateRefused
+
+MOST_STEPS: Final = 1000
+MOST_DEPTH: Final = 10
+_AGENT: Final = "agent_id"
+
+
+class ScenarioEngine:
+    """Plays scenarios. What it has played stands in the run's stream, so a restart goes on where it was."""
+
+    replay = 1
+    replays = frozenset({1})
+
+    def __init__(
+        self,
+        types: StepTypes,
+        *,
+        find_documents: FindDocuments | None = None,
+        most_steps: int = MOST_STEPS,
+        most_depth: int = MOST_DEPTH,
+        agent: str = "sdelka",
+    ) -> None:
+        """Play steps of these types; at most so many in a run, and so many scenarios inside of each other (S000-A11)."""
+        self._types, self._plans = types, Plans(types)
+        self._find_documents = find_documents
+        self._most_steps, self._most_depth, self._agent = most_steps, most_depth, agent
+
+    def connect(self, find_documents: FindDocuments) -> "ScenarioEngine":
+        """Return an engine that is the same, with steps that find documents."""
+        return ScenarioEngine(
+            self._types, find_documents=find_documents, most_steps=self._most_steps, most_depth=self._most_depth, agent=self._agent
+        )
+
+    async def run(self, ctx: RunContext) -> RunResult:
+        """Play the scenario and return its final variables. Raises RunFailed and RunSuspended."""
+        if ctx.run.depth > self._most_depth:
+            raise RunFailed("scenario-too-deep", f"more than {self._most_depth} scenarios inside of each other", most=self._most_depth)
+        plan = self._plans.find(ctx.run.definition.document)
+        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._find_documents, self._most_steps)
+        return await playing.play()
+
+    def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
+        """Return the variables at the beginning: the author's, the caller's, the system's (S000-X5)."""
+        told = {"user_id": ctx.run.owner, "user_name": ctx.actor.name, "chat_id": ctx.run.home}
+        system = {"__current_scenario_id__": ctx.run.definition.key, "__scenario_instance_id__": ctx.run.run_id, _AGENT: self._agent}
+        caller = {**{name: Value(one) for name, one in told.items()}, **ctx.run.args}
+        return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
+
+
+class _Playing:
+    """One pass through a scenario."""
+
+    def __init__(self, ctx: RunContext, plan: Plan, variables: Variables, find_documents: FindDocuments | None, most_steps: int) -> None:
+        self._log = ExecutorLog(ctx.run.run_id)
+        self._ctx = LoggedContext(ctx, self._log)
+        self._plan, self._variables, self._most_steps = plan, variables, most_steps
+        self._surroundings = Surroundings(note=self._log.add_note, find_documents=find_documents)
+        self._visits: Counter[str] = Counter()
+        self._count = 0
+
+    async def play(self) -> RunResult:
+        place: int | None = 0
+        self._log.add_start(self._plan.name, self._ctx.run.definition.key)
+        while place is not None and place < len(self._plan.steps):
+            self._count += 1
+            if self._count > self._most_steps:
+                raise RunFailed("scenario-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
+            planned = self._plan.steps[place]
+            result = await self._play_step(planned)
+            place = self._find_next(planned, result)
+        self._log.add_end(self._count, "done")
+        self._log.flush()
+        final = self._variables.to_value()
+        return RunResult(value=final.map(lambda data: {**data, "success": True}))
+
+    async def _play_step(self, planned: PlannedStep) -> StepResult:
+        self._visits[planned.label] += 1
+        self._ctx.begin_step()
+        node = f"{planned.label}/{self._visits[planned.label]}"
+        begun = time.monotonic()
+        try:
+            call = self._build_call(planned, node)
+            result = await planned.type.perform(call)
+            self._variables.assign(result.changes)
+        except RunSuspended:
+            if self._ctx.state == "new":
+                self._log.add_wait(node, planned.step.type)
+                self._log.flush()
+            raise
+        except RunFailed as error:
+            self._log.add_failure(node, error.detail)
+            self._log.flush()
+            raise
+        except ReservedName as error:
+            raise RunFailed("scenario-name-reserved", f"step {node} sets {error}", step=planned.step.id or node, name=str(error)) from None
+        if self._ctx.state != "finished":
+            self._log.add_step(node, planned.step.type, time.monotonic() - begun, result.changes)
+        return result
+
+    def _build_call(self, planned: PlannedStep, node: str) -> StepCall[Any]:
+        """Return the call of a step with its parameters filled. Raises RunFailed if they do not fit."""
+        name = planned.step.id or node
+        try:
+            filled = planned.fill(self._variables.values)
+            params = planned.parse(filled)
+        except TemplateRefused as error:
+            raise RunFailed("scenario-values-large", f"step {node}: {error}", step=name) from None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise RunFailed("scenario-value-unfit", f"step {node}: {place}: {first['msg']}", step=name, name=place) from None
+        return StepCall(
+            node=node,
+            step=planned.step,
+            params=params,
+            filled=filled,
+            variables=self._variables,
+            ctx=self._ctx,
+            surroundings=self._surroundings,
+            condition=planned.condition,
+        )
+
+    def _find_next(self, planned: PlannedStep, result: StepResult) -> int | None:
+        """Return the place of the step that follows, None after the last: the step's own, `next_step`, or the next in the list (A1, A3)."""
+        if result.ends:
+            return None
+        target = result.next_step or planned.step.next_step
+        if not target:
+            return planned.index + 1
+        place = self._plan.find_place(target)
+        if place is None:
+            raise RunFailed("scenario-target-unknown", f"there is no step {target}", step=planned.step.id or planned.label, target=target)
+        return place

@@ -1,0 +1,90 @@
+"""Writes the log of scenarios, `scenario_executor.log`: which steps ran, how long, and which variables they changed (S000-63).
+
+Values stand in it only at DEBUG, cut; the handler of the program masks secrets and rotates the file.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.domain.taint import Value
+from orchestrator.expressions.placeholders import TemplateRefused, format_value
+
+LOGGER: Final = "sdelka.scenarios"
+LONGEST_VALUE: Final = 200
+log = logging.getLogger(LOGGER)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    level: int
+    text: str
+    action: str
+
+
+class ExecutorLog:
+    """The lines of one pass of a run.
+
+    A run is played from its beginning each time, so lines wait until a node comes that no earlier pass has played: what came before a node
+    that was played already was written by that pass.
+    """
+
+    def __init__(self, run: str) -> None:
+        """Begin a pass of this run."""
+        self._run = run
+        self._waiting: list[_Line] = []
+
+    def drop(self) -> None:
+        """Forget the lines that wait: an earlier pass has written them."""
+        self._waiting.clear()
+
+    def flush(self) -> None:
+        """Write the lines that wait."""
+        for line in self._waiting:
+            log.log(line.level, "%s %s", self._run, line.text, extra={"action": line.action})
+        self._waiting.clear()
+
+    def add_note(self, level: int, text: str) -> None:
+        """Add a line of the author."""
+        self._waiting.append(_Line(level, f"note {_cut(text, LONGEST_VALUE * 10)}", "scenario_note"))
+
+    def add_start(self, name: str, key: str) -> None:
+        """Add that the scenario begins."""
+        self._waiting.append(_Line(logging.INFO, f"begins {key} ({_cut(name)})", "scenario_begins"))
+
+    def add_wait(self, node: str, kind: str) -> None:
+        """Add that a step waits."""
+        self._waiting.append(_Line(logging.INFO, f"step {node} {kind} waits", "scenario_waits"))
+
+    def add_step(self, node: str, kind: str, seconds: float, changes: Mapping[str, Value]) -> None:
+        """Add that a step is done, with the names of the variables that it changed."""
+        changed = f" changed {', '.join(map(_cut, changes))}" if changes else ""
+        self._waiting.append(_Line(logging.INFO, f"step {node} {kind} done in {seconds * 1000:.1f} ms{changed}", "scenario_step"))
+        if changes and log.isEnabledFor(logging.DEBUG):
+            shown = "; ".join(f"{_cut(name)} = {_show(value)}" for name, value in changes.items())
+            self._waiting.append(_Line(logging.DEBUG, f"step {node} values {shown}", "scenario_values"))
+
+    def add_warning(self, node: str, text: str) -> None:
+        """Add a warning about a step."""
+        self._waiting.append(_Line(logging.WARNING, f"step {node} {text}", "scenario_warning"))
+
+    def add_failure(self, node: str, detail: str) -> None:
+        """Add that a step failed."""
+        self._waiting.append(_Line(logging.ERROR, f"step {node} failed: {_cut(detail, LONGEST_VALUE * 2)}", "scenario_failed"))
+
+    def add_end(self, steps: int, status: str) -> None:
+        """Add that the scenario is over."""
+        self._waiting.append(_Line(logging.INFO, f"ends {status} after {steps} steps", "scenario_ends"))
+
+
+def _show(value: Value) -> str:
+    try:
+        return _cut(format_value(value.data))
+    except TemplateRefused:
+        return "(too large)"
+
+
+def _cut(text: str, most: int = LONGEST_VALUE) -> str:
+    plain = "".join(sign if sign.isprintable() else " " for sign in text[: most + 1])
+    return plain if len(plain) <= most else plain[:most] + "…"

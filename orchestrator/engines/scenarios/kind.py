@@ -1,0 +1,45 @@
+"""The kind of definitions that scenarios are: how they are checked, and what they may write."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from orchestrator.definitions.kinds import DefinitionKind, Write
+from orchestrator.engines.scenarios.checks import check_scenario
+from orchestrator.engines.scenarios.plan import StepTypes, find_type
+from orchestrator.engines.scenarios.step_types import StepType
+
+KIND: Final = "scenario"
+
+
+def build_kind(types: StepTypes) -> DefinitionKind:
+    """Return the kind for scenarios whose steps are of these types."""
+    return DefinitionKind(name=KIND, check=lambda document: check_scenario(document, types), list_writes=partial(list_writes, types=types))
+
+
+def list_writes(document: object, types: StepTypes) -> Sequence[Write] | None:
+    """Return all effects that a correct scenario may submit itself, None if that cannot be told."""
+    found: list[Write] = []
+    for kind, params in list_steps(document, types):
+        writes = kind.list_writes(params)
+        if writes is None:
+            return None
+        found.extend(writes)
+    return list(dict.fromkeys(found))
+
+
+def list_uses(document: object, types: StepTypes) -> list[tuple[str, str]]:
+    """Return (engine, key) of each definition that a scenario may start."""
+    return list(dict.fromkeys(use for kind, params in list_steps(document, types) for use in kind.list_uses(params)))
+
+
+def list_steps(document: object, types: StepTypes) -> list[tuple[StepType[Any], Mapping[str, Any]]]:
+    """Return (type, parameters) of the steps of a scenario; steps of unknown types are left out."""
+    steps = document.get("steps", ()) if isinstance(document, Mapping) else ()
+    found: list[tuple[StepType[Any], Mapping[str, Any]]] = []
+    for step in steps:
+        params = step.get("params", {}) if isinstance(step, Mapping) else {}
+        kind = find_type(str(step.get("type", "")), params, types) if isinstance(step, Mapping) and isinstance(params, Mapping) else None
+        if kind is not None:
+            found.append((kind, params))
+    return found

@@ -1,0 +1,154 @@
+"""The interface between the engine and the types of steps, of which plugins may add others (S000-55, S000-64).
+
+A type says what its parameters are, what a step of it does, and what a validator must know before anything runs.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from orchestrator.definitions.kinds import Write
+from orchestrator.domain.own_reads import DocumentAnswer
+from orchestrator.domain.taint import Origins, Value, join_origins, split_values
+from orchestrator.engines.runs import Option, RunContext, RunFailed
+from orchestrator.engines.scenarios.definition import Step
+from orchestrator.engines.scenarios.variables import Variables
+from orchestrator.expressions.conditions import Condition
+from orchestrator.expressions.placeholders import format_value
+
+Raw = Mapping[str, Any]
+"""The parameters of a step as its author wrote them, with placeholders."""
+AUTHOR: Final[Origins] = frozenset({"definition"})
+
+
+class StepParams(BaseModel):
+    """The parameters of a type of steps. Values keep their JSON types: "5" is no number."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+Words = Annotated[str, BeforeValidator(format_value)]
+"""A text that people read: a placeholder that is the whole of it may stand for any value."""
+P = TypeVar("P", bound=StepParams)
+
+
+class FindDocuments(Protocol):
+    """Answers a question from the company's documents."""
+
+    async def __call__(self, question: str, *, person: str, role: str, top_k: int | None) -> DocumentAnswer:
+        """Return the answer with its passages. Raises ServiceFailed."""
+
+
+@dataclass
+class Keyboard:
+    """The buttons that a message of this pass has announced, and that stand under the next question (S000-X16)."""
+
+    options: tuple[Option, ...] = ()
+
+
+class NoteStep(Protocol):
+    """Writes a line of an author to the log of scenarios."""
+
+    def __call__(self, level: int, text: str, /) -> None:
+        """Write the line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What steps reach beside the run: services of the program, and the log."""
+
+    note: NoteStep
+    find_documents: FindDocuments | None = None
+    keyboard: Keyboard = field(default_factory=Keyboard)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepCall(Generic[P]):
+    """One execution of a step."""
+
+    node: str
+    """The unique name of this execution, from which those of its nodes are made."""
+    step: Step
+    params: P
+    """The parameters with their placeholders filled."""
+    filled: Mapping[str, Any]
+    """The same as JSON data in which everything that was filled in is a `Value`, for effects."""
+    variables: Variables
+    ctx: RunContext
+    surroundings: Surroundings
+    condition: Condition | None = None
+
+    def take(self, *names: str) -> dict[str, Any]:
+        """Return the named parameters that are given, each constant as a value of the author, as an effect needs them."""
+        return {name: mark_author(self.filled[name]) for name in names if self.filled.get(name) is not None}
+
+    def find_origins(self, *names: str) -> Origins:
+        """Return where the values in the named parameters come from; without names those of all."""
+        chosen = self.filled if not names else {name: self.filled.get(name) for name in names}
+        return AUTHOR | join_origins(split_values(chosen)[1])
+
+    def fail(self, code: str, detail: str, **args: object) -> RunFailed:
+        """Return the error that ends the run at this step."""
+        return RunFailed(code, f"step {self.node}: {detail}", step=self.step.id or self.node, **args)
+
+
+def mark_author(tree: Any) -> Any:
+    """Return JSON data in which every value that has no origin comes from the author of the definition."""
+    if isinstance(tree, Value):
+        return Value(tree.data, tree.origins | AUTHOR)
+    if isinstance(tree, Mapping):
+        return {key: mark_author(one) for key, one in tree.items()}
+    if isinstance(tree, list):
+        return [mark_author(one) for one in tree]
+    return Value(tree, AUTHOR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepResult:
+    """What a step leads to."""
+
+    changes: Mapping[str, Value] = field(default_factory=dict)
+    """Variables that it sets."""
+    next_step: str | None = None
+    """The id of the step that follows, if the step itself decides it."""
+    ends: bool = False
+    """Whether the scenario is over."""
+
+
+DONE: Final = StepResult()
+
+
+def list_none(_raw: Raw) -> Sequence[Any]:
+    """Return nothing."""
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepType(Generic[P]):
+    """One type of steps."""
+
+    name: str
+    summary: str
+    """What it does, in a sentence for authors."""
+    params: type[P]
+    perform: Callable[[StepCall[P]], Awaitable[StepResult]]
+    list_outputs: Callable[[Raw], Iterable[str]] = list_none
+    """Returns the names of the variables that a step with these parameters sets."""
+    list_writes: Callable[[Raw], Sequence[Write] | None] = list_none
+    """Returns the effects that such a step may submit; None if it cannot be told."""
+    list_targets: Callable[[Raw], Iterable[tuple[tuple[str | int, ...], str]]] = list_none
+    """Returns (path inside of the parameters, id) for each step to which its parameters may lead."""
+    list_uses: Callable[[Raw], Iterable[tuple[str, str]]] = list_none
+    """Returns (engine, key) of the definitions that it starts."""
+    unfilled: frozenset[str] = frozenset()
+    """The parameters whose placeholders are not those of this scenario's variables."""
+    is_action: bool = False
+    """Whether `type: action` with this name as `action_type` is the same step (S000-52)."""
+    waits: bool = False
+    """Whether it gives way to people, time or other parties, so that a loop through it never runs hot."""
+    decides: bool = False
+    """Whether it chooses between ways by a condition."""
+    can_continue: Callable[[Raw], bool] = lambda _raw: True
+    """Whether the run may go on with the following step after it."""

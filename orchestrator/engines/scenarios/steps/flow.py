@@ -1,0 +1,184 @@
+"""The steps that lead a scenario: start, end, branch, wait, variables, sub-scenarios, lines of the log (S000-30 … 54)."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from pydantic import Field
+
+from orchestrator.domain.taint import Value
+from orchestrator.engines.scenarios.definition import RESERVED
+from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, Words, mark_author
+from orchestrator.engines.scenarios.variables import NEVER_HANDED_ON
+from orchestrator.expressions.conditions import ConditionFailed
+from orchestrator.expressions.placeholders import SCENARIO, Template
+
+ENGINE: Final = "scenario"
+"""The name of the engine, under which sub-scenarios are started."""
+LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+class NoParams(StepParams):
+    """No parameters."""
+
+
+class WaitParams(StepParams):
+    """How long to wait."""
+
+    seconds: float = Field(ge=0, le=366 * 86_400, description="How many seconds to wait.")
+
+
+class UpdateContextParams(StepParams):
+    """Which variables get which values."""
+
+    updates: dict[str, Any] = Field(description="New values by variable; a.b sets a part of an object.")
+
+
+class LogMessageParams(StepParams):
+    """What is written to the log."""
+
+    message: Words = Field(description="The line.")
+    level: str = Field("INFO", description="DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+
+
+class SubScenarioParams(StepParams):
+    """Which scenario runs inside of this one, and what they exchange."""
+
+    sub_scenario_id: str = Field(min_length=1, description="The key of the scenario.")
+    input_parameters: dict[str, Any] = Field(default_factory=dict, description="Variables for it, beside its own initial ones.")
+    output_mapping: dict[str, Any] | list[str] | None = Field(
+        None, description="Which of its variables this scenario takes over; without it all of them."
+    )
+
+
+async def _do_nothing(_call: StepCall[NoParams]) -> StepResult:
+    return DONE
+
+
+async def _end(_call: StepCall[NoParams]) -> StepResult:
+    return StepResult(ends=True)
+
+
+async def _decide(call: StepCall[NoParams]) -> StepResult:
+    """Take the branch that the condition names. Raises RunFailed if it cannot be evaluated: no branch is taken by accident (S000-A4)."""
+    if call.condition is None:
+        raise call.fail("scenario-condition-failed", "the branch has no condition")
+    try:
+        holds = call.condition.decide(call.variables.values)
+    except ConditionFailed as error:
+        raise call.fail("scenario-condition-failed", str(error), column=error.finding.column) from None
+    branches = call.step.branches or {}
+    return StepResult(next_step=branches.get("if" if holds.data else "else"))
+
+
+async def _wait(call: StepCall[WaitParams]) -> StepResult:
+    ctx = call.ctx
+    until = await ctx.memo(f"{call.node}/until", lambda: _add_seconds(ctx.now, call.params.seconds), origins=AUTHOR)
+    await ctx.sleep(call.node, datetime.fromisoformat(until.data))
+    return DONE
+
+
+async def _add_seconds(now: datetime, seconds: float) -> str:
+    return (now + timedelta(seconds=seconds)).isoformat()
+
+
+async def _update_context(call: StepCall[UpdateContextParams]) -> StepResult:
+    """Set the variables. All placeholders were filled from the variables as they were before (S000-48)."""
+    given = call.filled["updates"]
+    return StepResult(changes={name: _gather(mark_author(one)) for name, one in given.items()})
+
+
+def _gather(tree: Any) -> Value:
+    """Return JSON data with values in it as one value, which comes from everywhere that they come from."""
+    if isinstance(tree, Value):
+        return tree
+    if isinstance(tree, Mapping):
+        parts = {key: _gather(one) for key, one in tree.items()}
+        return Value({key: one.data for key, one in parts.items()}, AUTHOR.union(*(one.origins for one in parts.values())))
+    items = [_gather(one) for one in tree]
+    return Value([one.data for one in items], AUTHOR.union(*(one.origins for one in items)))
+
+
+async def _log(call: StepCall[LogMessageParams]) -> StepResult:
+    """Write the line. A level that does not exist is INFO, and named in the line (S000-X17)."""
+    level = call.params.level.upper()
+    text = call.params.message if level in LEVELS else f"({call.params.level}) {call.params.message}"
+    call.surroundings.note(getattr(logging, level) if level in LEVELS else logging.INFO, text)
+    return DONE
+
+
+async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
+    """Run the scenario to its end, and take over what the mapping says. Raises RunFailed if it fails (S000-X11)."""
+    params = call.params
+    given = {name: _gather(mark_author(one)) for name, one in call.filled.get("input_parameters", {}).items()}
+    ended = await call.ctx.child(call.node, ENGINE, params.sub_scenario_id, given)
+    if ended.status != "done":
+        raise call.fail(
+            "scenario-child-failed", f"{params.sub_scenario_id} ended as {ended.status} {ended.code}", child=params.sub_scenario_id
+        )
+    return StepResult(changes=_map_outputs(params.output_mapping, ended.value))
+
+
+def _map_outputs(mapping: Mapping[str, Any] | list[str] | None, context: Value) -> Mapping[str, Value]:
+    """Return the variables that the parent takes over from the final context of a sub-scenario (S000-39 … 42, S000-A8)."""
+    known = context.data if isinstance(context.data, Mapping) else {}
+    if mapping is None:
+        names = [name for name in known if not name.startswith(RESERVED) and name not in NEVER_HANDED_ON]
+        return {name: context.get(name) for name in names}
+    if isinstance(mapping, list):
+        return {name: context.get(name) for name in mapping if not name.startswith(RESERVED) and name not in NEVER_HANDED_ON}
+    values = {name: context.get(name) for name in known}
+    return {name: _map_output(source, known, values) for name, source in mapping.items()}
+
+
+def _map_output(source: Any, known: Mapping[str, Any], values: Mapping[str, Value]) -> Value:
+    if isinstance(source, str) and source in known:
+        return values[source]
+    filled = Template(source, SCENARIO).fill(values)
+    if filled.missing and isinstance(source, str) and isinstance(filled.data, Value) and filled.data.data == source:
+        return Value(None, AUTHOR)  # a lone placeholder that names nothing (S000-A8)
+    return _gather(mark_author(filled.data))
+
+
+def _list_updates(raw: Raw) -> Iterable[str]:
+    updates = raw.get("updates")
+    return (name.split(".")[0] for name in updates) if isinstance(updates, Mapping) else ()
+
+
+def _list_mapped(raw: Raw) -> Iterable[str]:
+    mapping = raw.get("output_mapping")
+    return (str(name).split(".")[0] for name in mapping) if isinstance(mapping, Mapping | list) else ()
+
+
+def _list_sub_scenarios(raw: Raw) -> Iterable[tuple[str, str]]:
+    key = raw.get("sub_scenario_id")
+    return ((ENGINE, key),) if isinstance(key, str) and key and not Template(key, SCENARIO).placeholders else ()
+
+
+START: Final = StepType(name="start", summary="Does nothing: a place to begin.", params=NoParams, perform=_do_nothing)
+END: Final = StepType(name="end", summary="Ends the scenario.", params=NoParams, perform=_end, can_continue=lambda _raw: False)
+BRANCH: Final = StepType(name="branch", summary="Goes one of two ways by a condition.", params=NoParams, perform=_decide, decides=True)
+WAIT: Final = StepType(name="wait", summary="Waits, also over restarts.", params=WaitParams, perform=_wait, waits=True)
+UPDATE_CONTEXT: Final = StepType(
+    name="update_context",
+    summary="Sets variables.",
+    params=UpdateContextParams,
+    perform=_update_context,
+    list_outputs=_list_updates,
+    is_action=True,
+)
+LOG_MESSAGE: Final = StepType(
+    name="log_message", summary="Writes a line to scenario_executor.log.", params=LogMessageParams, perform=_log, is_action=True
+)
+SUB_SCENARIO: Final = StepType(
+    name="execute_sub_scenario",
+    summary="Runs another scenario inside of this one.",
+    params=SubScenarioParams,
+    perform=_run_sub_scenario,
+    list_outputs=_list_mapped,
+    list_uses=_list_sub_scenarios,
+    unfilled=frozenset({"output_mapping"}),
+    waits=True,
+)
+TYPES: Final = (START, END, BRANCH, WAIT, UPDATE_CONTEXT, LOG_MESSAGE, SUB_SCENARIO)

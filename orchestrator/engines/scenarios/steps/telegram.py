@@ -1,0 +1,112 @@
+"""The steps that write to chats of Telegram (S000-51, S000-60, S000-X16).
+
+A message to the chat in which the run works is a message of the run; one to any other chat is an effect that the gate decides.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from pydantic import Field
+
+from orchestrator.domain.address import Address
+from orchestrator.domain.outputs import build_reply
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import Option, RunEffect
+from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, StepCall, StepParams, StepResult, StepType, Words
+from orchestrator.engines.scenarios.steps.effects import EffectParams, list_named, list_refused, submit
+
+_OUTPUT: Final = "message_id"
+
+
+class InlineButton(StepParams):
+    """A button under a message: it answers the next question of this scenario, or opens an address."""
+
+    text: str = Field(min_length=1, max_length=100, description="What stands on it.")
+    callback_data: str = Field("", max_length=200, description="What the variable of the next input gets.")
+    url: str = Field("", max_length=2000, description="The address that it opens.")
+
+
+class ChatParams(EffectParams):
+    """Which chat."""
+
+    chat_id: Any = Field(None, description="The chat: a number or the key of a person; without it the chat of the run.")
+    inline_keyboard: list[list[InlineButton]] = Field(default_factory=list, description="Rows of {text, callback_data} or {text, url}.")
+    output_var: str = Field(_OUTPUT, min_length=1, description="The variable that gets the id of the message in another chat.")
+
+
+class SendMessageParams(ChatParams):
+    """What is written."""
+
+    text: Words = Field(min_length=1, description="The text.")
+
+
+class SendFileParams(ChatParams):
+    """Which file is sent."""
+
+    path: str = Field(min_length=1, description="The file, in the folder of files.")
+    caption: Words = Field("", description="The text below it.")
+
+
+def is_own_chat(call: StepCall[Any]) -> bool:
+    """Return whether the step writes to the chat in which the run works."""
+    chat, home = call.params.chat_id, Address.parse(call.ctx.run.home)
+    return chat is None or str(chat) == call.ctx.run.home or (home.is_messenger and not home.thread and str(chat) == home.chat)
+
+
+async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
+    """Write the text. In the run's own chat its buttons stand under the next question, which they answer."""
+    if not is_own_chat(call):
+        return await _submit(call, "telegram.send_message", "text")
+    buttons = [button for row in call.params.inline_keyboard for button in row]
+    addresses = "".join(f"\n{one.text}: {one.url}" for one in buttons if one.url)
+    await call.ctx.say(build_reply(text=call.params.text + addresses), key=call.node)
+    options = tuple(Option(label=one.text, value=one.callback_data or one.text) for one in buttons if not one.url)
+    if options:
+        call.surroundings.keyboard.options = options
+    return DONE
+
+
+async def _send_file(call: StepCall[SendFileParams], method: str) -> StepResult:
+    return await _submit(call, method, "path", "caption")
+
+
+async def _submit(call: StepCall[Any], method: str, *names: str) -> StepResult:
+    home = Value(Address.parse(call.ctx.run.home).chat, AUTHOR)
+    params: dict[str, Any] = {"chat_id": home, **call.take("chat_id", "inline_keyboard", *names)}
+    effect = RunEffect(kind="telegram", method=method, params=params)
+    name = call.params.output_var
+    return await submit(call, effect, lambda outcome: {name: _read_id(outcome.result)})
+
+
+def _read_id(result: object) -> object:
+    return result.get("message_id") if isinstance(result, Mapping) else None
+
+
+SEND_MESSAGE: Final = StepType(
+    name="telegram_send_message",
+    summary="Writes to a chat of Telegram; to other chats than its own a person is asked.",
+    params=SendMessageParams,
+    perform=_send_message,
+    list_outputs=list_named("output_var", _OUTPUT),
+    list_writes=lambda raw: (("telegram", "telegram.send_message"),) if raw.get("chat_id") is not None else (),
+    list_targets=list_refused,
+    is_action=True,
+)
+_FILES: Final = {"photo": "Sends a photo to a chat of Telegram.", "document": "Sends a document to a chat of Telegram."}
+TYPES: Final[tuple[StepType[Any], ...]] = (
+    SEND_MESSAGE,
+    *(
+        StepType(
+            name=f"telegram_send_{kind}",
+            summary=summary,
+            params=SendFileParams,
+            perform=partial(_send_file, method=f"telegram.send_{kind}"),
+            list_outputs=list_named("output_var", _OUTPUT),
+            list_writes=partial(lambda method, _raw: (("telegram", method),), f"telegram.send_{kind}"),
+            list_targets=list_refused,
+            is_action=True,
+        )
+        for kind, summary in _FILES.items()
+    ),
+)

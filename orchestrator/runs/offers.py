@@ -1,0 +1,76 @@
+"""Offers the definitions that a person may start: a list with buttons, of which each starts one run."""
+
+from typing import Final
+from uuid import uuid5
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import FeatureClick
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import Definition
+from orchestrator.runs.listening import build_receipt, build_start, refuse_click
+from orchestrator.runs.registry import Engines
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import admit_actor
+from state.canonical import hash_text
+from state.clock import UUID_NAMESPACE, generate_id
+from state.journal.store import InboxRow
+
+OFFER: Final = "begin"
+"""The first word of the buttons of offers: ("begin", name of the offer, id of the list)."""
+NO_SUMMARY: Final = "none"
+LONGEST_SUMMARY: Final = 200
+LONGEST_TITLE: Final = 60
+_NAME_LENGTH: Final = 12
+_LIST_LENGTH: Final = 8
+
+
+async def list_offers(engine: str, command: str, actor: Actor, engines: Engines) -> Reply:
+    """Return the message that lists the definitions of an engine which the actor may start, each with its button."""
+    registered = engines.runs[engine]
+    found = await engines.definitions.list_all(engine) if actor.role in registered.roles else []
+    if not found:
+        return build_reply(Notice(code="run-offers-none", args={"command": command}))
+    list_id = generate_id()[-_LIST_LENGTH:]
+    lines, buttons = [], []
+    for one in found:
+        title, summary = registered.describe(one.document)
+        title = (title or one.key)[:LONGEST_TITLE]
+        lines.append(
+            Notice(code="run-offer-line", args={"title": title, "summary": " ".join(summary.split())[:LONGEST_SUMMARY] or NO_SUMMARY})
+        )
+        buttons.append(Action(words=(OFFER, _name_offer(engine, one), list_id), label=Notice(code="run-offer", args={"title": title})))
+    return Reply(notices=(Notice(code="run-offers"), *lines), actions=tuple(buttons))
+
+
+def _name_offer(engine: str, definition: Definition) -> str:
+    """Return a short name of a definition: a button of Telegram carries 64 bytes, and a key alone may have as many."""
+    return hash_text(f"{engine}/{definition.key}")[:_NAME_LENGTH]
+
+
+async def take_offer(row: InboxRow, session: Session, tools: Tools, *, engines: Engines) -> None:
+    """Start a run of the definition that the pressed button offers; a second press on the same button starts no other."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    _, name, list_id, *_ = (*FeatureClick.model_validate(row.body).words, "", "", "")
+    chosen = await _find_offer(name, actor, engines)
+    if chosen is None:
+        await session.commit(actor=actor.key, outbox=refuse_click(row, session, "choice-outdated"), inbox_done=[row.id])
+        return
+    engine, definition = chosen
+    run_id = str(uuid5(UUID_NAMESPACE, f"{session.key}/{list_id}/{name}/{actor.key}"))
+    args = {"text": Value("", frozenset({"person"}))}
+    start = build_start(engine, definition.key, args, actor=actor, home=session.key, session=session, run_id=run_id)
+    told = build_receipt("run-started", start.session, session, definition=definition.key)
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[start])
+
+
+async def _find_offer(name: str, actor: Actor, engines: Engines) -> tuple[str, Definition] | None:
+    for engine, registered in engines.runs.items():
+        if actor.role in registered.roles:
+            for one in await engines.definitions.list_all(engine):
+                if _name_offer(engine, one) == name:
+                    return engine, one
+    return None

@@ -1,0 +1,124 @@
+"""Steps that act go through the gate like everything else: cards where it matters, one call at most, and a refusal has its way."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.actor import Mode
+from orchestrator.runtime import worker
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, start, texts
+from tests.unit.runs.runs_kit import RUN, events, index
+from tests.unit.spine_kit import CHAT, World, message, press
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+def raise_sum(amount: Any, **more: Any) -> dict[str, Any]:
+    """A step that changes the sum of deal 481."""
+    params = {"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": amount}}, **more}
+    return {"id": "raise", "type": "bitrix_call", "params": params}
+
+
+def cards(world: World) -> list[Any]:
+    """The cards that are shown."""
+    return [row for row in world.outbox() if row.kind == "card"]
+
+
+@pytest.mark.req("S000-A13", "S000-50")
+@pytest.mark.parametrize("approve", [True, False])
+async def test_a_write_asks_and_a_refusal_leads_to_its_step(tmp_path: Path, *, approve: bool) -> None:
+    """The card carries what the person typed; approved, the call is made once; refused, the author's step follows."""
+    steps = (
+        ask("sum", "Сумма?", type="integer"),
+        raise_sum("{sum}", on_refused="no"),
+        {**say("сделано {sum}"), "next_step": "bye"},
+        say("не сделано", id="no"),
+        {"id": "bye", "type": "end"},
+    )
+    async with a_scenario_world(tmp_path, *steps) as world:
+        await world.work(start())
+        await world.work(message("1 200 000"))
+        (shown,) = cards(world)
+        assert (shown.session, index(world).status) == (CHAT, "waiting")
+        await world.work(press(shown.body, approve=approve, key=RUN))
+        assert texts(world)[-1] == ("сделано 1200000" if approve else "не сделано")
+        assert len(world.portal.written("crm.deal.update")) == (1 if approve else 0)
+
+
+async def test_a_refusal_without_a_step_fails_the_run(tmp_path: Path) -> None:
+    """Nothing behind it is done."""
+    async with a_scenario_world(tmp_path, raise_sum(1_200_000), say("никогда")) as world:
+        await world.work(start())
+        await world.work(press(cards(world)[0].body, approve=False, key=RUN))
+        assert (failure(world)["code"], texts(world)) == ("scenario-step-refused", [])
+
+
+@pytest.mark.parametrize("mode", ["shadow"])
+async def test_in_shadow_a_scenario_makes_no_call_and_goes_on(tmp_path: Path, mode: Mode) -> None:
+    """The write is planned, what it would give is null, and the end shows the plan."""
+    async with a_scenario_world(tmp_path, raise_sum(1_200_000), say("дальше: {bitrix_result}"), mode=mode) as world:
+        await world.work(start())
+        assert texts(world)[0] == "дальше: "
+        assert (cards(world), world.portal.written("crm.deal.update")) == ([], [])
+
+
+@pytest.mark.req("S000-56", "S000-X12")
+async def test_the_model_is_asked_once_with_what_was_filled(tmp_path: Path) -> None:
+    """Prompt, system prompt and options reach the model; its answer is the variable, and is not filled again."""
+    step = {
+        "type": "llm_request",
+        "params": {"prompt": "Поздоровайся: {name}", "system_prompt": "Кратко.", "output_var": "greeting", "max_tokens": 50},
+    }
+    async with a_scenario_world(tmp_path, ask("name"), step, say("{greeting}"), ask("last"), say("{greeting} {last}")) as world:
+        world.model.will("Здравствуйте, {user_id}")
+        await world.work(start())
+        await world.work(message("Иван"))
+        await world.work(message("пока"))
+        assert texts(world)[-1] == "Здравствуйте, {user_id} пока"
+        assert len(events(world, "ModelAsked")) == 1
+
+
+@pytest.mark.req("S000-51", "S000-X16")
+async def test_a_message_to_the_own_chat_is_said_and_its_buttons_answer_the_next_question(tmp_path: Path) -> None:
+    """No effect, no card; the buttons stand under the question that follows."""
+    tell = {
+        "type": "action",
+        "params": {
+            "action_type": "telegram_send_message",
+            "text": "Тарифы",
+            "inline_keyboard": [[{"text": "Базовый", "callback_data": "basic"}], [{"text": "Полный", "callback_data": "full"}]],
+        },
+    }
+    async with a_scenario_world(tmp_path, tell, ask("plan", "Какой?"), say("{plan}")) as world:
+        await world.work(start())
+        await world.work(click(world, 1))
+        assert "card" not in {row.kind for row in world.outbox()}
+        assert events(world, "RunFinished")[0].data["result"]["plan"] == "full"
+
+
+@pytest.mark.req("S000-59", "S000-X15")
+async def test_another_scenario_is_scheduled_through_the_gate(tmp_path: Path) -> None:
+    """One later run needs no card; its id is the variable."""
+    step = {
+        "type": "schedule_scenario_run",
+        "params": {"scenario_id": "plan", "run_in_seconds": 3600, "context_to_pass": {"who": "{user_name}"}},
+    }
+    async with a_scenario_world(tmp_path, step, say("id {task_id}")) as world:
+        await world.work(start())
+        (told,) = texts(world)
+        (made,) = events(world, "CallSucceeded")
+        assert told == f"id {made.data['result']['schedule']}"
+
+
+@pytest.mark.req("S000-57", "S000-X13")
+async def test_a_search_without_a_service_goes_on_with_its_error(tmp_path: Path) -> None:
+    """The variable gets {error}, and the run goes on."""
+    step = {"type": "rag_search", "params": {"query": "когда звонить?"}}
+    async with a_scenario_world(tmp_path, step, say("{rag_results.error}")) as world:
+        await world.work(start())
+        assert texts(world) == ["there is no service of documents"]

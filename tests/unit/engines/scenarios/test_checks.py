@@ -1,0 +1,124 @@
+"""A scenario is checked before it runs: every mistake in one pass, each at its place, and what is right is left alone."""
+
+import pytest
+
+from bot.i18n.translate import Translator
+from orchestrator.definitions.kinds import find_mistakes
+from orchestrator.documents.document import Document
+from orchestrator.documents.reading import read_document
+from orchestrator.engines.scenarios.checks import check_scenario
+from orchestrator.engines.scenarios.kind import build_kind
+from orchestrator.engines.scenarios.registry import build_step_types
+from orchestrator.engines.scenarios.sentences import SENTENCES
+from tests.unit.engines.scenarios.scenario_kit import ask, say, scenario
+from tests.unit.engines.scenarios.test_scenarios import MINIMAL
+
+TYPES = build_step_types()
+PLANTED = """\
+name: Одиннадцать ошибок
+steps:
+  - id: hello
+    type: mesage
+    params: {text: "Привет"}
+  - id: ask
+    type: input
+    params: {prompt: "Сколько?", input_variable: age, type: nummer}
+    next_step: chek
+  - id: check
+    type: branch
+    condition: context.get('age' >= 18
+    branches: {if: adult, else: adlut}
+  - id: adult
+    type: action
+    params: {action_type: update_contxt, updates: {a: 1}}
+  - id: adult
+    type: message
+    params: {}
+  - id: spin
+    type: message
+    params: {text: "{nmae}"}
+    next_step: spin
+  - type: wait
+    params: {seconds: долго}
+  - id: sub
+    type: execute_sub_scenario
+    params: {}
+"""
+
+
+def find(document: object) -> list[tuple[str, str]]:
+    """(severity, code) of what is found."""
+    return [(one.severity, one.code) for one in check_scenario(Document.from_data(document), TYPES)]
+
+
+def errors(document: object) -> list[str]:
+    """The codes of the errors."""
+    return [code for severity, code in find(document) if severity == "error"]
+
+
+@pytest.mark.req("S000-62", "S000-12", "S000-8", "S000-7")
+def test_each_planted_mistake_is_an_error_at_its_place() -> None:
+    """One pass finds each, with its line, its step, and what was probably meant."""
+    told = [one for one in find_mistakes(build_kind(TYPES), read_document(PLANTED)) if one.severity == "error"]
+    assert [(one.line, one.code, one.suggestion) for one in told] == [
+        (4, "finding-step-type-unknown", "message"),
+        (8, "finding-value-unknown", "number"),
+        (9, "finding-step-target-unknown", "check"),
+        (12, "expression-syntax", ""),
+        (13, "finding-step-target-unknown", "adult"),
+        (16, "finding-action-type-unknown", "update_context"),
+        (17, "finding-step-id-twice", ""),
+        (19, "finding-field-missing", ""),
+        (20, "finding-loop-endless", ""),
+        (25, "finding-field-shape", ""),
+        (28, "finding-field-missing", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        MINIMAL,
+        scenario(ask(), say("{answer} {user_name} {text}")),
+        scenario(say("{unknown}", note="поле автора", description="и ещё")),
+        scenario({"id": "loop", "type": "wait", "params": {"seconds": "{pause}"}, "next_step": "loop"}, initial_context={"pause": 5}),
+        {**MINIMAL, "version": 1.0},
+    ],
+)
+@pytest.mark.req("S000-4", "S000-11")
+def test_what_is_right_has_no_errors(plan: object) -> None:
+    """Own fields, a number as a version, and a placeholder in place of a number are no mistakes."""
+    assert errors(plan) == []
+
+
+@pytest.mark.req("S000-43")
+def test_what_is_doubtful_is_a_warning() -> None:
+    """A variable that nothing sets, an unreachable step, a whole context merged, a scenario without a name."""
+    sub = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "other"}}
+    assert find({"steps": [say("{nmae}"), {"type": "end"}, say("никогда")], "initial_context": {"name": "x"}}) == [
+        ("warning", "finding-scenario-name-missing"),
+        ("warning", "finding-variable-unset"),
+        ("warning", "finding-step-unreachable"),
+    ]
+    assert find(scenario(sub)) == [("warning", "finding-mapping-missing")]
+
+
+@pytest.mark.parametrize("given", [None, [], "text", 5, {}, {"steps": None}, {"steps": []}, {"steps": [None, 5, []]}, {"steps": {"a": 1}}])
+@pytest.mark.req("S000-6")
+def test_what_is_no_scenario_is_refused(given: object) -> None:
+    """Whatever is no object with a list of steps has an error, and nothing breaks."""
+    assert errors(given)
+
+
+def test_ten_thousand_steps_are_checked_without_recursion() -> None:
+    """A long chain, and one loop through all of it."""
+    steps = [{**say("x"), "id": f"s{number}", "next_step": f"s{number + 1}"} for number in range(9999)]
+    assert errors(scenario(*steps, {**say("y"), "id": "s9999"})) == []
+    assert errors(scenario(*steps, {**say("y"), "id": "s9999", "next_step": "s0"})) == ["finding-loop-endless"]
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_every_mistake_has_a_sentence(language: str) -> None:
+    """People read each of them in their language."""
+    translator = Translator(language)  # type: ignore[arg-type]  # the two languages of the program
+    assert [code for code in SENTENCES if code in translator.translate(code, name="n", names="n", problem="p")] == []

@@ -1,0 +1,73 @@
+"""scenario_executor.log tells each step once, however often the run is played; values only at DEBUG, masked and cut."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from bot.monitoring.scenario_log import NAME, keep_scenario_log
+from orchestrator.runtime import worker
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, start
+from tests.unit.spine_kit import WEBHOOK, message
+
+LOG = {"type": "log_message", "params": {"level": "WARNING", "message": "Пользователь {user_id} выбрал {choice}"}}
+ODD = {"type": "log_message", "params": {"level": "LOUD", "message": "x"}}
+SET = {"type": "update_context", "params": {"updates": {"a": 1, "b": "{choice}"}}}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+async def play(folder: Path, level: str, typed: str) -> list[str]:
+    """The lines of the log without their times, after a run that asks twice."""
+    steps = (say("Привет"), SET, ask("choice"), LOG, ODD, SET, ask("more", step="more"), say("{more}"))
+    with keep_scenario_log(folder / "log", level):
+        async with a_scenario_world(folder, *steps) as world:
+            await world.work(start())
+            await world.work(message(typed))
+            await world.work(message("ещё"))
+    lines = (folder / "log" / NAME).read_text(encoding="utf-8").splitlines()
+    return [line.split(" ", 3)[1] + " " + line.split("] ", 1)[1].split(" ", 1)[1].split(" trace=")[0].split(" in ")[0] for line in lines]
+
+
+@pytest.mark.req("S000-53", "S000-54", "S000-63", "S000-X17")
+async def test_each_step_is_told_once_over_three_passes(tmp_path: Path) -> None:
+    """Types, times and names of variables; the author's lines at their level, an unknown level named in its line."""
+    told = await play(tmp_path, "INFO", "второй")
+    assert told == [
+        "INFO begins plan (Проба)",
+        "INFO step step-1/1 message done",
+        "INFO step step-2/1 update_context done",
+        "INFO step ask/1 input waits",
+        "INFO step ask/1 input done",
+        "WARNING note Пользователь tg:1007 выбрал второй",
+        "INFO step step-4/1 log_message done",
+        "INFO note (LOUD) x",
+        "INFO step step-5/1 log_message done",
+        "INFO step step-6/1 update_context done",
+        "INFO step more/1 input waits",
+        "INFO step more/1 input done",
+        "INFO step step-8/1 message done",
+        "INFO ends done after 8 steps",
+    ]
+
+
+async def test_values_stand_in_it_only_at_debug_cut_and_without_secrets(tmp_path: Path) -> None:
+    """The webhook's address never; a long value only in part."""
+    told = await play(tmp_path, "DEBUG", f"{WEBHOOK} {'д' * 500}")
+    values = [line for line in told if " values " in line]
+    assert any("values choice = " in line for line in values)
+    assert not [line for line in told if WEBHOOK in line]
+    assert not [line for line in values if "д" * 201 in line]
+
+
+async def test_without_a_folder_scenarios_go_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What cannot be written as a file stays in the program's own log."""
+    (tmp_path / "log").write_text("no folder", encoding="utf-8")
+    with caplog.at_level(logging.INFO), keep_scenario_log(tmp_path / "log", "INFO"):
+        async with a_scenario_world(tmp_path, say("Привет")) as world:
+            await world.work(start())
+    assert "ends done after 1 steps" in caplog.text
