@@ -40,6 +40,7 @@ from orchestrator.domain.chat_messages import ChatMessenger
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.domain.outputs import MOST_ROWS, Notice, Row, Table
+from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.tool_agent.toolbox import FoundRecords
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
@@ -162,6 +163,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         engines=engines,
         messenger=messenger,
         services=services,
+        shelf=documents.shelf if documents is not None else None,
     )
     performers = [one for one in made.tools.gate.deps.performers.values() if isinstance(one, Closing)]
     return made, [client, *models.clients.values(), limiter, services, *([hearing] if hearing else []), *performers]
@@ -184,13 +186,14 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     engines: Engines = SHIPPED_ENGINES,
     messenger: ChatMessenger | None = None,
     services: ServiceClients | None = None,
+    shelf: DocumentShelf | None = None,
 ) -> Orchestrator:
     """Build the orchestrator with the given portal client and router to models, or client of a single one.
 
-    `ear` handles voice messages; without it they are not handled. `files` downloads the files with which people answer runs. `services` are
-    those that the tool agent asks; by default they are built from the settings. The other
-    arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have transports
-    of their own.
+    `ear` handles voice messages; without it they are not handled. `files` downloads the files that people send. `services` are those that
+    the tool agent asks; by default they are built from the settings. `shelf` is the folder of documents of a service in this process.
+    The other arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have
+    transports of their own.
     """
     policy, catalogue = load_rules(settings, engines)
     engines = add_stored_definitions(engines, store)
@@ -204,7 +207,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     watch, switch = PolicyWatcher(), LiveSwitch(store)
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
     kept = timedelta(days=settings.run_retention_days)
-    ports = Ports(reads, naming, store, watcher, switch, members, ear, engines=engines, files=files, run_retention=kept)
+    ports = Ports(reads, naming, store, watcher, switch, members, ear, engines=engines, files=files, shelf=shelf, run_retention=kept)
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     texts = load_agent_texts(DATA / "agent")

@@ -11,12 +11,14 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.chat_messages import KnownPeople
+from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.daily import feature as daily
 from orchestrator.features.daily.ports import Nobody, People
 from orchestrator.features.definitions import feature as definitions
+from orchestrator.features.documents import feature as documents
 from orchestrator.features.freezing import feature as freezing
 from orchestrator.features.history import feature as history
 from orchestrator.features.leads import feature as leads
@@ -60,6 +62,8 @@ class Ports(NamedTuple):
     engines: Engines = SHIPPED_ENGINES
     files: Files | None = None
     """Downloads what people send; None without a messenger that gives files."""
+    shelf: DocumentShelf | None = None
+    """The folder of documents of the service inside of this process; None if documents are kept elsewhere, or not at all."""
     run_retention: timedelta = KEPT
     """How long finished runs are kept; zero for ever."""
 
@@ -84,6 +88,7 @@ def build_features(ports: Ports, data: Path) -> Feature:
         asking.build_feature(),
         freezing.build_feature(ports.switch, members),
         definitions.build_feature(members),
+        documents.build_feature(ports.shelf, ports.files),
         portal_events.build_feature(ports.watcher),
         *([people.build_feature(registry)] if registry else []),
         schedules.build_feature(ports.engines, fires=members is not None),  # without the list of people nobody knows their rights

@@ -6,13 +6,14 @@ program, so a new field needs a default.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Final, Unpack
+from typing import Annotated, ClassVar, Final, Literal, Unpack
 
 from pydantic import BeforeValidator, ConfigDict, StrictBool, ValidationError
 
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outputs import Notice
 from state.journal.store import InboxRow
+from state.stored import JsonObject
 
 DEFAULT_ENGINE: Final = "crm_agent"
 SYSTEM: Final = {"key": "system", "name": "system"}
@@ -294,6 +295,33 @@ class DefinitionNews(Input, kind="definition_news"):
     version: int
     at: str
     note: str = ""
+
+
+class SentDocument(PlacedInput, kind="sent_document"):
+    """A file that came into a private chat: a document of the company if an administrator wants it, otherwise what `instead` says."""
+
+    file_id: str
+    """The messenger's id of the file, which is not downloaded yet."""
+    name: str
+    """Its name as the sender's program says it, cleaned."""
+    size: int = 0
+    caption: str = ""
+    instead_kind: str
+    """The kind, the lane and the body of the input that the message is otherwise."""
+    instead_lane: Literal["turn", "express"]
+    instead: JsonObject
+
+
+class DocumentOrder(Input, kind="document_order"):
+    """An administrator's order to add a file to the company's documents, or to remove one. It is in the session of their chat."""
+
+    what: Literal["add", "remove"]
+    path: str
+    """The place of the document in the folder."""
+    stamp: str = ""
+    """What the document was that is replaced or removed; "" for a new one."""
+    file_id: str = ""
+    size: int = 0
 
 
 class PolicyNews(Input, kind="policy_news"):

@@ -79,6 +79,7 @@ NAMES: Final = {
     "WritesReleased": ("Writing allowed again", 7),
     "DefinitionSaved": ("Definition saved", 3),
     "DefinitionPublished": ("Definition published", 6),
+    "DocumentChanged": ("Document added or removed", 6),
     "DefinitionSwitched": ("Definition switched on or off", 6),
     "ConfirmationReopened": ("Confirmation waits again", 3),
     "BudgetWarned": ("Budget nearly used", 3),

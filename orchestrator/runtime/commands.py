@@ -43,12 +43,15 @@ def list_commands(actor: Actor, session: str, features: Feature) -> tuple[str, .
     /language and /settings are offered only in the person's own Telegram chat.
     """
     names = (*(name for name in COMMANDS if session == actor.key or name not in _IN_PRIVATE), *list_offered_commands(features))
-    return (*names, *ADMIN_COMMANDS) if actor.role == "admin" else names
+    return (*names, *ADMIN_COMMANDS, *list_offered_commands(features, for_admins=True)) if actor.role == "admin" else names
 
 
-def list_offered_commands(features: Feature) -> dict[str, Notice]:
-    """Return the commands that features offer in the menu in addition to `COMMANDS`, as name → line of the menu."""
-    return {name: spec.menu for name, spec in features.command_specs.items() if spec.menu is not None}
+def list_offered_commands(features: Feature, *, for_admins: bool = False) -> dict[str, Notice]:
+    """Return the commands that features offer in the menu in addition to `COMMANDS`, as name → line of the menu.
+
+    With `for_admins` those that are offered to administrators alone, in addition to `ADMIN_COMMANDS`; otherwise those for everybody.
+    """
+    return {name: one.menu for name, one in features.command_specs.items() if one.menu is not None and one.for_admins is for_admins}
 
 
 def parse_command(name: str, args: str, features: Feature) -> tuple[Command | TextMessage, Lane]:

@@ -65,6 +65,8 @@ class CommandSpec:
     """The engine that answers what is typed after the command, in a turn; "" if the command has a handler."""
     in_groups: bool = False
     """Whether the menu of groups, where several people read along, offers it too."""
+    for_admins: bool = False
+    """Whether only the menu of administrators offers it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,13 +26,14 @@ from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from orchestrator.features.portal_events.watcher import START, PortalWatcher
 from orchestrator.gate.gate import Gate
 from orchestrator.model_client.client import ModelClient
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime import session as sessions
-from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.feature import Files, Tools
 from orchestrator.runtime.session import Session, open_session
 from orchestrator.runtime.turn import run_turn
 from orchestrator.runtime.worker import Orchestrator
@@ -339,6 +340,8 @@ async def a_world(
     people: Sequence[Actor] = (),
     services: ServiceClients | None = None,
     engines: Engines | None = None,
+    shelf: DocumentShelf | None = None,
+    files: Files | None = None,
 ) -> AsyncIterator[World]:
     """The product on a database in memory, with a portal behind a mock transport; its portal card is empty unless `card`.
 
@@ -377,6 +380,8 @@ async def a_world(
         present=lambda actor: known.get(actor.key, actor),
         services=services,
         engines=engines or Engines(),
+        shelf=shelf,
+        files=files,
     )
     world = World(sql, wrapped, clock, wire, model, orchestrator, client, folder / "logs", troubles, partials)
     try:

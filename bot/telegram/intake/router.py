@@ -17,7 +17,7 @@ from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.intake.message_content import extract_quoted_text, extract_words, find_attached_kind, is_addressed_to, is_foreign
 from bot.telegram.intake.people import extract_start_payload, parse_stranger_message
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
-from bot.telegram.intake.sent_items import offer_to_run
+from bot.telegram.intake.sent_items import offer_to_documents, offer_to_run
 from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import is_chat
@@ -57,6 +57,7 @@ def parse_update(
         return parse_click(update.callback_query, access, source, now)
     if update.message is not None and is_addressed_to(update.message, me, {*features.commands, *features.command_specs}):
         routed = _parse_message(update.message, access, me, source=source, cards=cards, now=now, features=features)
+        routed = offer_to_documents(update.message, routed)
         return offer_to_run(update.message, routed) if may_answer_run else routed
     if update.edited_message is not None and is_addressed_to(update.edited_message, me):
         return _parse_edit(update.edited_message, access, me, source=source, now=now)

@@ -1,4 +1,4 @@
-"""Recognizes contacts, photos and documents with which a person may answer a run (an execution of a scenario). Pure.
+"""Recognizes contacts, photos and documents with which a person may answer a run (an execution of a scenario), and files. Pure.
 
 Whether a run waits for one of this person is decided by the session of the chat. So the input holds the one that the message is otherwise.
 What the messenger says of a file was written by its sender: names and types are cleaned before they are stored.
@@ -9,12 +9,12 @@ import unicodedata
 from dataclasses import replace
 from typing import Final
 
-from aiogram.enums import ContentType
+from aiogram.enums import ChatType, ContentType
 from aiogram.types import Contact, Document, Message, PhotoSize
 
 from bot.telegram.intake.message_content import is_foreign
 from bot.telegram.intake.routed_updates import ParsedUpdate
-from orchestrator.domain.inputs import DirectAnswer, TextMessage
+from orchestrator.domain.inputs import DirectAnswer, SentDocument, TextMessage
 from orchestrator.domain.run_inputs import RunSentItem
 from state.canonical import to_storable_text
 from state.journal.store import InboxRow
@@ -41,10 +41,9 @@ def offer_to_run(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
     item = _describe_item(message)
     if item is None:
         return routed
-    given = TextMessage.model_validate(row.body) if row.kind == TextMessage.KIND else TextMessage()
     item = item.model_copy(
         update={
-            "caption": "" if item.answer_kind == "contact" else "\n".join(filter(None, (given.text, given.quoted))),
+            "caption": "" if item.answer_kind == "contact" else _read_caption(row),
             "album": message.media_group_id,
             "message_id": message.message_id,
             "instead_kind": row.kind,
@@ -55,11 +54,44 @@ def offer_to_run(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
     return replace(routed, rows=(replace(row, lane="express", kind=RunSentItem.KIND, body=item.to_json()),))
 
 
+def _read_caption(row: InboxRow) -> str:
+    if row.kind == SentDocument.KIND:
+        return SentDocument.model_validate(row.body).caption
+    given = TextMessage.model_validate(row.body) if row.kind == TextMessage.KIND else TextMessage()
+    return "\n".join(filter(None, (given.text, given.quoted)))
+
+
+def offer_to_documents(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
+    """Return `routed` as a document of the company if the message is a file in a private chat, alone or with a few words.
+
+    The words may name a folder; whether they do is decided where the folder is known. More words are a request.
+    """
+    row = next(iter(routed.rows), None)
+    file = message.document
+    if row is None or file is None or message.chat.type != ChatType.PRIVATE or not _is_plain(row):
+        return routed
+    given = TextMessage.model_validate(row.body) if row.kind == TextMessage.KIND else TextMessage()
+    if given.quoted or len(given.text) > LONGEST_NAME:
+        return routed
+    sent = SentDocument(
+        file_id=file.file_id,
+        name=clean_file_name(file.file_name or ""),
+        size=file.file_size or 0,
+        caption=given.text,
+        album=message.media_group_id,
+        message_id=message.message_id,
+        instead_kind=row.kind,
+        instead_lane=row.lane,
+        instead=dict(row.body),
+    )
+    return replace(routed, rows=(replace(row, lane="express", kind=SentDocument.KIND, body=sent.to_json()),))
+
+
 def _is_plain(row: InboxRow) -> bool:
-    """Return whether the message is a request, or only answered with the notice that the bot cannot read it."""
+    """Return whether the message is a request, a file alone, or only answered with the notice that the bot cannot read it."""
     if row.kind == DirectAnswer.KIND:
         return DirectAnswer.model_validate(row.body).notice.code == "only-text"
-    return row.kind == TextMessage.KIND
+    return row.kind in {TextMessage.KIND, SentDocument.KIND}
 
 
 def _describe_item(message: Message) -> RunSentItem | None:

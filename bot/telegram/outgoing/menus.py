@@ -53,9 +53,9 @@ def list_menus(features: Feature = NO_FEATURES) -> list[tuple[Scope, tuple[str, 
     ]
 
 
-def _list_names(features: Feature) -> tuple[str, ...]:
+def _list_names(features: Feature, *, for_admins: bool = False) -> tuple[str, ...]:
     """Return the commands that features offer. One whose name Telegram would refuse is left out: it would refuse the whole menu."""
-    return tuple(name for name in list_offered_commands(features) if _NAME.fullmatch(name))[:_MOST]
+    return tuple(name for name in list_offered_commands(features, for_admins=for_admins) if _NAME.fullmatch(name))[:_MOST]
 
 
 def map_own_menus(people: Iterable[Actor], features: Feature = NO_FEATURES) -> dict[int, Menu]:
@@ -65,8 +65,9 @@ def map_own_menus(people: Iterable[Actor], features: Feature = NO_FEATURES) -> d
     features registered.
     """
     names = (*COMMANDS, *_list_names(features))
+    more = (*ADMIN_COMMANDS, *_list_names(features, for_admins=True))
     return {
-        int(number): (person.locale, (*names, *ADMIN_COMMANDS) if person.role == "admin" else names)
+        int(number): (person.locale, (*names, *more) if person.role == "admin" else names)
         for person in people
         if (number := person.key.partition(":")[2]).isdecimal()
     }
@@ -111,7 +112,7 @@ async def publish_own_menus(bot: Bot, published: dict[int, Menu], present: dict[
 
 async def _publish(bot: Bot, scope: Scope, menu: Menu, code: str | None, features: Feature) -> None:
     locale, names = menu
-    tr, offered = Translator(locale), list_offered_commands(features)
+    tr, offered = Translator(locale), {**list_offered_commands(features), **list_offered_commands(features, for_admins=True)}
     lines = {name: tr.translate_notice(offered[name]) if name in offered else tr.translate(f"menu-{name}") for name in names}
     commands = [BotCommand(command=name, description=line[:_LONGEST]) for name, line in lines.items()]
     with contextlib.suppress(AiogramError):

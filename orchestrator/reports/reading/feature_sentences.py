@@ -6,7 +6,7 @@ from typing import Final
 from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.reports.reading.journal_reader import bind_reader, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
-from state.events import budgets, cards, daily, definitions, freezing, leads, people
+from state.events import budgets, cards, daily, definitions, documents, freezing, leads, people
 from state.journal.store import StoredEvent
 
 
@@ -112,11 +112,16 @@ def _describe_budget_warning(voice: Narrator, said: budgets.BudgetWarned, event:
     return f"{voice.format_person(event.actor)} was told that {said.percent} % of the budget of {month} is used"
 
 
+def _describe_document(voice: Narrator, said: documents.DocumentChanged, _event: StoredEvent) -> str:
+    return f"{voice.format_person(said.by, said.by_name)} {said.what} the document {to_one_line(said.path)}"
+
+
 FREEZING_DESCRIPTIONS: Final = {
     **bind_reader(freezing.WritesFrozen, _describe_freeze),
     **bind_reader(freezing.WritesReleased, _describe_release),
     **bind_reader(freezing.ConfirmationReopened, _describe_reopening),
     **bind_reader(budgets.BudgetWarned, _describe_budget_warning),
+    **bind_reader(documents.DocumentChanged, _describe_document),
 }
 
 

@@ -13,6 +13,7 @@ import httpx
 from pydantic import SecretStr
 
 from orchestrator.domain.models import Models
+from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.services.rag.answering import FindModels
 from orchestrator.services.rag.app import build_app
 from orchestrator.services.rag.index.port import DocumentIndex
@@ -20,6 +21,7 @@ from orchestrator.services.rag.index.sqlite import SqliteIndex
 from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.parser_process import ParseLimits
 from orchestrator.services.rag.service import DEFAULT_TOP_K, RagService
+from orchestrator.services.rag.shelf import FolderShelf
 
 _BASE_URL: Final = "http://documents.internal"
 
@@ -32,6 +34,11 @@ class EmbeddedRag:
     transport: httpx.AsyncBaseTransport
     token: SecretStr
     base_url: str = _BASE_URL
+
+    @property
+    def shelf(self) -> DocumentShelf:
+        """What adds documents to its folder and removes them."""
+        return FolderShelf(self.service)
 
 
 def build_rag_service(

@@ -1,0 +1,67 @@
+# The company's documents in a chat: the list, adding and removing.
+docs-admins-only = The company's documents are kept by the administrator. You can ask them: /ask and your question.
+docs-file-refused = Files are added to the company's documents by the administrator. If something is to be done with the file, write in words what.
+docs-private = I show the list of documents only in a private chat with me.
+docs-elsewhere = No documents are kept here: set a folder in RAG_DOCS_DIR, or add the file where the service of documents works.
+docs-failed = The folder of documents cannot be used: { $reason }. Nothing was changed.
+docs-listed = { $count ->
+    [0] { $wanted ->
+        [none] There are no documents yet. Send a file into this chat, and I will add it.
+       *[other] No document has “{ $wanted }” in its name.
+    }
+   *[other] 📚 Documents: { NUMBER($count, useGrouping: 0) }.{ $shown ->
+        [10] {" "}I show ten at most: to find another, write /docs and a part of its name.
+       *[other] {""}
+    }
+}
+docs-line = • { $path } — { $size } { $unit ->
+    [mb] MB
+   *[kb] KB
+}, { $state ->
+    [read] { $readers }
+    [waiting] being read
+   *[unreadable] not readable: { $reason }
+}
+docs-readers-everybody = for everybody
+docs-readers-nobody = closed for everybody
+docs-readers-admin = for administrators
+docs-readers-lead = for heads of sales
+docs-readers-manager = for managers
+docs-readers-admin-lead = for administrators and heads of sales
+docs-readers-admin-manager = for administrators and managers
+docs-readers-lead-manager = for heads of sales and managers
+docs-readers-admin-lead-manager = for administrators, heads of sales and managers
+docs-add = Add “{ $path }” ({ $size } { $unit ->
+    [mb] MB
+   *[kb] KB
+}) to the company's documents? I will answer questions from this file, { $readers }.
+docs-replace = The document “{ $path }” exists. Replace it by the file that you sent ({ $size } { $unit ->
+    [mb] MB
+   *[kb] KB
+})? It is { $readers }.
+docs-remove = Remove “{ $path }” from the company's documents? The file is deleted, and I can no longer answer from it.
+docs-button-add = Add
+docs-button-replace = Replace
+docs-button-no = Do not add
+docs-button-remove = ✖ { $name }
+docs-button-remove-sure = Remove
+docs-button-keep = Keep
+docs-toast-done = This is done already
+docs-left = “{ $path }”: nothing was changed.
+docs-kind-unknown = “{ $name }”: I do not read such files. PDF with text, DOCX, XLSX, HTML, TXT and Markdown will do.
+docs-too-large = “{ $name }” is larger than { $most } MB, which cannot come through Telegram. Put the file into the folder of documents on the server.
+docs-name-unfit = “{ $name }”: a file with this name cannot be kept. Please rename it and send it again.
+docs-not-downloaded = “{ $name }” could not be downloaded from Telegram. Nothing was changed; please send the file again.
+docs-exists = Somebody has added “{ $path }” already. Nothing was changed; to replace it, send the file again.
+docs-changed = “{ $path }” has changed since. Nothing was done; please look again: /docs
+docs-done = ✅ “{ $path }” was { $what ->
+    [replaced] replaced.
+   *[added] added.
+}{ $state ->
+    [read] {" "}It can be asked now, { $readers }.
+    [waiting] {" "}I am reading it; then it appears in answers. /docs shows how it stands.
+   *[unreadable] {" "}But it cannot be read: { $reason } You can remove it in /docs
+}
+docs-removed = “{ $path }” was removed from the documents.
+docs-given-up = Nothing came of “{ $path }”. Look in /docs what the folder holds now, and try again.
+menu-docs = The company's documents

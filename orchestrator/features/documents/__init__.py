@@ -1,0 +1,1 @@
+"""The company's documents by chat: an administrator lists, adds and removes them."""

@@ -1,0 +1,21 @@
+"""Registers /docs, the files that are sent to the bot, and the buttons under both."""
+
+from functools import partial
+
+from orchestrator.domain.inputs import DocumentOrder, SentDocument
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.shelf import DocumentShelf
+from orchestrator.features.documents import handlers, orders
+from orchestrator.runtime.feature import CommandSpec, Feature, Files
+
+
+def build_feature(shelf: DocumentShelf | None, files: Files | None) -> Feature:
+    """Return the feature. Without a `shelf` it says that documents are kept elsewhere; without `files` nothing can be sent."""
+    taker = orders.OrderTaker(shelf, files)
+    return Feature(
+        inbox={SentDocument.KIND: partial(handlers.offer_document, shelf=shelf), DocumentOrder.KIND: taker.take},
+        commands={"docs": partial(handlers.list_documents, shelf=shelf)},
+        command_specs={"docs": CommandSpec(menu=Notice(code="menu-docs"), for_admins=True)} if shelf is not None else {},
+        buttons={handlers.PRESS: partial(handlers.take_press, shelf=shelf)},
+        given_up_inputs={DocumentOrder.KIND: taker.give_up},
+    )

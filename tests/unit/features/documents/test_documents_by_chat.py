@@ -1,0 +1,273 @@
+"""An administrator adds and removes the company's documents by chat, each with a press; everybody else reads who may do that."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import FileUnavailable
+from orchestrator.domain.inputs import DirectAnswer, FeatureClick, SentDocument, TextMessage
+from orchestrator.domain.outputs import Notice
+from orchestrator.runtime import worker
+from orchestrator.services.rag.building import connect_embedded
+from state.clock import generate_id
+from state.journal.store import InboxRow
+from tests.unit.services.rag.rag_kit import build_service, write_files
+from tests.unit.spine_kit import ANNA, NOW, Said, World, a_world, command
+
+ADMIN = ANNA.model_copy(update={"role": "admin"})
+TEXT = "# Отпуск\n\nОтпуск длится 28 дней.\n"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+@dataclass
+class SentFiles:
+    """The messenger's files by id, and how often one was downloaded."""
+
+    contents: dict[str, bytes] = field(default_factory=dict)
+    reads: list[str] = field(default_factory=list)
+
+    async def read(self, file_id: str, limit: int, *, within: float = 1) -> bytes:
+        del within
+        self.reads.append(file_id)
+        if file_id not in self.contents:
+            raise FileUnavailable("gone")
+        if len(self.contents[file_id]) > limit:
+            raise FileUnavailable("too large", is_too_large=True)
+        return self.contents[file_id]
+
+
+@dataclass
+class Desk:
+    """The world of a test: the product, the folder, and the files of the messenger."""
+
+    world: World
+    folder: Path
+    files: SentFiles
+
+    async def send(
+        self, name: str, content: str | bytes = TEXT, *, actor: Actor = ADMIN, caption: str = "", size: int | None = None
+    ) -> None:
+        """Send a file into the private chat."""
+        data = content if isinstance(content, bytes) else content.encode()
+        self.files.contents[name] = data
+        other: Any = TextMessage(text=caption) if caption else DirectAnswer(notice=Notice(code="only-text"))
+        sent = SentDocument(
+            file_id=name, name=name, size=len(data) if size is None else size, caption=caption, instead_kind=other.KIND,
+            instead_lane="turn" if caption else "express", instead=other.to_json(),
+        )  # fmt: skip
+        await self.world.work(build_row(SentDocument.KIND, sent.to_json(), actor))
+
+    def take(self) -> tuple[list[str], list[list[str]]]:
+        """(codes of the notices, words of the buttons) of the messages that wait; takes them off."""
+        rows = [row for row in self.world.outbox() if row.kind == "reply"]
+        codes = [one["code"] for row in rows for one in row.body["notices"]]
+        return codes, [one["words"] for row in rows for one in row.body["actions"]]
+
+    def list_files(self) -> dict[str, str]:
+        """What the folder holds, hidden files too."""
+        return {
+            str(one.relative_to(self.folder)): one.read_text(encoding="utf-8") for one in sorted(self.folder.rglob("*")) if one.is_file()
+        }
+
+
+def build_row(kind: str, body: Any, actor: Actor = ADMIN) -> InboxRow:
+    """An input of the private chat."""
+    fresh = generate_id()
+    return InboxRow(
+        id=fresh,
+        source=f"x:{fresh}",
+        session=actor.key,
+        lane="express",
+        kind=kind,
+        actor=actor.model_dump(mode="json"),
+        body=body,
+        received_at=NOW,
+    )
+
+
+def press(words: list[str], actor: Actor = ADMIN) -> InboxRow:
+    """A press on a button."""
+    return build_row(FeatureClick.KIND, FeatureClick(words=tuple(words), callback_id="c1").to_json(), actor)
+
+
+@asynccontextmanager
+async def a_desk(place: Path, *, here: bool = True) -> AsyncIterator[Desk]:
+    """The product with a document service inside, or with none."""
+    files, folder = SentFiles(), place / "docs"
+    service = build_service(place)
+    service.poll_seconds = 3600
+    async with service:
+        await service.wait_until_read()
+        shelf = connect_embedded(service).shelf if here else None
+        async with a_world(place, shelf=shelf, files=files) as world:
+            yield Desk(world, folder, files)
+
+
+@pytest.mark.req("S001-58")
+async def test_a_file_becomes_a_document_after_one_press_however_often_it_is_pressed(tmp_path: Path) -> None:
+    """Nothing is downloaded before; afterwards it can be asked, and the journal says who added it."""
+    async with a_desk(tmp_path) as desk:
+        await desk.send("отпуск.md")
+        codes, buttons = desk.take()
+        assert (codes, desk.files.reads, desk.list_files()) == (["docs-add"], [], {})
+        await desk.world.work(press(buttons[0]), press(buttons[0]))
+        assert desk.take()[0] == ["docs-done"]
+        assert (desk.list_files(), desk.files.reads) == ({"отпуск.md": TEXT}, ["отпуск.md"])
+        (event,) = desk.world.events("DocumentChanged", key=ADMIN.key)
+        assert (event.data["what"], event.data["by"]) == ("added", ADMIN.key)
+        await desk.world.work(press(buttons[0]))
+        assert [row.kind for row in desk.world.outbox()] == ["toast"]
+
+
+async def test_a_document_with_this_name_is_replaced_only_after_a_question_and_only_if_it_is_the_one_that_was_seen(tmp_path: Path) -> None:
+    """The name in other letters is the same document; one that changed since is kept."""
+    write_files(tmp_path / "docs", {"Отпуск.md": "старый текст документа"})
+    async with a_desk(tmp_path) as desk:
+        await desk.send("отпуск.md")
+        codes, buttons = desk.take()
+        assert codes == ["docs-replace"]
+        await desk.world.work(press(buttons[0]))
+        assert (desk.take()[0], desk.list_files()) == (["docs-done"], {"Отпуск.md": TEXT})
+        await desk.send("отпуск.md", "третий")
+        buttons = desk.take()[1]
+        write_files(desk.folder, {"Отпуск.md": "кто-то другой изменил"})
+        await desk.world.work(press(buttons[0]))
+        assert (desk.take()[0], desk.list_files()) == (["docs-changed"], {"Отпуск.md": "кто-то другой изменил"})
+
+
+async def test_what_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    """Two administrators add a file of one name: the second is told."""
+    async with a_desk(tmp_path) as desk:
+        await desk.send("отпуск.md")
+        buttons = desk.take()[1]
+        write_files(desk.folder, {"отпуск.md": "первый"})
+        await desk.world.work(press(buttons[0]))
+        assert (desk.take()[0], desk.list_files()) == (["docs-exists"], {"отпуск.md": "первый"})
+
+
+async def test_a_document_is_removed_after_two_presses(tmp_path: Path) -> None:
+    """The list offers it, the question is answered, and only then the file goes; «Оставить» keeps it."""
+    write_files(tmp_path / "docs", {"а.md": "первый документ", "б.md": "второй документ"})
+    async with a_desk(tmp_path) as desk:
+        await desk.world.work(command("docs", actor=ADMIN, key=ADMIN.key))
+        codes, buttons = desk.take()
+        assert (codes, len(buttons)) == (["docs-listed", "docs-line", "docs-line"], 2)
+        await desk.world.work(press(buttons[0]))
+        codes, sure = desk.take()
+        assert (codes, len(desk.list_files())) == (["docs-remove"], 2)
+        await desk.world.work(press(sure[1]))
+        assert (desk.take()[0], len(desk.list_files())) == (["docs-left"], 2)
+        await desk.world.work(press(sure[0]), press(sure[0]))
+        assert (desk.take()[0], list(desk.list_files())) == (["docs-removed"], ["б.md"])
+
+
+async def test_a_document_that_changed_since_the_list_is_kept(tmp_path: Path) -> None:
+    """Exactly the listed file is removed, or none."""
+    write_files(tmp_path / "docs", {"а.md": "первый документ"})
+    async with a_desk(tmp_path) as desk:
+        await desk.world.work(command("docs", actor=ADMIN, key=ADMIN.key))
+        write_files(desk.folder, {"а.md": "изменённый документ"})
+        (button,) = desk.take()[1]
+        await desk.world.work(press(button))
+        await desk.world.work(press(desk.take()[1][0]))
+        assert (desk.take()[0], list(desk.list_files())) == (["docs-changed"], ["а.md"])
+
+
+async def test_everybody_else_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    """Nothing is downloaded; a file with words is the request that the words are; /docs and forged presses are refused too."""
+    async with a_desk(tmp_path) as desk:
+        await desk.send("отпуск.md", actor=ANNA)
+        assert (desk.take()[0], desk.files.reads) == (["docs-file-refused"], [])
+        desk.world.model.will(Said("ASSISTANT: Хорошо."))
+        await desk.send("отпуск.md", actor=ANNA, caption="что тут?")
+        assert "docs-file-refused" not in desk.take()[0]
+        await desk.send("отпуск.md")
+        buttons = desk.take()[1]
+        await desk.world.work(command("docs", actor=ANNA, key=ANNA.key), press(buttons[0], ANNA))
+        assert (desk.take()[0], desk.list_files()) == (["docs-admins-only", "docs-admins-only"], {})
+
+
+async def test_words_name_a_folder_or_are_a_request(tmp_path: Path) -> None:
+    """A caption that is a folder puts the document there; who may read it follows that folder."""
+    write_files(tmp_path / "docs", {"Кадры/план.md": "план найма", "access.yaml": "Кадры: [lead, admin]"})
+    async with a_desk(tmp_path) as desk:
+        await desk.send("отпуск.md", caption="кадры")
+        (asked,) = [row for row in desk.world.outbox() if row.kind == "reply"]
+        assert asked.body["notices"][0]["args"]["path"] == "Кадры/отпуск.md"
+        assert asked.body["notices"][0]["args"]["readers"]["code"] == "docs-readers-admin-lead"
+        desk.world.model.will(Said("ASSISTANT: Хорошо."))
+        await desk.send("отпуск.md", caption="поставь задачу")
+        assert "docs-add" not in desk.take()[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("access.yaml", "docs-kind-unknown"),
+        ("virus.exe", "docs-kind-unknown"),
+        ("..md", "docs-name-unfit"),
+        (".скрытый.md", "docs-name-unfit"),
+        ("CON.md", "docs-name-unfit"),
+        ("а\u202eм.md", "docs-name-unfit"),
+        ("д" * 300 + ".md", "docs-name-unfit"),
+        ("", "docs-kind-unknown"),
+    ],
+)
+async def test_a_name_that_no_document_has_is_refused_before_anything_is_downloaded(tmp_path: Path, name: str, code: str) -> None:
+    """Names are written by strangers: rules of access, hidden files, devices, signs that nobody sees."""
+    async with a_desk(tmp_path) as desk:
+        await desk.send(name)
+        assert (desk.take()[0], desk.files.reads) == ([code], [])
+
+
+async def test_a_file_that_is_too_large_or_does_not_come_leaves_nothing(tmp_path: Path) -> None:
+    """Neither a document nor a part of one."""
+    async with a_desk(tmp_path) as desk:
+        await desk.send("большой.pdf", size=21 * 1024 * 1024)
+        assert desk.take()[0] == ["docs-too-large"]
+        await desk.send("отпуск.md")
+        buttons = desk.take()[1]
+        desk.files.contents.clear()
+        await desk.world.work(press(buttons[0]))
+        assert (desk.take()[0], desk.list_files()) == (["docs-not-downloaded"], {})
+
+
+async def test_a_document_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    """It is in the folder, and the administrator knows that nobody can ask it."""
+    async with a_desk(tmp_path) as desk:
+        await desk.send("пусто.md", " \n")
+        await desk.world.work(press(desk.take()[1][0]))
+        (told,) = [row for row in desk.world.outbox() if row.kind == "reply"]
+        assert told.body["notices"][0]["args"]["state"] == "unreadable"
+        assert told.body["notices"][0]["args"]["reason"] == "файл пуст."
+
+
+async def test_without_a_folder_it_says_where_documents_are(tmp_path: Path) -> None:
+    """A service elsewhere is not changed from here."""
+    async with a_desk(tmp_path, here=False) as desk:
+        await desk.send("отпуск.md")
+        await desk.world.work(command("docs", actor=ADMIN, key=ADMIN.key))
+        assert desk.take()[0] == ["docs-elsewhere", "docs-elsewhere"]
+
+
+async def test_a_link_in_the_folder_leads_nowhere(tmp_path: Path) -> None:
+    """A document is neither written through a link nor removed through one."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "отпуск.md").write_text("чужой", encoding="utf-8")
+    async with a_desk(tmp_path) as desk:
+        (desk.folder / "ссылка.md").symlink_to(outside / "отпуск.md")
+        await desk.send("ссылка.md")
+        await desk.world.work(press(desk.take()[1][0]))
+        assert desk.take()[0] == ["docs-failed"]
+        assert (outside / "отпуск.md").read_text(encoding="utf-8") == "чужой"
