@@ -86,7 +86,8 @@ NO_OPTIONS: Final = ModelOptions()
 class ModelRequest:
     """One request to a language model. `prose` is True if the prompt contains free text that other people wrote.
 
-    `service` is the name that a definition gives to a model of its own; settings map it to providers, otherwise the role counts.
+    `service` is the name that a definition gives to a model of its own; settings map it to providers, otherwise the role counts. `within`
+    is how many seconds all providers of the chain have together; each gets its share, so that one that hangs leaves the next its time.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -95,6 +96,7 @@ class ModelRequest:
     options: ModelOptions = NO_OPTIONS
     tools: Sequence[ModelTool] = ()
     prose: bool = False
+    within: float | None = None
 
     def estimate_tokens(self) -> tuple[int, int]:
         """Return about how many tokens the request costs: (read, written). Nothing is known of how the provider counts."""

@@ -100,7 +100,7 @@ class ModelRouter:
 
         try:
             answer, route, failed = await self._ask_chain(
-                self.find_chain(request.role, request.service), ask, lambda: handed_out and on_restart is None
+                self.find_chain(request.role, request.service), ask, lambda: handed_out and on_restart is None, within=request.within
             )
         except UnusableAnswer as error:
             if error.answer is not None:
@@ -153,13 +153,20 @@ class ModelRouter:
         return [self.routes[name] for name in names]
 
     async def _ask_chain(
-        self, chain: Sequence[Route], ask: Callable[[Route], Awaitable[T]], is_final: Callable[[], bool] = lambda: False
+        self,
+        chain: Sequence[Route],
+        ask: Callable[[Route], Awaitable[T]],
+        is_final: Callable[[], bool] = lambda: False,
+        *,
+        within: float | None = None,
     ) -> tuple[T, Route, list[str]]:
-        """Return (answer, the provider that gave it, the names of those that failed before it)."""
+        """Return (answer, the provider that gave it, the names of those that failed before it); all have `within` seconds together."""
         failures: dict[str, ModelClientError] = {}
-        for route in chain:
+        until = time.monotonic() + within if within is not None else None
+        for number, route in enumerate(chain):
+            share = (until - time.monotonic()) / (len(chain) - number) if until is not None else None
             try:
-                return await self._ask_route(route, ask), route, list(failures)
+                return await self._ask_in_time(route, ask, share), route, list(failures)
             except UnusableAnswer as error:
                 if error.answer is not None:
                     error.answer = replace(error.answer, provider=route.name, failed_before=tuple(failures))
@@ -173,6 +180,17 @@ class ModelRouter:
         if len(failures) == 1:
             raise next(iter(failures.values()))
         raise ProviderUnavailable("No provider answered. " + " ".join(f"{name}: {one.reason}" for name, one in failures.items()))
+
+    async def _ask_in_time(self, route: Route, ask: Callable[[Route], Awaitable[T]], seconds: float | None) -> T:
+        """Return what the provider answers. Raises ModelClientError, also after so many seconds."""
+        watch = asyncio.timeout(seconds)
+        try:
+            async with watch:
+                return await self._ask_route(route, ask)
+        except TimeoutError:
+            if not watch.expired():
+                raise
+            raise ProviderUnavailable(f"The model service did not answer within {seconds:.1f} seconds.") from None
 
     async def _ask_route(self, route: Route, ask: Callable[[Route], Awaitable[T]]) -> T:
         if route.breaker.state == "open":

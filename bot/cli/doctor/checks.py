@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
 
-from bot.cli.doctor import database, disk, files, http_door, machine, model, mongo, portal, settings_check, telegram
+from bot.cli.doctor import database, disk, documents, files, http_door, machine, model, mongo, portal, settings_check, telegram
 from bot.cli.doctor.findings import Check, Finding, stream_from_thread
 from bot.cli.doctor.settings_check import SettingsProbe
 from bot.settings import Settings
@@ -43,6 +43,8 @@ def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence
         Check(area=telegram.AREA, within=asked, probe=lambda: telegram.check_telegram(settings, within=within)),
         Check(area=database.AREA, within=DATABASE_TIMEOUT, probe=lambda: stream_from_thread(lambda: database.check_database(settings))),
         Check(area=mongo.AREA, within=LOCAL_TIMEOUT, probe=lambda: mongo.check_mongo(settings, within=within)),
+        Check(area=documents.AREA, within=DATABASE_TIMEOUT, probe=lambda: stream_from_thread(lambda: documents.check_folder(settings))),
+        Check(area=documents.AREA, within=asked, probe=lambda: documents.check_services(settings)),
         Check(area=disk.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: disk.check_disks(settings))),
         Check(area=http_door.AREA, within=LOCAL_TIMEOUT, probe=lambda: http_door.check_http(settings)),
         Check(area=machine.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: machine.check_machine(now))),

@@ -67,7 +67,9 @@ class AnswerWriter:
 
     async def _ask(self, question: str, hits: Sequence[Hit], models: Models) -> WrittenAnswer | None:
         """Return the model's answer, None if it fails or takes too long."""
-        request = ModelRequest(messages=self._build_messages(question, hits), role="tool", options=_OPTIONS, prose=True)
+        request = ModelRequest(
+            messages=self._build_messages(question, hits), role="tool", options=_OPTIONS, prose=True, within=self._seconds
+        )
         try:
             key = _build_key(question, hits, models.find_model_name(request))
             if key in self._remembered:

@@ -2,12 +2,13 @@
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from orchestrator.domain.errors import SdelkaError
-from orchestrator.services.rag.access import FILE_NAMES, LARGEST, Access, close_everything, fold_name, parse_access
+from orchestrator.services.rag.access import FILE_NAMES, LARGEST, Access, AccessProblem, close_everything, fold_name, parse_access
 from orchestrator.services.rag.document import Problem, clean_title
 from orchestrator.services.rag.index.port import FileRecord
 
@@ -75,6 +76,12 @@ def _add_entry(entry: "os.DirEntry[bytes]", path: bytes, listing: Listing, waiti
         listing.files[record.path] = record
     else:
         listing.add_problem(path, Problem("link" if stat.S_ISLNK(found.st_mode) else "special"))
+
+
+def find_access_faults(root: Path, listing: Listing) -> Sequence[AccessProblem]:
+    """Return what is wrong with the access file of the folder."""
+    access = read_access(root, listing)
+    return (*access.problems, *access.find_missing(listing.folders))
 
 
 def build_record(path: bytes, size: int, mtime_ns: int, problem: Problem | None = None) -> FileRecord:

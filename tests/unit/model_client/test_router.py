@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -211,3 +212,24 @@ async def test_vectors_without_a_form_are_an_error(wrong: Any) -> None:
     """Too few, empty, or no numbers."""
     with pytest.raises(ModelClientError, match="vectors"):
         await embedder(wrong).embed(EmbedRequest(texts=["а"]))
+
+
+class Hanging(Scripted):
+    """A provider that takes a request and never answers."""
+
+    async def stream_chat(self, _payload: Any, on_delta: Any = None) -> ModelAnswer:
+        del on_delta
+        self.asked += 1
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_one_that_hangs_leaves_the_next_its_share_of_the_time() -> None:
+    """A request with a limit is answered by the second within it; when all hang, the error comes within it, too."""
+    chain = [route("first", Hanging()), route("second", Scripted(GOOD))]
+    answer = await asyncio.wait_for(ModelRouter(chain, {}).chat(replace(REQUEST, within=0.2)), 5)
+    assert (answer.text, answer.provider, answer.failed_before) == ("да", "second", ("first",))
+    with pytest.raises(ProviderUnavailable, match=r"first: .* within 0\.1 seconds.* second: "):
+        await asyncio.wait_for(
+            ModelRouter([route("first", Hanging()), route("second", Hanging())], {}).chat(replace(REQUEST, within=0.2)), 5
+        )
