@@ -22,7 +22,16 @@ from orchestrator.services.rag.service import RagService
 from orchestrator.services.rag.stems import find_question_terms
 
 sys.path.append(str(Path(__file__).parents[1]))
-from tests.document_quality import HashedVectors, find_without_stems, index_corpus, load_questions, rank_by_both, rank_by_words, sum_up
+from tests.document_quality import (
+    HashedVectors,
+    find_without_stems,
+    index_corpus,
+    load_blind_questions,
+    load_questions,
+    rank_by_both,
+    rank_by_words,
+    sum_up,
+)
 
 PASSAGES = 100_000
 SECTIONS = 100
@@ -52,6 +61,9 @@ async def _measure_quality(place: Path) -> list[dict[str, Any]]:
     apart = find_without_stems(index, questions)
     shared = [one for one in questions if one not in apart]
     words = rank_by_words(index, questions)
+    blind = load_blind_questions()
+    blind_apart = find_without_stems(index, blind)
+    blind_ranks = rank_by_words(index, blind)
     alone, both = await rank_by_both(index, questions, HashedVectors(), "sandbox")
     index.close()
     rows = []
@@ -68,7 +80,10 @@ async def _measure_quality(place: Path) -> list[dict[str, Any]]:
                 f"{figures}; without a common stem: {others}" + ("" if is_judged else "; a smoke test: these vectors hash letters"),
             )
         )
-    return rows
+    figures = sum_up(blind_ranks, [one for one in blind if one not in blind_apart])
+    told = f"{figures}; without a common stem: {sum_up(blind_ranks, list(blind_apart))}"
+    is_held = figures.hit2 * 100 >= HIT_BAR
+    return [*rows, _row("the same, asked by titles alone", round(figures.hit2 * 100, 1), "%", f">= {HIT_BAR}", is_held, told)]
 
 
 async def _measure_search(place: Path) -> list[dict[str, Any]]:

@@ -48,6 +48,13 @@ def load_questions() -> list[Question]:
     return [Question(text, name, heading) for name, headings in content.items() for heading, texts in headings.items() for text in texts]
 
 
+def load_blind_questions() -> list[Question]:
+    """The questions of somebody who had seen only the titles of the documents, of those that have an answer in them."""
+    content = yaml.safe_load((CORPUS / "documents_blind_questions.yaml").read_text(encoding="utf-8"))
+    answered: Mapping[str, Mapping[str, Sequence[str]]] = content["answered"]
+    return [Question(text, name, heading) for name, headings in answered.items() for heading, texts in headings.items() for text in texts]
+
+
 def load_off_topic() -> list[str]:
     """Questions about which the documents say nothing."""
     return (CORPUS / "documents_off_topic.txt").read_text(encoding="utf-8").splitlines()

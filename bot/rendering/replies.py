@@ -59,6 +59,10 @@ _PLAIN = frozenset(
         "run-answer-photo",
         "run-answer-document",
         "run-answer-contact",
+        "docs-line",
+        "docs-listed",
+        "run-offer-line",
+        "run-offers",
         "schedules-listed",
         "schedules-more",
         "schedules-restored",
@@ -66,8 +70,8 @@ _PLAIN = frozenset(
     }
 )
 """Codes of notices that are not warnings, so that no warning sign is put before them."""
-_LINES = MADE_CODES | {"made-more", "run-line", "schedule-line"}
-"""Codes of the lines about changes made without a card, and of runs and schedules, which stand together like a list."""
+_LINES = MADE_CODES | {"made-more", "run-line", "schedule-line", "docs-line", "run-offer-line"}
+"""Codes of the lines about changes made without a card, and of runs, schedules and documents, which stand together like a list."""
 _ENDING = "run-ended"
 """The code of the notice that a run has ended; the notice after it says why, and needs no warning sign of its own."""
 _OF_TOOL_AGENT = "ask-"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from sandbox.model.answers import Answer, Step, say
 from sandbox.model.reading import Request
 from sandbox.model.rules import talk
-from sandbox.model.rules.book import FOLLOWERS, first
+from sandbox.model.rules.book import ALONE, FOLLOWERS, first
 from sandbox.model.wishes import CREATED, Target, Wish, wishes
 
 _LONGEST = 4096
@@ -53,7 +53,7 @@ class _Division:
         if answer is None or not answer.steps or (answer.rule in FOLLOWERS and wish.is_about_created):
             self.must_split = self.must_split or wish.is_about_created
             self.unserved.append(wish.words)
-        elif answer.rule in FOLLOWERS:
+        elif answer.rule in ALONE:
             self.alone.append(Round(answer, wish))
         else:
             self.joint.append(Round(answer, wish))

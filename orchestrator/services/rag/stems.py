@@ -47,6 +47,11 @@ def find_terms(text: str) -> list[str]:
     return terms
 
 
+def find_name_words(name: str) -> str:
+    """Return the words of a file's name and of its folders, by which people look for it too: its title may say the same in others."""
+    return name.rpartition(".")[0].replace("/", " ") if "." in name.rpartition("/")[2] else name.replace("/", " ")
+
+
 def find_question_terms(question: str) -> list[str]:
     """Return the different terms of a question without the words that say nothing, unless it has only such words."""
     plain = _normalize(question)

@@ -102,6 +102,13 @@ def _history(step: ObservedStep, number: int, lang: Lang, _headline: str) -> str
     return f"{say('history.some', lang)}\n[[list {number}]]" if step.rows else say("history.none", lang)
 
 
+def _documents(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
+    """Return the answer of the documents; the passages that follow it are shown by the program."""
+    answer = re.split(r"\n\n1\. ", step.text, maxsplit=1)[0].strip()
+    header = _HEADER.search(answer)
+    return (f"{answer[: header.start()].rstrip()} […]" if header else answer) or say("nothing", lang)
+
+
 def _users(_step: ObservedStep, _number: int, _lang: Lang, _headline: str) -> str:
     return ""
 
@@ -111,6 +118,7 @@ _SPEAKERS: Mapping[str, Callable[[ObservedStep, int, Lang, str], str]] = {
     "event.get": _bindings,
     "user.get": _users,
     "history.of": _history,
+    "ask_documents": _documents,
     ".list": _listed,
     ".get": _card,
 }

@@ -33,7 +33,7 @@ from orchestrator.services.rag.index.port import (
     StoredDocument,
     Vectors,
 )
-from orchestrator.services.rag.stems import list_question_words, list_words
+from orchestrator.services.rag.stems import find_name_words, list_question_words, list_words
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 _LOCK: Final = 0x5DE1_0000_0000
@@ -264,8 +264,9 @@ def _store_file(connection: _Connection, file: FileRecord) -> int:
 def _store_document(connection: _Connection, stored: StoredDocument) -> None:
     document = _store_file(connection, stored.file)
     connection.execute("DELETE FROM passages WHERE document_id = %s", (document,))
+    name = find_name_words(stored.file.name)
     rows = [
-        (document, one.title, one.text, hash_passage(one), " ".join(list_words(one.title)), " ".join(list_words(one.text)))
+        (document, one.title, one.text, hash_passage(one), " ".join(list_words(f"{one.title} {name}")), " ".join(list_words(one.text)))
         for one in stored.passages
     ]
     connection.cursor().executemany(_STORE_PASSAGE, rows)

@@ -32,7 +32,7 @@ from orchestrator.services.rag.index.port import (
     StoredDocument,
     Vectors,
 )
-from orchestrator.services.rag.stems import find_question_terms, find_terms
+from orchestrator.services.rag.stems import find_name_words, find_question_terms, find_terms
 
 _READERS: Final = 4
 _BUSY_MS: Final = 10_000
@@ -297,14 +297,19 @@ def _store_document(connection: sqlite3.Connection, stored: StoredDocument) -> N
     passages = list(enumerate(stored.passages, last - len(stored.passages) + 1))
     rows = [(number, document, one.title, one.text, hash_passage(one)) for number, one in passages]
     connection.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)
-    connection.executemany("INSERT INTO terms (rowid, title, body) VALUES (?, ?, ?)", _iterate_terms(passages))
+    connection.executemany(
+        "INSERT INTO terms (rowid, title, body) VALUES (?, ?, ?)", _iterate_terms(passages, find_name_words(stored.file.name))
+    )
 
 
-def _iterate_terms(passages: Sequence[tuple[int, Passage]]) -> Iterator[tuple[int, str, str]]:
-    """Return the rows of the full-text index; the terms of a title are made once for all passages that have it."""
+def _iterate_terms(passages: Sequence[tuple[int, Passage]], name: str) -> Iterator[tuple[int, str, str]]:
+    """Return the rows of the full-text index: each passage is found by its title, the words `name` of the file's name, and its text.
+
+    The terms of a title are made once for all passages that have it.
+    """
     made: dict[str, str] = {}
     for number, passage in passages:
         title = made.get(passage.title)
         if title is None:
-            title = made[passage.title] = " ".join(find_terms(passage.title))
+            title = made[passage.title] = " ".join(dict.fromkeys(find_terms(f"{passage.title} {name}")))
         yield number, title, " ".join(find_terms(passage.text))
