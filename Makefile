@@ -23,7 +23,7 @@ run: .venv/.run ## serve Telegram with the settings of the environment or .env
 test: .venv/.dev ## all tests; browser tests are skipped with one line when there is no Chromium
 	@$(RUN) pytest -n 3 $(ARGS)  # three for two processors: a third of the time tests wait for other processes
 
-quick: .venv/.dev ## the pure and fast tests only, in about a minute
+quick: .venv/.dev ## the pure and fast tests only, in about three minutes
 	@$(RUN) pytest -n 2 tests/unit -m "not slow" $(SLOW:%=--ignore=tests/unit/%) $(ARGS)
 
 check: .venv/.dev ## style, types, import contracts, locks

@@ -16,6 +16,7 @@ from orchestrator.language.date_forms import fill_date_forms
 from state.stored import JsonObject
 
 _T = TypeVar("_T", bound=Frozen)
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FOLDER: Final = Path(__file__).resolve().parents[1] / "data" / "agent"
 _EXAMPLES_HEAD: Final = (
     "# Examples\n"
@@ -102,6 +103,6 @@ def _read_text(path: Path) -> str:
 
 def _read(kind: type[_T], path: Path) -> _T:
     try:
-        return kind.model_validate(yaml.safe_load(_read_text(path)))
+        return kind.model_validate(yaml.load(_read_text(path), Loader=_LOADER))  # noqa: S506 - one of the two safe loaders
     except (ValueError, yaml.YAMLError) as error:
         raise SettingsError(f"{path}: {error}") from error

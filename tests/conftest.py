@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from tests.forker import forking
 
@@ -89,9 +90,23 @@ class ByServers(LoadScopeScheduling):
     xdist's own groups do nothing under pytest 9, which no longer takes an id from them.
     """
 
+    _places: dict[str, int] | None = None
+    """The place of each test in the collection, which is the same in every worker."""
+
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", maxsplit=1)[0]
         return file if "/e2e/" in file or file.endswith(TOGETHER) else nodeid
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """Forget what the node has done, and know the place of each test: xdist looks through all of both for every single test."""
+        done = self.assigned_work[node]
+        for scope in [scope for scope, unit in done.items() if all(unit.values())]:
+            del done[scope]
+        if self._places is None:
+            self._places = {nodeid: place for place, nodeid in enumerate(self.registered_collections[node])}
+        scope, unit = self.workqueue.popitem(last=False)
+        done[scope] = unit
+        node.send_runtest_some([self._places[nodeid] for nodeid, completed in unit.items() if not completed])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -16,10 +16,12 @@ from unittest.mock import patch
 
 import httpx
 import yaml
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot import bootstrap
+from bot.agent_texts import AgentTexts, load_agent_texts
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, Provenance
@@ -190,11 +192,27 @@ def _shipped_rules() -> Any:
     return policy.model_copy(update=QUIET), catalogue
 
 
+@cache
+def _shipped_texts() -> AgentTexts:
+    """The shipped texts of the prompt, which are frozen, read once a process."""
+    return load_agent_texts()
+
+
+class GivenSettings(Settings):
+    """Settings of what a test gives and of defaults: looking for each field in the environment takes longer than the rest of a world."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, **_: PydanticBaseSettingsSource
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+
 def _assembled(
     settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, *, card: bool = False, **rest: Any
 ) -> Orchestrator:
     rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings, rest["engines"])
-    with patch.object(bootstrap, "load_rules", lambda *_: rules):
+    with patch.object(bootstrap, "load_rules", lambda *_: rules), patch.object(bootstrap, "load_agent_texts", lambda _: _shipped_texts()):
         made = bootstrap.build_from_clients(settings, store, client, cast("ModelClient", model), **rest)
     made.tools = replace(
         made.tools, features=replace(made.tools.features, periodic_tasks=())
@@ -355,7 +373,7 @@ async def a_world(
     path = folder / "policy.yaml" if policy is not None else None
     if path is not None:
         path.write_text(yaml.safe_dump({**QUIET, **(policy or {})}), encoding="utf-8")
-    settings = Settings(
+    settings = GivenSettings(
         bitrix_webhook_url=WEBHOOK, openai_api_key=MODEL_KEY, agent_mode=mode, policy_file=path, log_dir=folder / "logs", _env_file=None
     )
     troubles: list[tuple[str, Notice]] = []

@@ -57,8 +57,7 @@ def read_policy_file(path: Path) -> tuple[dict[str, object], dict[Place, tuple[s
     """
     try:
         text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
+        content, listed = _parse_policy(text)
     except (OSError, UnicodeError) as error:
         raise SettingsError(
             f"POLICY_FILE {path.name}: cannot be read ({type(error).__name__}); check the path and the encoding (UTF-8)"
@@ -67,14 +66,24 @@ def read_policy_file(path: Path) -> tuple[dict[str, object], dict[Place, tuple[s
         raise SettingsError(f"POLICY_FILE {path.name}: not valid YAML{describe_yaml_error(error)}") from None
     if content is None:
         return {}, {}
-    if not isinstance(content, Mapping) or not isinstance(node, yaml.MappingNode):
+    if not isinstance(content, Mapping):
         raise SettingsError(f"POLICY_FILE {path.name}: line 1: must be a map of keys such as `refuse_methods: [crm.deal.add]`")
     places: dict[Place, tuple[str, int]] = {}
-    for place, line, twice in _list_places(node, ()):
+    for place, line, twice in listed:
         if twice:
             raise SettingsError(f"POLICY_FILE {path.name}: line {line}: `{format_place(place)}` is given twice; keep one")
         places[place] = path.name, line
     return {str(key): value for key, value in content.items()}, places
+
+
+def _parse_policy(text: str) -> tuple[object, list[tuple[Place, int, bool]]]:
+    """Return the content of a YAML text and what `_list_places` yields for it, from one pass of the parser."""
+    loader = yaml.SafeLoader(text)
+    node = loader.get_single_node()
+    if node is None:
+        return None, []
+    places = list(_list_places(node, ()))  # before the content is made, which rewrites the nodes of merged keys
+    return loader.construct_document(node), places
 
 
 def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:

@@ -72,6 +72,7 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
         ("- x\n", "must be a map"),
         ("x", "must be a map"),
         ("ask_above: 1\nask_above: 2\n", "line 2: `ask_above` is given twice"),
+        ("rules: &all [*all]\n", "not valid YAML"),
     ],
 )
 def test_a_file_that_is_no_policy_is_one_clear_sentence(tmp_path: Path, text: str, part: str) -> None:
