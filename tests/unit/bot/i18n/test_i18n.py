@@ -36,6 +36,17 @@ BUILT = {
     "menu-": (*COMMANDS, *ADMIN_COMMANDS),
     "button-make-": FORWARD_REQUESTS,
     "run-answer-": ("contact", "photo", "document"),
+    "docs-": ("exists", "changed"),
+    "docs-readers-": (
+        "nobody",
+        "admin",
+        "lead",
+        "manager",
+        "admin-lead",
+        "admin-manager",
+        "lead-manager",
+        "admin-lead-manager",
+    ),
     "start-": ("deal", "lead", "contact", "company", "task"),
     "step-": ("running", "done", "waiting", "refused", "unknown", "planned"),
 }
