@@ -9,6 +9,7 @@ from typing import Any
 from sandbox.model.answers import Answer, say
 from sandbox.model.lexicon import load
 from sandbox.model.reading import Observation, ObservedStep
+from sandbox.model.rules.documents import report_answer
 from sandbox.model.text import Lang
 from sandbox.model.wishes import Wish
 
@@ -102,6 +103,10 @@ def _history(step: ObservedStep, number: int, lang: Lang, _headline: str) -> str
     return f"{say('history.some', lang)}\n[[list {number}]]" if step.rows else say("history.none", lang)
 
 
+def _documents(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
+    return "\n".join(map(_quoted, report_answer(step.text).splitlines())) or say("nothing", lang)
+
+
 def _users(_step: ObservedStep, _number: int, _lang: Lang, _headline: str) -> str:
     return ""
 
@@ -111,6 +116,7 @@ _SPEAKERS: Mapping[str, Callable[[ObservedStep, int, Lang, str], str]] = {
     "event.get": _bindings,
     "user.get": _users,
     "history.of": _history,
+    "ask_documents": _documents,
     ".list": _listed,
     ".get": _card,
 }
