@@ -80,7 +80,7 @@ class Desk:
                 self.script.put_back(scripted[1])
             return scripted[0], "script"
         last = last_user_content(body.messages)
-        if body.messages[-1].get("role") not in {"tool", "function"} and (call := choose(offer, last) or choose_tool(offer, body.messages)):
+        if body.messages[-1].get("role") not in {"tool", "function"} and (call := choose_tool(offer, body.messages) or choose(offer, last)):
             return ScriptedAnswer(tool_calls=(call,)), "function"
         if (answer := answer_from_passages(body.messages)) is not None:
             return ScriptedAnswer(text=answer), "documents"

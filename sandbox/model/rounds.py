@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from sandbox.model.answers import Answer, Step, say
 from sandbox.model.reading import Request
-from sandbox.model.rules import talk
-from sandbox.model.rules.book import ALONE, FOLLOWERS, first
+from sandbox.model.rules import documents, talk
+from sandbox.model.rules.book import FOLLOWERS, first
 from sandbox.model.wishes import CREATED, Target, Wish, wishes
 
 _LONGEST = 4096
@@ -44,16 +44,21 @@ class _Division:
     inherited: Target | None = None
     kind: str = "deal"
     title: str = ""
+    question: str = ""
+    """What an earlier wish of the message asks the documents. A task without words of its own is about it."""
 
     def add(self, wish: Wish) -> None:
         """Find out what serves the wish. One that names no record is about that of the wish before it."""
         if wish.inherited is None:
             wish = replace(wish, inherited=self.inherited, kind=self.kind, title=self.title)
         answer = first(wish)
+        if self.question and answer is not None and answer.rule == "task.add" and not answer.steps:
+            wish = replace(wish, text=f"{wish.text}: {self.question}", said=wish.words)
+            answer = first(wish)
         if answer is None or not answer.steps or (answer.rule in FOLLOWERS and wish.is_about_created):
             self.must_split = self.must_split or wish.is_about_created
             self.unserved.append(wish.words)
-        elif answer.rule in ALONE:
+        elif answer.rule in FOLLOWERS:
             self.alone.append(Round(answer, wish))
         else:
             self.joint.append(Round(answer, wish))
@@ -62,6 +67,8 @@ class _Division:
     def _remember(self, wish: Wish, answer: Answer | None) -> None:
         """Keep the record that the steps are about, or create. The next wish in the message may leave it out."""
         steps = answer.steps if answer else ()
+        if answer is not None and answer.rule == documents.RULE:
+            self.question = str(steps[0].params["question"])
         if len(steps) == 1 and steps[0].method in _MAKERS and not wish.is_about_created:
             number = sum(len(one.answer.steps) for one in self.joint)
             self.inherited, self.kind, self.title = f"{CREATED}{number}", _MAKERS[steps[0].method], _title_of(steps[0])

@@ -9,7 +9,7 @@ from sandbox.model.groups import find_grouping
 from sandbox.model.lexicon import load
 from sandbox.model.reading import Observation, Request
 from sandbox.model.rounds import Round, divide
-from sandbox.model.rules import after, calls, gullible
+from sandbox.model.rules import after, calls, documents, gullible
 from sandbox.model.rules.book import FOLLOWERS, first
 from sandbox.model.text import fold
 from sandbox.model.wishes import Wish
@@ -36,7 +36,7 @@ def think(request: Request) -> Answer:
     polite = _COURTESY.match(fold(request.text))
     if polite:
         request = replace(request, text=request.text[polite.end() :])
-    request = _with_list_before(_with_question_answered(request))
+    request = _with_list_before(documents.restore_question(_with_question_answered(request)))
     rounds = divide(replace(request, observations=()))
     return _go_on(request, rounds) if request.observations else rounds[0].answer
 

@@ -11,9 +11,13 @@ from sandbox.model.script import ToolCall
 
 def answer_tool_agent(messages: Sequence[Message]) -> str | None:
     """Return the answer to a request of the tool agent, None if the request is none of these. Everything is a request for it."""
-    for rule in (load("tool_agent")[name] for name in ("classify", "haiku")):
-        if rule["asked"] in _read_instructions(messages):
-            return str(rule["answer"]).replace("{theme}", last_user_content(messages).strip())
+    instructions = _read_instructions(messages)
+    classify, haiku = load("tool_agent")["classify"], load("tool_agent")["haiku"]
+    if classify["asked"] in instructions:
+        return str(classify["answer"])
+    if haiku["asked"] in instructions:
+        theme = last_user_content(messages)
+        return next(str(one["answer"]) for one in haiku["answers"] if re.search(one["theme"], theme, re.IGNORECASE))
     return None
 
 

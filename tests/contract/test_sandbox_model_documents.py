@@ -10,10 +10,12 @@ from orchestrator.language.lexicon import load_lexicon
 from sandbox.model.choosing import Offer, read_offer
 from sandbox.model.desk import Desk
 from sandbox.model.passages import answer_from_passages
-from sandbox.model.tool_agent import choose_tool
+from sandbox.model.tool_agent import answer_tool_agent, choose_tool
 from sandbox.model.wire import ChatBody
 from tests.document_quality import DOCUMENTS
 from tests.unit.services.rag.rag_kit import FakeModels, build_service, run_rag
+
+VOWELS = "аеёиоуыэюя"
 
 
 class SandboxModels(FakeModels):
@@ -55,6 +57,7 @@ def test_passages_about_something_else_are_no_answer() -> None:
     [
         ("когда звонить после КП?", "rag_search", "когда звонить после КП"),
         ("хайку про сделку", "generate_haiku", "сделку"),
+        ("when do we call after a quote?", "rag_search", "when do we call after a quote"),
         ("найди сделку «Ромашка»", "find_in_crm", "Ромашка"),
         ("посчитай 150000 + 20%", "calculate", "150000 + 20%"),
     ],
@@ -69,3 +72,25 @@ def test_the_sandbox_calls_the_tool_that_the_words_mean(said: str, tool: str, pa
     assert (call.name, list(call.arguments.values())) == (tool, [parameter])
     assert choose_tool(Offer(), [instructions, asked]) is None
     assert choose_tool(offer, [asked]) is None
+
+
+def test_the_tools_of_the_agent_are_chosen_by_its_words_and_not_by_likeness() -> None:
+    """An English question is like the description of the haiku, but means the documents."""
+    tools = [
+        {"function": {"name": one.name, "description": one.description, "parameters": one.params.model_json_schema()}} for one in TOOLS
+    ]
+    messages = [
+        {"role": "system", "content": load_lexicon("tool_agent").read_text("prompts", "select")},
+        {"role": "user", "content": "when do we call after a quote?"},
+    ]
+    made = Desk(lambda: 0.0).answer(ChatBody.model_validate({"model": "demo", "messages": messages, "tools": tools}), None)
+    assert [one.name for one in made.completion.tool_calls] == ["rag_search"]
+
+
+@pytest.mark.parametrize("theme", ["сделка", "клиент", "дождь", "котики"])
+def test_a_haiku_has_the_syllables_of_one(theme: str) -> None:
+    """Five, seven and five, by the vowels of its lines, whatever it is about."""
+    prompt = load_lexicon("tool_agent").read_text("prompts", "haiku")
+    told = answer_tool_agent([{"role": "system", "content": prompt}, {"role": "user", "content": theme}])
+    assert told is not None
+    assert [sum(letter in VOWELS for letter in line.lower()) for line in told.splitlines()] == [5, 7, 5]

@@ -9,6 +9,7 @@ from typing import Any
 from sandbox.model.answers import Answer, say
 from sandbox.model.lexicon import load
 from sandbox.model.reading import Observation, ObservedStep
+from sandbox.model.rules.documents import report_answer
 from sandbox.model.text import Lang
 from sandbox.model.wishes import Wish
 
@@ -103,10 +104,7 @@ def _history(step: ObservedStep, number: int, lang: Lang, _headline: str) -> str
 
 
 def _documents(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
-    """Return the answer of the documents; the passages that follow it are shown by the program."""
-    answer = re.split(r"\n\n1\. ", step.text, maxsplit=1)[0].strip()
-    header = _HEADER.search(answer)
-    return (f"{answer[: header.start()].rstrip()} […]" if header else answer) or say("nothing", lang)
+    return "\n".join(map(_quoted, report_answer(step.text).splitlines())) or say("nothing", lang)
 
 
 def _users(_step: ObservedStep, _number: int, _lang: Lang, _headline: str) -> str:

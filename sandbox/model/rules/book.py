@@ -12,11 +12,9 @@ from sandbox.model.rules import changes, creating, deals, documents, events, han
 from sandbox.model.rules.base import Follower, Handler
 from sandbox.model.wishes import Wish
 
-_THEMES = (talk, events, documents, deals, handover, reminders, tasks, creating, changes, lists, people)
+_THEMES = (talk, documents, events, deals, handover, reminders, tasks, creating, changes, lists, people)
 HANDLERS: dict[str, Handler] = {name: handler for theme in _THEMES for name, handler in theme.HANDLERS.items()}
-FOLLOWERS: dict[str, Follower] = {**changes.FOLLOWERS, **handover.FOLLOWERS}
-ALONE = frozenset({*FOLLOWERS, *documents.HANDLERS})
-"""The rules whose answer the person must read before the other wishes of the message are served: each has a plan of its own."""
+FOLLOWERS: dict[str, Follower] = {**changes.FOLLOWERS, **documents.FOLLOWERS, **handover.FOLLOWERS}
 
 
 @dataclass(frozen=True, slots=True)
