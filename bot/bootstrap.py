@@ -73,6 +73,7 @@ from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
+from orchestrator.runtime.paid_models import ATTACHED_MODELS
 from orchestrator.runtime.worker import Orchestrator, TellTrouble
 from orchestrator.schedules.checks import StartChecker
 from orchestrator.services.document_client import DocumentClient
@@ -145,7 +146,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
     ears.model.probe = models.probe
     speech = settings.openai_transcribe_model
-    services = build_service_clients(settings, models.router, documents=documents)
+    services = build_service_clients(settings, ATTACHED_MODELS, documents=documents)
     hearing = Transcriber(build_model_settings(ProviderSpec(kind="openai"), settings), speech) if speech else None
     made = build_from_clients(
         settings,
@@ -198,7 +199,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     policy, catalogue = load_rules(settings, engines)
     engines = add_stored_definitions(engines, store)
     models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
-    services = services or build_service_clients(settings, models)
+    services = services or build_service_clients(settings, ATTACHED_MODELS)
     documents = DocumentClient(services, top_k=settings.param_rag_top_k)
     engines = connect_documents(engines, documents.ask)
     credentials = load_http_credentials(settings)

@@ -40,13 +40,16 @@ async def build_documents(
     return await stack.enter_async_context(service)
 
 
-async def open_embedded_documents(settings: Settings, stack: AsyncExitStack) -> EmbeddedRag | None:
+async def open_embedded_documents(
+    settings: Settings, stack: AsyncExitStack, *, find_models: FindModels | None = None
+) -> EmbeddedRag | None:
     """Return the started service over RAG_DOCS_DIR inside of this process; `stack` ends it.
 
-    None if the index cannot be opened: then whoever asks reads that documents cannot be opened, and all else goes on.
+    `find_models` is as in `build_documents`. None if the index cannot be opened: then whoever asks reads that documents cannot be opened,
+    and all else goes on.
     """
     try:
-        return connect_embedded(await build_documents(settings, stack))
+        return connect_embedded(await build_documents(settings, stack, find_models=find_models))
     except IndexUnavailable as error:
         log.error("documents: %s; nobody can ask them", error.reason, extra={"action": "documents_unavailable"})  # noqa: TRY400 - the reason says it, a trace adds nothing
         return None

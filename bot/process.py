@@ -38,6 +38,7 @@ from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.features.portal_events.watcher import START as PORTAL_START
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.feature import Files
+from orchestrator.runtime.paid_models import ATTACHED_MODELS
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, SystemClock
 from state.journal.async_store import AsyncStore
@@ -67,7 +68,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor, AsyncExitStack() as stack:
         stack.enter_context(keep_scenario_log(settings.log_dir, settings.log_level))
         await access.load_registry(store)
-        documents = await open_documents(settings, stack)
+        documents = await open_documents(settings, stack, ATTACHED_MODELS)
         doors = _build_doors(settings, store, access, clock)
         if doors.telegram is not None:
             monitor.watch_bot(doors.telegram.bot)

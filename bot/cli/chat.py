@@ -25,6 +25,7 @@ from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.runtime.commands import parse_command
 from orchestrator.runtime.feature import Feature
+from orchestrator.runtime.paid_models import ATTACHED_MODELS
 from orchestrator.runtime.worker import Orchestrator
 from state.canonical import to_storable_text
 from state.clock import SystemClock, generate_id
@@ -136,7 +137,7 @@ async def run_chat(settings: Settings, *, name: str, user: int | None, language:
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
     async with open_async_store(settings) as store, AsyncExitStack() as stack:
         stack.enter_context(keep_scenario_log(settings.log_dir, settings.log_level))
-        documents = await open_documents(settings, stack)
+        documents = await open_documents(settings, stack, ATTACHED_MODELS)
         orchestrator, closing = build_orchestrator(
             settings, store, trouble=_build_trouble_reporter(actor), partial=_discard, documents=documents
         )

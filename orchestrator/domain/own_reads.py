@@ -77,3 +77,6 @@ class DocumentAnswer(View):
 
     answer: str
     passages: Sequence[DocumentPassage] = ()
+    answered_by: str = ""
+    """Who made the answer: "model", "passages" or "nothing"; `model` is the model, both "" if the service does not say it."""
+    model: str = ""

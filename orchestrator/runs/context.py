@@ -12,6 +12,7 @@ from typing import Any, Final
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import RunOver
+from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply, build_reply
 from orchestrator.domain.taint import UNDECLARED, Origin, Origins, Value
@@ -36,7 +37,7 @@ from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
 from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.memo import Memo, copy_data, format_args, load_output
-from orchestrator.runs.model_nodes import ask_model_once
+from orchestrator.runs.model_nodes import ask_model_once, build_model_record
 from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance, list_arg_origins
 from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
@@ -44,6 +45,7 @@ from orchestrator.runs.reminders import build_reminder_timer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.audit import PlayedNode
 from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.paid_models import PaidModels, attach_models
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import SETTLED, build_play_row, move_to_blob
 from orchestrator.runtime.turn_context import build_call_record
@@ -146,7 +148,8 @@ class Context(RunContext):
         if (done := self.known.done.get(node)) is not None:
             return await self._recall(done)
         self.check_going_on(node)
-        data = await make()
+        with attach_models(self._build_paid_models(node)):
+            data = await make()
         check_value(node, data)
         origins = self.foreign.find_origins(data, origins)
         await self.store(NodeDone(node=node, attempt=self.known.count_attempt(node), output=data, origins=sorted(origins)), at_once=False)
@@ -163,7 +166,8 @@ class Context(RunContext):
         wanted = self._build_effect(node, effect, attempt)
         check_value(node, wanted.params)
         await self._session.flush()
-        result = await run_to_end(self._submit(wanted))
+        with attach_models(self._build_paid_models(node)):
+            result = await run_to_end(self._submit(wanted))
         if isinstance(result, Pending) or result.status == "unknown":
             await self._wait_for_effect(node, wanted, result)
             raise RunSuspended(node)
@@ -181,6 +185,24 @@ class Context(RunContext):
         )
         self.foreign.add(Value(output, frozenset(_name_origins(result))))
         return result
+
+    def _build_paid_models(self, node: str) -> PaidModels:
+        """Return the models that services in this process ask for this node, at the cost of the run's person."""
+        name = f"{node}#service"
+
+        def tell(answer: ModelAnswer, seconds: float) -> None:
+            self.records.append(build_model_record(name, answer, seconds))
+
+        return PaidModels(
+            models=self._tools.model,
+            budget=self._tools.model_budget,
+            session=self._session,
+            actor=self.actor,
+            owner=self.run.owner,
+            node=name,
+            kind="model",
+            tell=tell,
+        )
 
     def _build_effect(self, node: str, effect: RunEffect, attempt: int) -> Effect:
         params, provenance = build_provenance(effect.params, self.foreign)

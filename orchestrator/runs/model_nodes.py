@@ -59,7 +59,7 @@ async def ask_model_once(ctx: "Context", node: str, request: RunModelRequest, on
         )
         await ctx.store(done)
         reserved.settle(answer)
-    ctx.records.append(_build_record(node, answer, seconds))
+    ctx.records.append(build_model_record(node, answer, seconds))
     return Value(output, origins)
 
 
@@ -91,7 +91,8 @@ def _build_output(request: RunModelRequest, answer: ModelAnswer) -> Any:
     return {"text": answer.text, "calls": to_stored_calls(answer.calls), "finish_reason": answer.finish_reason}
 
 
-def _build_record(node: str, answer: ModelAnswer, seconds: float) -> PlayedNode:
+def build_model_record(node: str, answer: ModelAnswer, seconds: float) -> PlayedNode:
+    """Return what the audit log holds of an answer of the model."""
     return PlayedNode(
         node=node,
         what="model",

@@ -94,6 +94,7 @@ class Audit:
                 "model": entry.model,
                 **describe_provider(entry.provider, entry.failed_before),
                 "seconds": entry.model_seconds,
+                **({"service_answers": entry.service_answers} if entry.service_answers else {}),
                 "state": trim_state(state),
             },
         )

@@ -106,14 +106,8 @@ class CommitCounter:
                 self._meter.count_run(engine, event.status)
             case NodeDone():
                 self._meter.count_node(engine, event.kind)
-                if event.kind == "model":
-                    self._meter.count_model_answer(
-                        model=event.model, seconds=event.seconds, prompt=event.prompt_tokens, completion=event.completion_tokens
-                    )
             case NodeFailed():
                 self._meter.count_node(engine, "failed")
-                if event.code == "degraded":
-                    _count_failure(event, self._meter)
             case _:
                 pass
 
@@ -129,12 +123,12 @@ def _count(event: Event, meter: Meter) -> None:
     match event:
         case TurnFinished(resumed=False):
             meter.count_turn(event.reason)
-        case ModelAnswered():
+        case ModelAnswered() | NodeDone() if event.model or isinstance(event, ModelAnswered):  # a node of a model, or a turn's service
             meter.count_model_answer(
                 model=event.model, seconds=event.seconds, prompt=event.prompt_tokens, completion=event.completion_tokens
             )
-        case ModelFailed():
-            _count_failure(event, meter)
+        case ModelFailed() | NodeFailed(code="degraded"):
+            meter.count_model_failure(model=event.model, prompt=event.prompt_tokens, completion=event.completion_tokens)
         case StepRefused():
             meter.count_refusal(to_known_code(event.code))
         case CallSucceeded():
@@ -147,10 +141,6 @@ def _count(event: Event, meter: Meter) -> None:
             meter.count_call("any", f"found_{event.verdict}")
         case _:
             _count_card(event, meter)
-
-
-def _count_failure(event: ModelFailed | NodeFailed, meter: Meter) -> None:
-    meter.count_model_failure(model=event.model, prompt=event.prompt_tokens, completion=event.completion_tokens)
 
 
 def _count_card(event: Event, meter: Meter) -> None:

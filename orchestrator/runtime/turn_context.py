@@ -34,6 +34,7 @@ from orchestrator.runtime.model_calls import (
     to_stored_calls,
 )
 from orchestrator.runtime.outbox import build_reply_row
+from orchestrator.runtime.paid_models import PaidModels, attach_models
 from orchestrator.runtime.paused_turns import ToldPart, restore_told_step
 from orchestrator.runtime.session import Session
 from state.events.base import Event
@@ -62,6 +63,8 @@ class Iteration:
     """The provider that answered; `failed_before` are those that were asked first and gave no answer."""
     failed_before: Sequence[str] = ()
     raw: str = ""
+    service_answers: list[JsonObject] = field(default_factory=list)
+    """The answers of models that services in this process asked for, such as that of documents: who gave each, and its cost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,9 +284,36 @@ class Context:
         if known is not None:
             return known.output
         await self._session.flush()  # a crash must not make the model answer again what was answered before this
-        made = await make()
+        with attach_models(self._build_paid_models()):
+            made = await make()
         await self.record(NodeDone(node=name, output=made))
+        await self._session.flush()  # a crash must not make it anew, which would be paid again
         return made
+
+    def _build_paid_models(self) -> PaidModels:
+        """Return the models that services in this process ask at the cost of the turn's person."""
+        return PaidModels(
+            models=self._model,
+            budget=self._model_budget,
+            session=self._session,
+            actor=self.actor,
+            owner=self.actor.key,
+            node=f"{self.turn.turn_id}#service",
+            kind="memo",
+            tell=self._add_service_answer,
+        )
+
+    def _add_service_answer(self, answer: ModelAnswer, seconds: float) -> None:
+        if self.iterations:
+            self.iterations[-1].service_answers.append(
+                {
+                    "model": answer.model,
+                    "provider": answer.provider,
+                    "failed_before": list(answer.failed_before),
+                    "tokens": {"prompt": answer.prompt_tokens, "completion": answer.completion_tokens},
+                    "seconds": seconds,
+                }
+            )
 
     async def query(self, name: str, **args: object) -> Any:
         """Run the read-only query registered under `name` and return its result. Raises KeyError for an unknown name."""
@@ -298,7 +328,7 @@ class Context:
         if effect.slot in self.recorded.told.slots and (known := await self._restore_told(effect.slot)) is not None:
             return known
         watch = ReadProgress(self._show_count)
-        with attach_progress(watch):
+        with attach_progress(watch), attach_models(self._build_paid_models()):
             return await run_to_end(self._submit_and_record(effect), watch.stop)
 
     async def _restore_told(self, slot: str) -> Outcome | Pending | None:

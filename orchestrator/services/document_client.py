@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
@@ -21,6 +21,8 @@ class _Found(BaseModel):
     answer: str
     chunk_title_list: list[str]
     chunk_texts: list[str]
+    answered_by: str = Field("", max_length=200)
+    model: str = Field("", max_length=200)
 
 
 class DocumentClient:
@@ -44,4 +46,4 @@ class DocumentClient:
             raise ServiceFailed("the answer has another form") from None
         pairs = zip(found.chunk_title_list, found.chunk_texts, strict=False)
         passages = [DocumentPassage(title=title, text=text[:MOST_TEXT]) for title, text in pairs if title or text]
-        return DocumentAnswer(answer=found.answer, passages=passages)
+        return DocumentAnswer(answer=found.answer, passages=passages, answered_by=found.answered_by, model=found.model)

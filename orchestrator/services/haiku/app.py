@@ -11,13 +11,15 @@ from typing import Final
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import ModelOptions, ModelRequest, Models
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.services.haiku.counting import count_poem
 from state.canonical import to_storable_text
 
 TEMPERATURE: Final = 0.5
+SECONDS: Final = 8.0
+"""How long all providers of the model have together: who asks waits ten seconds, and a provider that hangs leaves the next its time."""
 LARGEST: Final = 65_536
 """The most bytes that a request may have."""
 _PROMPT: Final = load_lexicon("tool_agent").read_text("prompts", "haiku")
@@ -48,7 +50,7 @@ def build_app(models: Models) -> FastAPI:
             return _refuse(400, "Missing theme")
         try:
             text = await write_haiku(models, theme)
-        except ModelClientError as error:
+        except (ModelClientError, OverBudget) as error:
             log.warning("no haiku: %s", error.reason, extra={"action": "haiku_not_written"})
             return _refuse(500, "Generation failed")
         syllables, words = count_poem(text)
@@ -58,9 +60,10 @@ def build_app(models: Models) -> FastAPI:
 
 
 async def write_haiku(models: Models, theme: str) -> str:
-    """Return a haiku about the theme, one line of it on each line. Raises ModelClientError."""
+    """Return a haiku about the theme, one line of it on each line. Raises ModelClientError, and OverBudget if the models count."""
     messages = ({"role": "system", "content": _PROMPT}, {"role": "user", "content": theme})
-    answer = await models.chat(ModelRequest(messages=messages, role="tool", options=ModelOptions(temperature=TEMPERATURE)))
+    options = ModelOptions(temperature=TEMPERATURE)
+    answer = await models.chat(ModelRequest(messages=messages, role="tool", options=options, within=SECONDS))
     lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
     if not lines:
         raise ModelClientError("The model wrote no haiku.")
