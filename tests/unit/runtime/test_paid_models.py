@@ -20,6 +20,10 @@ from orchestrator.model_client.providers import OpenAiProvider
 from orchestrator.model_client.router import ModelRouter, Route
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.runtime.paid_models import ATTACHED_MODELS
+from orchestrator.services.document_client import DocumentClient
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, texts
+from tests.unit.engines.scenarios.scenario_kit import say as tell
+from tests.unit.engines.scenarios.scenario_kit import start as start_scenario
 from tests.unit.engines.tool_agent.ask_kit import HAIKU_FAILED, call, say, settings
 from tests.unit.engines.tool_agent.test_ask_turns import YES, asked, shown
 from tests.unit.features.budgets.test_reservations import limit
@@ -171,3 +175,22 @@ async def test_the_audit_record_names_who_answered_after_a_fallback(tmp_path: Pa
         assert [(one["provider"], one["failed_before"], one["model"]) for one in records] == [("second", ["first"], "second-model")] * 2
         (answer,) = records[-1]["service_answers"]
         assert (answer["provider"], answer["failed_before"], answer["model"]) == ("second", ["first"], "second-model")
+
+
+async def test_documents_of_a_run_are_paid_by_its_person(tmp_path: Path) -> None:
+    """A scenario that searches the documents pays for their model, has its answer, and a record of its own names who gave it."""
+    write_files(tmp_path / "docs", {"отпуск.md": f"# Отпуск\n\n{PASSAGE}"})
+    search = {"type": "rag_search", "params": {"query": QUESTION}}
+    async with run_rag(build_service(tmp_path, find_models=lambda _: ATTACHED_MODELS)) as rag:
+        clients = build_service_clients(settings(), ATTACHED_MODELS, documents=rag.embedded)
+        find = DocumentClient(clients, top_k=2).ask
+        async with a_scenario_world(tmp_path, search, tell("{rag_results.answer}"), find_documents=find) as world:
+            world.model.will(say("28 дней [1]"))
+            await world.work(start_scenario())
+            assert texts(world)[0].startswith("28 дней")
+            assert await count_used(world) == (10, 5)
+            world.tools.audit.wait()
+            (record,) = [one for one in everything(world.logs) if one["type"] == "node" and one["what"] == "model"]
+            schema().validate(record)
+            assert (record["model"], record["provider"]) == ("scripted", "openai")
+        await clients.aclose()
