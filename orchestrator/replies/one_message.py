@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview, PreviewPart
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.outputs import MADE_CODES, Notice, Reply, Table, Text
+from orchestrator.domain.outputs import MADE_CODES, Notice, Passage, Reply, Table, Text
 from orchestrator.gate.call import reminders
 from orchestrator.language.restatement import drop_restatements
 from orchestrator.runtime.turn_context import Context
@@ -31,8 +31,9 @@ def drop_repetition(reply: Reply, context: Context, *, session: str) -> Reply:
         return reply
     known = [context.turn.text, *reminders_told, *_list_made_words(made), *_list_card_words(reply, context)]
     kept = [drop_restatements(part.text, known) for part in reply.parts if isinstance(part, Text)]
-    parts = tuple(Text(text=text) for text in kept if text)
-    notices = reply.notices if parts else tuple(notice for notice in reply.notices if notice.code != WAITING)
+    texts = tuple(Text(text=text) for text in kept if text)
+    parts = (*texts, *(part for part in reply.parts if isinstance(part, Passage)))  # no card says what stands in the documents
+    notices = reply.notices if texts else tuple(notice for notice in reply.notices if notice.code != WAITING)
     return reply.model_copy(update={"parts": parts, "notices": notices})
 
 

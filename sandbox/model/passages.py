@@ -27,16 +27,21 @@ def answer_from_passages(messages: Sequence[Message]) -> str | None:
     if question is None:
         return None
     wanted = _list_beginnings(question[1])
-    best, score = "", 0
+    best, score = "", (0, 0)
     for number, _, title, text in _PASSAGE.findall(content[: question.start()]):
-        shared = len(wanted & _list_beginnings(f"{title} {text}"))
+        shared = len(wanted.keys() & _list_beginnings(f"{title} {text}").keys())
         for sentence in _SENTENCE.split(text):
-            count = 2 * shared + len(wanted & _list_beginnings(sentence))
-            if shared and count > score:
-                best, score = f"{sentence.rstrip()} [{number}]", count
+            found = wanted.keys() & _list_beginnings(sentence).keys()
+            rank = (
+                2 * shared + len(found),
+                -min((wanted[one] for one in found), default=len(wanted)),
+            )  # of two the one with the earlier word
+            if shared and rank > score:
+                best, score = f"{sentence.rstrip()} [{number}]", rank
     return best or NOTHING
 
 
-def _list_beginnings(text: str) -> set[str]:
-    """Return the beginnings of the longer words of a text, which the forms of a word share."""
-    return {word[:_BEGINNING] for word in re.findall(r"\w+", fold(text)) if len(word) > _SHORTEST}
+def _list_beginnings(text: str) -> dict[str, int]:
+    """Return the beginnings of the longer words of a text, which the forms of a word share, with their places in its order."""
+    beginnings = dict.fromkeys(word[:_BEGINNING] for word in re.findall(r"\w+", fold(text)) if len(word) > _SHORTEST)
+    return {beginning: place for place, beginning in enumerate(beginnings)}

@@ -20,6 +20,7 @@ _MAKERS: Mapping[str, str] = {
     "crm.company.add": "company",
     "tasks.task.add": "task",
 }
+_ABOUT_SOMETHING = ("task.add", "reminder.add")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Round:
 
     answer: Answer
     wish: Wish
+    unserved: tuple[str, ...] = ()
+    """Of the last round: the words of the wishes that nothing serves. What its answer says of them is lost if its plan only reads."""
 
 
 @dataclass(slots=True)
@@ -45,14 +48,14 @@ class _Division:
     kind: str = "deal"
     title: str = ""
     question: str = ""
-    """What an earlier wish of the message asks the documents. A task without words of its own is about it."""
+    """What an earlier wish of the message asks the documents. A task or reminder without words of its own is about it."""
 
     def add(self, wish: Wish) -> None:
         """Find out what serves the wish. One that names no record is about that of the wish before it."""
         if wish.inherited is None:
             wish = replace(wish, inherited=self.inherited, kind=self.kind, title=self.title)
         answer = first(wish)
-        if self.question and answer is not None and answer.rule == "task.add" and not answer.steps:
+        if self.question and answer is not None and answer.rule in _ABOUT_SOMETHING and not answer.steps:
             wish = replace(wish, text=f"{wish.text}: {self.question}", said=wish.words)
             answer = first(wish)
         if answer is None or not answer.steps or (answer.rule in FOLLOWERS and wish.is_about_created):
@@ -106,7 +109,8 @@ def _build_rounds(division: _Division, whole: Wish) -> tuple[Round, ...]:
         *(say("later", whole.lang, words=words) for words in division.unserved),
     ]
     opening = rounds[0].answer
-    return (replace(rounds[0], answer=replace(opening, say="\n".join([opening.say, *dict.fromkeys(words)]))), *rounds[1:])
+    rounds[0] = replace(rounds[0], answer=replace(opening, say="\n".join([opening.say, *dict.fromkeys(words)])))
+    return (*rounds[:-1], replace(rounds[-1], unserved=tuple(division.unserved)))
 
 
 def _join(served: list[Round], whole: Wish) -> Round:

@@ -87,7 +87,8 @@ def _end(request: Request, rounds: Sequence[Round], seen: Observation, earlier: 
         return Answer(rule="after.cards", say="")
     wish = replace(rounds[0].wish, request=request)
     if not after.stopped(seen):
-        return after.report(wish, seen, headline=_headline(rounds[0].answer))
+        told = after.report(wish, seen, headline=_headline(rounds[0].answer))
+        return replace(told, say="\n".join([told.say, *(say("later", request.lang, words=words) for words in rounds[0].unserved)]))
     answer = after.stopped_report(wish, seen, earlier=earlier)
     lost = [say("later", request.lang, words=one.wish.words) for one in rounds[1:]]
     return replace(answer, say="\n".join([answer.say, *lost]))

@@ -10,11 +10,12 @@ from sandbox.model.script import ToolCall
 
 
 def answer_tool_agent(messages: Sequence[Message]) -> str | None:
-    """Return the answer to a request of the tool agent, None if the request is none of these. Everything is a request for it."""
+    """Return the answer to a request of the tool agent, None if the request is none of these. All but work in the CRM is for it."""
     instructions = _read_instructions(messages)
     classify, haiku = load("tool_agent")["classify"], load("tool_agent")["haiku"]
     if classify["asked"] in instructions:
-        return str(classify["answer"])
+        is_refused = re.search(classify["refused"], last_user_content(messages), re.IGNORECASE)
+        return str(classify["refusal" if is_refused else "answer"])
     if haiku["asked"] in instructions:
         theme = last_user_content(messages)
         return next(str(one["answer"]) for one in haiku["answers"] if re.search(one["theme"], theme, re.IGNORECASE))

@@ -1,9 +1,11 @@
 """The sandbox's model and the document service together: an answer that quotes a passage, and an honest nothing."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+import sandbox.demo
 from orchestrator.domain.models import ModelAnswer, ModelRequest
 from orchestrator.engines.tool_agent.tools import TOOLS
 from orchestrator.language.lexicon import load_lexicon
@@ -16,6 +18,14 @@ from tests.document_quality import DOCUMENTS
 from tests.unit.services.rag.rag_kit import FakeModels, build_service, run_rag
 
 VOWELS = "аеёиоуыэюя"
+DEMO = {
+    "когда звонить после КП": "Менеджер звонит клиенту на второй рабочий день после отправки КП.",
+    "для новых клиентов, какая скидка": "Новым клиентам менеджер даёт скидку не больше 3 % и только на первый заказ.",
+    "возврат": "Возврат принимаем в течение 14 дней, если упаковка цела.",
+    "обучение, сколько стоит монтаж": "Услуга: Обучение сотрудников (training); Цена: 18 000 ₽ за день; Срок: по договорённости.",
+    "new clients": "A new client gets a discount of at most 3% on the first order and pays the whole sum in advance.",
+    "сколько живут зебры": "В документах этого нет.",
+}
 
 
 class SandboxModels(FakeModels):
@@ -41,6 +51,14 @@ async def test_the_sandbox_answers_from_passages_and_says_when_they_do_not_tell(
         )
 
 
+async def test_the_documents_of_the_demo_answer_what_its_tour_asks(tmp_path: Path) -> None:
+    """Each of the four is read, whatever its kind, and the sentence that answers is chosen."""
+    shutil.copytree(Path(sandbox.demo.__file__).parent / "documents", tmp_path / "docs")
+    async with run_rag(build_service(tmp_path, SandboxModels())) as rag:
+        found = {question: str((await rag.ask(question))["answer"]).partition("\n")[0] for question in DEMO}
+    assert found == DEMO
+
+
 def test_passages_about_something_else_are_no_answer() -> None:
     """The model says so, and answers other requests as ever."""
     system = {"role": "system", "content": "… NOT_IN_DOCUMENTS …"}
@@ -58,6 +76,9 @@ def test_passages_about_something_else_are_no_answer() -> None:
         ("когда звонить после КП?", "rag_search", "когда звонить после КП"),
         ("хайку про сделку", "generate_haiku", "сделку"),
         ("when do we call after a quote?", "rag_search", "when do we call after a quote"),
+        ("who approves a discount of 20%?", "rag_search", "who approves a discount of 20%"),
+        ("кто согласует скидку 5-15 %?", "rag_search", "кто согласует скидку 5-15 %"),
+        ("(1200+800)*3", "calculate", "(1200+800)*3"),
         ("найди сделку «Ромашка»", "find_in_crm", "Ромашка"),
         ("посчитай 150000 + 20%", "calculate", "150000 + 20%"),
     ],

@@ -81,9 +81,9 @@ async def test_work_in_the_crm_that_holds_such_a_word_is_no_question(client: htt
 @pytest.mark.parametrize(
     ("earlier", "text", "question"),
     [
-        (["какая скидка по политике?"], "а для новых клиентов?", "какая скидка, для новых клиентов"),
-        (["какая скидка по политике?", "а для новых клиентов?"], "а больше 15 %?", "какая скидка, больше 15 %"),
-        (["what does the handbook say about returns?"], "and for new clients?", "returns, for new clients"),
+        (["какая скидка по политике?"], "а для новых клиентов?", "для новых клиентов, какая скидка"),
+        (["какая скидка по политике?", "а для новых клиентов?"], "а больше 15 %?", "больше 15 %, какая скидка"),
+        (["what does the handbook say about returns?"], "and for new clients?", "for new clients, about returns"),
         (["какая скидка по политике?"], "а сделка Ромашка?", None),
         (["какая скидка по политике?"], "а что с Ромашкой?", None),
         (["покажи мои сделки"], "а для новых клиентов?", None),
@@ -125,3 +125,26 @@ async def test_without_an_answer_of_the_documents_no_task_is_proposed(client: ht
     answer = await blocks(client, turn(text, said("THOUGHT: -\nACTION: []\nASSISTANT: -"), failed))
     assert answer.steps == ()
     assert "поставь задачу" in answer.assistant
+
+
+async def test_a_wish_that_nothing_serves_is_named_below_the_answer(client: httpx.AsyncClient) -> None:
+    """The plan only reads, so that nobody sees what was said beside it."""
+    text = "посмотри в регламенте, когда звонить после КП, и переименуй"
+    answer = await then(client, text, FOUND)
+    assert answer.steps == ()
+    assert answer.assistant == "Звоним на второй день.\nЭто лучше попросить отдельным сообщением: «переименуй»."
+
+
+async def test_a_reminder_without_words_is_about_the_question(client: httpx.AsyncClient) -> None:
+    """As a task is."""
+    answer = await then(client, "посмотри в регламенте, когда звонить после КП, и напомни завтра в 11", FOUND)
+    assert [(step.method, step.params["text"]) for step in answer.steps] == [("reminder.add", "когда звонить после КП")]
+
+
+async def test_only_where_to_look_is_asked_back(client: httpx.AsyncClient) -> None:
+    """What the person answers completes the question."""
+    asked = await blocks(client, turn("по регламенту"))
+    assert (asked.steps, asked.assistant) == ((), "О чём посмотреть в документах?")
+    system, state, now = turn("когда звонить после КП?")
+    answer = await blocks(client, [system, state, {"role": "user", "content": "по регламенту"}, said(asked.assistant), now])
+    assert [step.params for step in answer.steps] == [{"question": "когда звонить после КП"}]

@@ -55,6 +55,7 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
         "my-deals",
         "third-of-the-list",
         "count-by",
+        "documents",
         "change-sum",
         "ambiguous-name",
         "voice",

@@ -34,8 +34,11 @@ class Studio:
     folder: Path
     bot: AsyncExitStack = field(default_factory=AsyncExitStack)
 
-    async def shoot(self, name: str, person: Person, *, last: int = 0, is_small: bool = False) -> None:
-        """The chat of that person as it stands; of a long one only the last messages. A small picture has at most 256 colours."""
+    async def shoot(self, name: str, person: Person, *, last: int = 0, is_small: bool = False, is_open: bool = False) -> None:
+        """The chat of that person as it stands; of a long one only the last messages, with `is_open` with their quotes unfolded.
+
+        A small picture has at most 256 colours.
+        """
         page = await self.browser.new_page(viewport={"width": WIDTH, "height": 300}, locale="ru-RU", timezone_id=ZONE)
         await page.goto(f"{self.world.servers.telegram}/?solo#{person.chat}")
         await page.wait_for_selector('html[data-ready="yes"]')
@@ -43,6 +46,8 @@ class Studio:
         if last:
             style += f" .messages > .message:not(:nth-last-child(-n + {last})) {{ display: none }}"
         await page.evaluate("style => { const e = new CSSStyleSheet(); e.replaceSync(style); document.adoptedStyleSheets = [e]; }", style)
+        for quote in await page.locator("blockquote.closed:visible").all() if is_open else ():
+            await quote.evaluate("quote => quote.classList.remove('closed')")
         height = await page.evaluate("document.querySelector('.chat-head').offsetHeight + document.querySelector('#messages').scrollHeight")
         await page.set_viewport_size({"width": WIDTH, "height": max(200, min(height, 2000))})
         await page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # all is painted
@@ -50,11 +55,11 @@ class Studio:
         (self.folder / f"{name}.png").write_bytes(await shrink_picture(page, picture) if is_small else picture)
         await page.close()
 
-    async def begin(self, policy: str = RULES, engines: Engines = SHIPPED_ENGINES) -> None:
-        """Start the bot, as `sdelka run` does, under this policy and with these engines of runs."""
+    async def begin(self, policy: str = RULES, engines: Engines = SHIPPED_ENGINES, **settings: str) -> None:
+        """Start the bot, as `sdelka run` does, under this policy, with these engines of runs and these further settings."""
         rules = self.world.folder / "policy.yaml"
         rules.write_text(policy, encoding="utf-8")
-        await self.bot.enter_async_context(self.world.bot(clock=self.clock, policy_file=rules, engines=engines))
+        await self.bot.enter_async_context(self.world.bot(clock=self.clock, policy_file=rules, engines=engines, **settings))
 
     async def later(self, moment: datetime) -> None:
         """Put the clocks of the bot and of Telegram to a later moment; the bot was not running meanwhile."""

@@ -1,7 +1,7 @@
 """Finds every mistake of a scenario before it runs, each with its place (S000-62, S000-A2, S000-A4, S000-A7, S000-A12)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.definitions.mistakes import report_missing
 from orchestrator.definitions.model_mistakes import report_model_mistakes
@@ -17,6 +17,7 @@ from orchestrator.engines.scenarios.plan import ACTION, ACTION_TYPE, StepTypes
 from orchestrator.engines.scenarios.sentences import SENTENCES
 from orchestrator.expressions.conditions import Condition, compile_condition
 from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
+from state.stored import JsonObject
 
 SYSTEM_NAMES: Final = ("__current_scenario_id__", "__scenario_instance_id__", "agent_id", "user_id", "user_name", "chat_id", "text")
 """The variables that every run has without anybody setting them."""
@@ -77,7 +78,7 @@ class _Checking:
                     self._add("finding-step-id-twice", ("steps", index, "id"), name=quote_part(name))
                 seen.add(name)
 
-    def _check_step(self, node: Node, step: Mapping[str, Any]) -> None:
+    def _check_step(self, node: Node, step: JsonObject) -> None:
         path: Path = ("steps", node.index)
         self._warn_of_misspelt_fields(path, step, STEP_FIELDS)
         kind = step.get("type")
@@ -100,7 +101,7 @@ class _Checking:
         if node.type.name == "execute_sub_scenario" and "output_mapping" not in given:
             self._add("finding-mapping-missing", params, severity="warning")
 
-    def _report_unknown_type(self, path: Path, kind: str, params: Mapping[str, Any]) -> None:
+    def _report_unknown_type(self, path: Path, kind: str, params: JsonObject) -> None:
         if kind != ACTION:
             known = (*self._types, ACTION)
             self._add("finding-step-type-unknown", (*path, "type"), suggestion=suggest_name(kind, known), name=quote_part(kind))
@@ -113,7 +114,7 @@ class _Checking:
         place = (*path, "params", ACTION_TYPE)
         self._add("finding-action-type-unknown", place, suggestion=suggest_name(named, actions), name=quote_part(named))
 
-    def _check_branch(self, node: Node, step: Mapping[str, Any], path: Path) -> None:
+    def _check_branch(self, node: Node, step: JsonObject, path: Path) -> None:
         is_branch = node.type is not None and node.type.decides
         for name in ("condition", "branches"):
             if name in step and not is_branch:
@@ -157,7 +158,7 @@ class _Checking:
                 self.findings.append(told)
             return None
 
-    def _check_pattern(self, path: Path, params: Mapping[str, Any]) -> None:
+    def _check_pattern(self, path: Path, params: JsonObject) -> None:
         pattern = params.get("regex")
         if isinstance(pattern, str) and pattern:
             try:
@@ -165,7 +166,7 @@ class _Checking:
             except ValueError as error:
                 self._add("finding-pattern-wrong", (*path, "regex"), problem=quote_part(str(error)))
 
-    def _read_templates(self, params: Mapping[str, Any], path: Path) -> None:
+    def _read_templates(self, params: JsonObject, path: Path) -> None:
         try:
             template = Template(params, SCENARIO)
         except TemplateRefused as error:
@@ -200,7 +201,7 @@ class _Checking:
                 suggestion = suggest_name(name, known)
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
 
-    def _warn_of_misspelt_fields(self, path: Path, given: Mapping[str, Any], known: Sequence[str], *, every: bool = False) -> None:
+    def _warn_of_misspelt_fields(self, path: Path, given: JsonObject, known: Sequence[str], *, every: bool = False) -> None:
         """Warn of fields that look like one of `known`, or with `every` of all that are none: they have no effect (S000-11)."""
         wrong = [name for name in given if name not in known and (every or suggest_name(name, known))]
         for name in wrong:

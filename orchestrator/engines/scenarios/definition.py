@@ -1,12 +1,10 @@
 """The form of a scenario as authors write it: a JSON object with steps (S000-1 … S000-14)."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-JsonObject = Mapping[str, Any]
-"""JSON data of the author, with placeholders in its texts."""
+from state.stored import JsonObject
 
 
 def _to_text(given: object) -> object:
@@ -21,7 +19,7 @@ class Step(BaseModel):
 
     type: str = Field(min_length=1, description="What the step does, such as message or input.")
     id: str = Field("", max_length=100, description="The name by which other steps lead to this one.")
-    params: dict[str, Any] = Field(default_factory=dict, description="The parameters of this type of step.")
+    params: JsonObject = Field(default_factory=dict, description="The parameters of this type of step.")
     next_step: str | None = Field(None, description="The id of the step that follows. Without it the next one in the list follows.")
     condition: str | None = Field(None, description="What a branch decides by, such as context.get('age', 0) >= 18.")
     branches: dict[str, str] | None = Field(None, description="Where a branch leads: the ids of steps under if and else.")
@@ -35,7 +33,7 @@ class Scenario(BaseModel):
     name: str = Field("", max_length=200, description="What people and logs call it.")
     description: str = Field("", max_length=2000, description="What it is for, in a sentence.")
     version: Annotated[str, BeforeValidator(_to_text)] = Field("", max_length=50, description='Such as "1.0".')
-    initial_context: dict[str, Any] = Field(default_factory=dict, description="Variables that are there before the first step.")
+    initial_context: JsonObject = Field(default_factory=dict, description="Variables that are there before the first step.")
     steps: list[Step] = Field(min_length=1, description="What is done, one after another.")
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -11,7 +11,7 @@ from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunSuspe
 from orchestrator.engines.scenarios.executor_log import ExecutorLog
 from orchestrator.engines.scenarios.logged_context import LoggedContext
 from orchestrator.engines.scenarios.plan import Plan, PlannedStep, Plans, StepTypes
-from orchestrator.engines.scenarios.step_types import FindDocuments, StepCall, StepResult, Surroundings
+from orchestrator.engines.scenarios.step_types import AnyStepCall, FindDocuments, StepCall, StepResult, Surroundings
 from orchestrator.engines.scenarios.variables import ReservedName, Variables
 from orchestrator.expressions.placeholders import TemplateRefused
 
@@ -112,7 +112,7 @@ class _Playing:
             self._log.add_step(node, planned.step.type, time.monotonic() - begun, result.changes)
         return result
 
-    def _build_call(self, planned: PlannedStep, node: str) -> StepCall[Any]:
+    def _build_call(self, planned: PlannedStep, node: str) -> AnyStepCall:
         """Return the call of a step with its parameters filled. Raises RunFailed if they do not fit."""
         name = planned.step.id or node
         try:

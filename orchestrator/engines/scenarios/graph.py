@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.engines.scenarios.definition import BRANCHES
 from orchestrator.engines.scenarios.plan import StepTypes, find_type
-from orchestrator.engines.scenarios.step_types import StepType
+from orchestrator.engines.scenarios.step_types import AnyStepType
+from state.stored import JsonObject
 
 Place = tuple[str | int, ...]
-_NO_PARAMS: Final[Mapping[str, Any]] = {}
+_NO_PARAMS: Final[JsonObject] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Node:
 
     index: int
     id: str
-    type: StepType[Any] | None
-    params: Mapping[str, Any]
+    type: AnyStepType | None
+    params: JsonObject
     targets: Sequence[Target]
     """The steps that it names."""
     leads_to: Sequence[int]
@@ -50,9 +51,9 @@ def build_graph(steps: Sequence[object], types: StepTypes) -> list[Node]:
     ]
 
 
-def _build_node(index: int, step: Mapping[str, Any], places: Mapping[str, int], types: StepTypes, count: int) -> Node:
+def _build_node(index: int, step: JsonObject, places: Mapping[str, int], types: StepTypes, count: int) -> Node:
     given = step.get("params")
-    params: Mapping[str, Any] = given if isinstance(given, Mapping) else _NO_PARAMS
+    params: JsonObject = given if isinstance(given, Mapping) else _NO_PARAMS
     kind = step.get("type")
     found = find_type(kind, params, types) if isinstance(kind, str) else None
     targets = list(_list_targets(index, step, params, found))
@@ -66,7 +67,7 @@ def _build_node(index: int, step: Mapping[str, Any], places: Mapping[str, int], 
     return Node(index=index, id=name if isinstance(name, str) else "", type=found, params=params, targets=targets, leads_to=follows)
 
 
-def _list_targets(index: int, step: Mapping[str, Any], params: Mapping[str, Any], found: StepType[Any] | None) -> Iterator[Target]:
+def _list_targets(index: int, step: JsonObject, params: JsonObject, found: AnyStepType | None) -> Iterator[Target]:
     base: Place = ("steps", index)
     if isinstance(step.get("next_step"), str) and step["next_step"]:
         yield Target((*base, "next_step"), step["next_step"])

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.definitions.kinds import DefinitionKind, Write
 from orchestrator.engines.scenarios.checks import check_scenario
 from orchestrator.engines.scenarios.plan import StepTypes, find_type
-from orchestrator.engines.scenarios.step_types import StepType
+from orchestrator.engines.scenarios.step_types import AnyStepType
+from state.stored import JsonObject
 
 KIND: Final = "scenario"
 
@@ -33,10 +34,10 @@ def list_uses(document: object, types: StepTypes) -> list[tuple[str, str]]:
     return list(dict.fromkeys(use for kind, params in list_steps(document, types) for use in kind.list_uses(params)))
 
 
-def list_steps(document: object, types: StepTypes) -> list[tuple[StepType[Any], Mapping[str, Any]]]:
+def list_steps(document: object, types: StepTypes) -> list[tuple[AnyStepType, JsonObject]]:
     """Return (type, parameters) of the steps of a scenario; steps of unknown types are left out."""
     steps = document.get("steps", ()) if isinstance(document, Mapping) else ()
-    found: list[tuple[StepType[Any], Mapping[str, Any]]] = []
+    found: list[tuple[AnyStepType, JsonObject]] = []
     for step in steps:
         params = step.get("params", {}) if isinstance(step, Mapping) else {}
         kind = find_type(str(step.get("type", "")), params, types) if isinstance(step, Mapping) and isinstance(params, Mapping) else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -10,12 +10,13 @@ from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import Value, split_values
 from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.scenarios.definition import Scenario, Step
-from orchestrator.engines.scenarios.step_types import StepParams, StepType
+from orchestrator.engines.scenarios.step_types import AnyStepType, StepParams
 from orchestrator.expressions.conditions import Condition, compile_condition
 from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
 from state.canonical import dumps, hash_text
+from state.stored import JsonObject
 
-StepTypes = Mapping[str, StepType[Any]]
+StepTypes = Mapping[str, AnyStepType]
 ACTION: Final = "action"
 ACTION_TYPE: Final = "action_type"
 _MOST_PLANS: Final = 100
@@ -29,16 +30,16 @@ class PlannedStep:
     label: str
     """Its part in the names of nodes: its id, or its number for a step without one, or with one that no node may have."""
     step: Step
-    type: StepType[Any]
+    type: AnyStepType
     template: Template
-    unfilled: Mapping[str, Any]
+    unfilled: JsonObject
     condition: Condition | None
 
-    def fill(self, variables: Mapping[str, Value]) -> Mapping[str, Any]:
+    def fill(self, variables: Mapping[str, Value]) -> JsonObject:
         """Return the parameters with their placeholders filled. Raises TemplateRefused."""
         return {**self.template.fill(variables).data, **self.unfilled}
 
-    def parse(self, filled: Mapping[str, Any]) -> StepParams:
+    def parse(self, filled: JsonObject) -> StepParams:
         """Return the filled parameters with their types. Raises ValidationError."""
         params: StepParams = self.type.params.model_validate(split_values(filled)[0])
         return params
@@ -49,7 +50,7 @@ class Plan:
     """One scenario, ready."""
 
     name: str
-    initial: Mapping[str, Any]
+    initial: JsonObject
     steps: Sequence[PlannedStep]
     places: Mapping[str, int] = field(default_factory=dict)
     """The index of each step by its id."""
@@ -59,7 +60,7 @@ class Plan:
         return self.places.get(key)
 
 
-def find_type(step_type: str, params: Mapping[str, Any], types: StepTypes) -> StepType[Any] | None:
+def find_type(step_type: str, params: JsonObject, types: StepTypes) -> AnyStepType | None:
     """Return the type of a step, None for an unknown one. An `action` is the type that its `action_type` names (S000-45)."""
     if step_type != ACTION:
         return types.get(step_type)

@@ -3,21 +3,21 @@
 import logging
 from collections.abc import Iterable
 from importlib.metadata import entry_points
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.engines.scenarios.plan import StepTypes
-from orchestrator.engines.scenarios.step_types import StepType
+from orchestrator.engines.scenarios.step_types import AnyStepType, StepType
 from orchestrator.engines.scenarios.steps import effects, flow, knowing, talking, telegram
 
 GROUP: Final = "sdelka.scenario_steps"
 """The group of entry points by which plugins add types; each names a `StepType`."""
-OWN: Final[tuple[StepType[Any], ...]] = (*flow.TYPES, *talking.TYPES, *knowing.TYPES, *effects.TYPES, *telegram.TYPES)
+OWN: Final[tuple[AnyStepType, ...]] = (*flow.TYPES, *talking.TYPES, *knowing.TYPES, *effects.TYPES, *telegram.TYPES)
 log = logging.getLogger(__name__)
 
 
-def build_step_types(more: Iterable[StepType[Any]] = ()) -> StepTypes:
+def build_step_types(more: Iterable[AnyStepType] = ()) -> StepTypes:
     """Return the types by name. Raises ValueError if two have one name."""
-    found: dict[str, StepType[Any]] = {}
+    found: dict[str, AnyStepType] = {}
     for one in (*OWN, *more):
         if one.name in found:
             raise ValueError(f"two types of scenario steps are called {one.name}")
@@ -25,9 +25,9 @@ def build_step_types(more: Iterable[StepType[Any]] = ()) -> StepTypes:
     return found
 
 
-def load_plugins() -> list[StepType[Any]]:
+def load_plugins() -> list[AnyStepType]:
     """Return the types of installed plugins. One that cannot be loaded is named in the log, and its steps count as unknown."""
-    found: list[StepType[Any]] = []
+    found: list[AnyStepType] = []
     for point in entry_points(group=GROUP):
         try:
             loaded = point.load()

@@ -17,8 +17,9 @@ from orchestrator.engines.scenarios.definition import Step
 from orchestrator.engines.scenarios.variables import Variables
 from orchestrator.expressions.conditions import Condition
 from orchestrator.expressions.placeholders import format_value
+from state.stored import JsonObject
 
-Raw = Mapping[str, Any]
+Raw = JsonObject
 """The parameters of a step as its author wrote them, with placeholders."""
 AUTHOR: Final[Origins] = frozenset({"definition"})
 
@@ -73,14 +74,14 @@ class StepCall(Generic[P]):
     step: Step
     params: P
     """The parameters with their placeholders filled."""
-    filled: Mapping[str, Any]
+    filled: JsonObject
     """The same as JSON data in which everything that was filled in is a `Value`, for effects."""
     variables: Variables
     ctx: RunContext
     surroundings: Surroundings
     condition: Condition | None = None
 
-    def take(self, *names: str) -> dict[str, Any]:
+    def take(self, *names: str) -> JsonObject:
         """Return the named parameters that are given, each constant as a value of the author, as an effect needs them."""
         return {name: mark_author(self.filled[name]) for name in names if self.filled.get(name) is not None}
 
@@ -152,3 +153,7 @@ class StepType(Generic[P]):
     """Whether it chooses between ways by a condition."""
     can_continue: Callable[[Raw], bool] = lambda _raw: True
     """Whether the run may go on with the following step after it."""
+
+
+AnyStepType = StepType[Any]
+AnyStepCall = StepCall[Any]

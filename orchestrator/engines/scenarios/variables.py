@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins
 from orchestrator.engines.scenarios.definition import RESERVED
+from state.stored import JsonObject
 
 NEVER_HANDED_ON: Final = frozenset({"success", "error", "message"})
 """Names of a finished scenario's result that no parent takes over (S000-A8)."""
@@ -14,7 +15,7 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 class Variables:
     """The variables by name, each with where its value comes from."""
 
-    def __init__(self, initial: Mapping[str, Any], caller: Mapping[str, Value], system: Mapping[str, Value]) -> None:
+    def __init__(self, initial: JsonObject, caller: Mapping[str, Value], system: Mapping[str, Value]) -> None:
         """Start with the author's values, which those of the caller replace; the system's replace both."""
         self._values = {name: Value(one, _AUTHOR) for name, one in initial.items()}
         self._values |= {name: one for name, one in caller.items() if not name.startswith(RESERVED)}

@@ -9,7 +9,7 @@ from typing import Final
 from sandbox.model.answers import Answer, Step, say
 from sandbox.model.lexicon import load
 from sandbox.model.reading import Observation, Request
-from sandbox.model.rules.base import Follower, Handler, proposing
+from sandbox.model.rules.base import Follower, Handler, asking, proposing
 from sandbox.model.text import fold, mask, quotes
 from sandbox.model.wishes import Wish
 
@@ -20,16 +20,24 @@ _FEWEST_LETTERS: Final = 4
 
 
 def ask(wish: Wish) -> Answer | None:
-    """Propose to look up in the documents what the person asks about them; None if the message is work in the CRM."""
+    """Propose to look up in the documents what the person asks about them; asks what, if there is nothing but where to look.
+
+    Return None if the message is work in the CRM.
+    """
     question = find_question(wish.said or wish.text)
     if question is None:
         return None
+    if not question:
+        return asking("which.question", wish)
     step = Step(_METHOD, {"question": question}, comment=say("comment.documents", wish.lang))
     return proposing(wish, RULE, step)
 
 
 def find_question(text: str) -> str | None:
-    """Return what a text asks the documents, without the words that only send there; None if it asks them nothing."""
+    """Return what a text asks the documents, without the words that only say where to look.
+
+    This is "" if there are no other words, and None if the text asks the documents nothing.
+    """
     unquoted = mask(text, quotes(text))
     folded = fold(unquoted)
     if any(one.search(folded) for one in _list_patterns("work")) or _compile("named").search(unquoted):
@@ -38,8 +46,7 @@ def find_question(text: str) -> str | None:
     if place is None and not any(one.search(folded) for one in _list_patterns("subject")):
         return None
     rest = _strip_edges(f"{text[: place.start()]} {text[place.end() :]}" if place else text)
-    asked = rest if sum(map(str.isalpha, rest)) >= _FEWEST_LETTERS else _strip_edges(text)
-    return asked[:_LONGEST]
+    return rest[:_LONGEST] if sum(map(str.isalpha, rest)) >= _FEWEST_LETTERS else ""
 
 
 def restore_question(request: Request) -> Request:
@@ -50,9 +57,9 @@ def restore_question(request: Request) -> Request:
     if not _goes_on(request.text):
         return request
     before = next((one for one in request.asked_earlier if not _goes_on(one)), "")
-    if find_question(before) is None:
+    if not find_question(before):
         return request
-    return replace(request, text=f"{before.rstrip(' .!?')}, {_strip_edges(request.text)}?")
+    return replace(request, text=f"{_strip_edges(request.text)}, {before.rstrip(' .!?')}?")
 
 
 def _goes_on(text: str) -> bool:

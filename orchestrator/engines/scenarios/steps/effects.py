@@ -12,9 +12,20 @@ from orchestrator.definitions.kinds import Write
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Origin, Origins, Value
 from orchestrator.engines.runs import RunEffect
-from orchestrator.engines.scenarios.step_types import AUTHOR, Raw, StepCall, StepParams, StepResult, StepType, mark_author
+from orchestrator.engines.scenarios.step_types import (
+    AUTHOR,
+    AnyStepCall,
+    AnyStepType,
+    Raw,
+    StepCall,
+    StepParams,
+    StepResult,
+    StepType,
+    mark_author,
+)
 from orchestrator.engines.scenarios.steps.flow import ENGINE
 from orchestrator.expressions.placeholders import SCENARIO, Template
+from state.stored import JsonObject
 
 _READ: Final[Mapping[str, Origin]] = {"bitrix": "prose", "mongo": "database", "http": "web", "file": "document"}
 """What strangers may have written in what is read through each kind of effect."""
@@ -30,7 +41,7 @@ class BitrixCallParams(EffectParams):
     """A call of the portal."""
 
     method: str = Field(min_length=1, description="The method, such as crm.deal.update.")
-    params: dict[str, Any] = Field(default_factory=dict, description="Its parameters.")
+    params: JsonObject = Field(default_factory=dict, description="Its parameters.")
     comment: str = Field("", max_length=500, description="What the card says the call is for.")
     confirm: bool = Field(False, description="Whether a person is asked in any case.")
     output_var: str = Field("bitrix_result", min_length=1, description="The variable that gets the result.")
@@ -43,7 +54,7 @@ class ScheduleParams(EffectParams):
     run_in_seconds: int | None = Field(None, ge=0, le=366 * 86_400, description="In how many seconds it starts, once.")
     cron: str = Field("", description="A line such as 0 9 * * 1: it starts again and again, and a person is asked.")
     zone: str = Field("", description="The time zone of the line.")
-    context_to_pass: dict[str, Any] = Field(default_factory=dict, description="Variables for it.")
+    context_to_pass: JsonObject = Field(default_factory=dict, description="Variables for it.")
     note: str = Field("", max_length=200, description="A few words for the list of schedules.")
     task_id_output_var: str = Field("task_id", min_length=1, description="The variable that gets the id of the schedule.")
 
@@ -52,10 +63,10 @@ class MongoParams(EffectParams):
     """What is read or changed in one collection of the database."""
 
     collection_name: str = Field(min_length=1, description="The collection.")
-    query: dict[str, Any] | None = Field(None, description="Which documents.")
-    document: dict[str, Any] | None = Field(None, description="The new document.")
-    documents: list[dict[str, Any]] | None = Field(None, description="The new documents.")
-    update_data: dict[str, Any] | None = Field(None, description="What changes, such as {$set: {status: done}}.")
+    query: JsonObject | None = Field(None, description="Which documents.")
+    document: JsonObject | None = Field(None, description="The new document.")
+    documents: list[JsonObject] | None = Field(None, description="The new documents.")
+    update_data: JsonObject | None = Field(None, description="What changes, such as {$set: {status: done}}.")
     sort: list[str] | None = Field(None, description="The order: names of fields, with - downwards.")
     fields: list[str] | None = Field(None, description="The fields to read.")
     limit: int | None = Field(None, ge=1, le=100, description="The most documents that are read.")
@@ -86,7 +97,7 @@ _MONGO: Final = (
 )
 
 
-async def submit(call: StepCall[Any], effect: RunEffect, read: Callable[[Outcome], Mapping[str, Any]]) -> StepResult:
+async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome], JsonObject]) -> StepResult:
     """Submit the effect and return the variables that `read` makes of its outcome.
 
     A refusal leads to `on_refused`. Raises RunFailed without it. What was there already counts as done.
@@ -116,7 +127,7 @@ async def _schedule(call: StepCall[ScheduleParams]) -> StepResult:
     params, ctx = call.params, call.ctx
     if (params.run_in_seconds is None) == (not params.cron):
         raise call.fail("scenario-schedule-when", "exactly one of run_in_seconds and cron is needed")
-    when: dict[str, Any] = {"cron": Value(params.cron, call.find_origins("cron"))}
+    when: JsonObject = {"cron": Value(params.cron, call.find_origins("cron"))}
     if params.run_in_seconds is not None:
         later = timedelta(seconds=params.run_in_seconds)
         at = await ctx.memo(f"{call.node}/at", lambda: _add(ctx.now, later), origins=AUTHOR)
@@ -206,4 +217,4 @@ SCHEDULE: Final = StepType(
     list_targets=list_refused,
     is_action=True,
 )
-TYPES: Final[tuple[StepType[Any], ...]] = (BITRIX_CALL, SCHEDULE, *map(_build_mongo, _MONGO))
+TYPES: Final[tuple[AnyStepType, ...]] = (BITRIX_CALL, SCHEDULE, *map(_build_mongo, _MONGO))

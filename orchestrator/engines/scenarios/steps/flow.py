@@ -13,6 +13,7 @@ from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCal
 from orchestrator.engines.scenarios.variables import NEVER_HANDED_ON
 from orchestrator.expressions.conditions import ConditionFailed
 from orchestrator.expressions.placeholders import SCENARIO, Template
+from state.stored import JsonObject
 
 ENGINE: Final = "scenario"
 """The name of the engine, under which sub-scenarios are started."""
@@ -32,7 +33,7 @@ class WaitParams(StepParams):
 class UpdateContextParams(StepParams):
     """Which variables get which values."""
 
-    updates: dict[str, Any] = Field(description="New values by variable; a.b sets a part of an object.")
+    updates: JsonObject = Field(description="New values by variable; a.b sets a part of an object.")
 
 
 class LogMessageParams(StepParams):
@@ -46,8 +47,8 @@ class SubScenarioParams(StepParams):
     """Which scenario runs inside of this one, and what they exchange."""
 
     sub_scenario_id: str = Field(min_length=1, description="The key of the scenario.")
-    input_parameters: dict[str, Any] = Field(default_factory=dict, description="Variables for it, beside its own initial ones.")
-    output_mapping: dict[str, Any] | list[str] | None = Field(
+    input_parameters: JsonObject = Field(default_factory=dict, description="Variables for it, beside its own initial ones.")
+    output_mapping: JsonObject | list[str] | None = Field(
         None, description="Which of its variables this scenario takes over; without it all of them."
     )
 
@@ -120,7 +121,7 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
     return StepResult(changes=_map_outputs(params.output_mapping, ended.value))
 
 
-def _map_outputs(mapping: Mapping[str, Any] | list[str] | None, context: Value) -> Mapping[str, Value]:
+def _map_outputs(mapping: JsonObject | list[str] | None, context: Value) -> Mapping[str, Value]:
     """Return the variables that the parent takes over from the final context of a sub-scenario (S000-39 … 42, S000-A8)."""
     known = context.data if isinstance(context.data, Mapping) else {}
     if mapping is None:
@@ -132,7 +133,7 @@ def _map_outputs(mapping: Mapping[str, Any] | list[str] | None, context: Value) 
     return {name: _map_output(source, known, values) for name, source in mapping.items()}
 
 
-def _map_output(source: Any, known: Mapping[str, Any], values: Mapping[str, Value]) -> Value:
+def _map_output(source: Any, known: JsonObject, values: Mapping[str, Value]) -> Value:
     if isinstance(source, str) and source in known:
         return values[source]
     filled = Template(source, SCENARIO).fill(values)

@@ -1,6 +1,6 @@
 """The steps that ask a model, the company's documents, and the tool agent (S000-56, S000-57, S000-X12, S000-X13)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from pydantic import Field
@@ -10,6 +10,7 @@ from orchestrator.domain.models import ModelOptions
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunModelRequest
 from orchestrator.engines.scenarios.step_types import Raw, StepCall, StepParams, StepResult, StepType, Words
+from state.stored import JsonObject
 
 TOOL_AGENT: Final = "tool_agent"
 
@@ -18,7 +19,7 @@ class LlmRequestParams(StepParams):
     """What the model is asked. Either a prompt or a list of messages."""
 
     prompt: Words = Field("", description="The question.")
-    messages: list[dict[str, Any]] = Field(default_factory=list, description="Messages as {role, content}, in place of a prompt.")
+    messages: list[JsonObject] = Field(default_factory=list, description="Messages as {role, content}, in place of a prompt.")
     system_prompt: Words = Field("", description="What the model is told about its part.")
     model: str = Field("", description="The name of a model of the settings; without it the variable llm_model, then the usual one.")
     temperature: float = Field(0.7, ge=0, le=2, description="How freely it writes.")
@@ -45,7 +46,7 @@ class ToolAgentParams(StepParams):
 async def _ask_model(call: StepCall[LlmRequestParams]) -> StepResult:
     """Ask once; an answer that came is never paid again. Raises RunFailed if the model does not answer."""
     params = call.params
-    messages: list[Mapping[str, Any]] = [{"role": "system", "content": params.system_prompt}] if params.system_prompt else []
+    messages: list[JsonObject] = [{"role": "system", "content": params.system_prompt}] if params.system_prompt else []
     messages += params.messages or [{"role": "user", "content": params.prompt}]
     if not params.messages and not params.prompt.strip():
         raise call.fail("scenario-prompt-empty", "neither prompt nor messages say anything")

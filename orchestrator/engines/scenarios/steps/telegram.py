@@ -13,8 +13,19 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Option, RunEffect
-from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, StepCall, StepParams, StepResult, StepType, Words
+from orchestrator.engines.scenarios.step_types import (
+    AUTHOR,
+    DONE,
+    AnyStepCall,
+    AnyStepType,
+    StepCall,
+    StepParams,
+    StepResult,
+    StepType,
+    Words,
+)
 from orchestrator.engines.scenarios.steps.effects import EffectParams, list_named, list_refused, submit
+from state.stored import JsonObject
 
 _OUTPUT: Final = "message_id"
 
@@ -48,7 +59,7 @@ class SendFileParams(ChatParams):
     caption: Words = Field("", description="The text below it.")
 
 
-def is_own_chat(call: StepCall[Any]) -> bool:
+def is_own_chat(call: AnyStepCall) -> bool:
     """Return whether the step writes to the chat in which the run works."""
     chat, home = call.params.chat_id, Address.parse(call.ctx.run.home)
     return chat is None or str(chat) == call.ctx.run.home or (home.is_messenger and not home.thread and str(chat) == home.chat)
@@ -71,9 +82,9 @@ async def _send_file(call: StepCall[SendFileParams], method: str) -> StepResult:
     return await _submit(call, method, "path", "caption")
 
 
-async def _submit(call: StepCall[Any], method: str, *names: str) -> StepResult:
+async def _submit(call: AnyStepCall, method: str, *names: str) -> StepResult:
     home = Value(Address.parse(call.ctx.run.home).chat, AUTHOR)
-    params: dict[str, Any] = {"chat_id": home, **call.take("chat_id", "inline_keyboard", *names)}
+    params: JsonObject = {"chat_id": home, **call.take("chat_id", "inline_keyboard", *names)}
     effect = RunEffect(kind="telegram", method=method, params=params)
     name = call.params.output_var
     return await submit(call, effect, lambda outcome: {name: _read_id(outcome.result)})
@@ -94,7 +105,7 @@ SEND_MESSAGE: Final = StepType(
     is_action=True,
 )
 _FILES: Final = {"photo": "Sends a photo to a chat of Telegram.", "document": "Sends a document to a chat of Telegram."}
-TYPES: Final[tuple[StepType[Any], ...]] = (
+TYPES: Final[tuple[AnyStepType, ...]] = (
     SEND_MESSAGE,
     *(
         StepType(
