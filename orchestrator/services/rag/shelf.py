@@ -8,6 +8,7 @@ import asyncio
 import os
 import secrets
 import stat
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -34,6 +35,8 @@ class FolderShelf:
         """Change the folder of this service."""
         self._service, self._patience = service, patience
         self._root = service.library.root
+        self._changing = threading.Lock()
+        """Held while a document is stored: of two that replace the same one, the second must see the first."""
 
     async def list_documents(self) -> Sequence[ShelfDocument]:
         """Return all documents, by path."""
@@ -88,7 +91,7 @@ class FolderShelf:
     def _add(self, path: str, content: bytes, replaces: str) -> AddResult:
         *folders, name = path.split("/")
         _check_name(name, is_top=not folders)
-        with _open_folder(self._root, folders) as folder:
+        with self._changing, _open_folder(self._root, folders) as folder:
             there = _find_stamp(folder, name)
             if there and _read(folder, name, len(content) + 1) == content:  # also if a process died between this and what it tells
                 return "replaced" if replaces else "added"
@@ -97,6 +100,8 @@ class FolderShelf:
             made = f".{secrets.token_hex(8)}.part"
             try:
                 _write(folder, made, content)
+                if replaces and _find_stamp(folder, name) != replaces:  # somebody else changed it while the new one was written
+                    return "changed"
                 if replaces:
                     os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
                 else:

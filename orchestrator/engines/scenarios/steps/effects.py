@@ -31,6 +31,10 @@ _READ: Final[Mapping[str, Origin]] = {"bitrix": "prose", "mongo": "database", "h
 """What strangers may have written in what is read through each kind of effect."""
 
 
+_CHOOSERS: Final[Origins] = frozenset({"definition", "person"})
+"""Who may choose what is called: a method that comes from elsewhere makes a person be asked, also if its parameters are the author's."""
+
+
 class EffectParams(StepParams):
     """What every step has that acts outside."""
 
@@ -118,7 +122,7 @@ async def _call_bitrix(call: StepCall[BitrixCallParams]) -> StepResult:
         method=params.method,
         params=call.take("params").get("params", {}),
         comment=params.comment,
-        requires_confirmation=params.confirm,
+        requires_confirmation=params.confirm or bool(call.find_origins("method") - _CHOOSERS),
     )
     return await submit(call, effect, lambda outcome: {params.output_var: outcome.result})
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from orchestrator.domain.taint import Value
+from orchestrator.domain.taint import FOREIGN, Value
 from orchestrator.engines.scenarios.definition import RESERVED
 from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, Words, mark_author
 from orchestrator.engines.scenarios.variables import NEVER_HANDED_ON
@@ -112,6 +112,8 @@ async def _log(call: StepCall[LogMessageParams]) -> StepResult:
 async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
     """Run the scenario to its end, and take over what the mapping says. Raises RunFailed if it fails (S000-X11)."""
     params = call.params
+    if call.find_origins("sub_scenario_id") & FOREIGN:  # text of strangers must not choose what is done
+        raise call.fail("scenario-value-unfit", "sub_scenario_id comes from text of strangers", name="sub_scenario_id")
     given = {name: _gather(mark_author(one)) for name, one in call.filled.get("input_parameters", {}).items()}
     ended = await call.ctx.child(call.node, ENGINE, params.sub_scenario_id, given)
     if ended.status != "done":

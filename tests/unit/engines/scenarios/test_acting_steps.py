@@ -122,3 +122,17 @@ async def test_a_search_without_a_service_goes_on_with_its_error(tmp_path: Path)
     async with a_scenario_world(tmp_path, step, say("{rag_results.error}")) as world:
         await world.work(start())
         assert texts(world) == ["there is no service of documents"]
+
+
+async def test_a_method_that_the_model_chose_asks_a_person(tmp_path: Path) -> None:
+    """All parameters are the author's, and would need no card: what is called is not the author's, so a person decides."""
+    fixed = {"method": "crm.timeline.comment.add", "params": {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "x"}}}
+    chosen = {"type": "bitrix_call", "params": {**fixed, "method": "{llm_result}"}}
+    async with a_scenario_world(tmp_path / "a", {"type": "bitrix_call", "params": fixed}) as world:
+        await world.work(start())
+        assert cards(world) == []
+    async with a_scenario_world(tmp_path / "b", {"type": "llm_request", "params": {"prompt": "?"}}, chosen) as world:
+        world.model.will("crm.timeline.comment.add")
+        await world.work(start())
+        assert len(cards(world)) == 1
+        assert world.portal.written("crm.timeline.comment.add") == []

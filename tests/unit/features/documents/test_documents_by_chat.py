@@ -13,6 +13,7 @@ from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.inputs import DirectAnswer, FeatureClick, SentDocument, TextMessage
 from orchestrator.domain.outputs import Notice
 from orchestrator.runtime import worker
+from orchestrator.services.rag import shelf
 from orchestrator.services.rag.building import connect_embedded
 from state.clock import generate_id
 from state.journal.store import InboxRow
@@ -108,8 +109,8 @@ async def a_desk(place: Path, *, here: bool = True) -> AsyncIterator[Desk]:
     service.poll_seconds = 3600
     async with service:
         await service.wait_until_read()
-        shelf = connect_embedded(service).shelf if here else None
-        async with a_world(place, shelf=shelf, files=files) as world:
+        made = connect_embedded(service).shelf if here else None
+        async with a_world(place, shelf=made, files=files) as world:
             yield Desk(world, folder, files)
 
 
@@ -271,3 +272,20 @@ async def test_a_link_in_the_folder_leads_nowhere(tmp_path: Path) -> None:
         await desk.world.work(press(desk.take()[1][0]))
         assert desk.take()[0] == ["docs-failed"]
         assert (outside / "отпуск.md").read_text(encoding="utf-8") == "чужой"
+
+
+async def test_what_changes_while_the_new_one_is_written_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stamp is compared again just before the new file takes its place."""
+    write_files(tmp_path / "docs", {"а.md": "первый документ"})
+    async with a_desk(tmp_path) as desk:
+        await desk.send("а.md")
+        (replace, _) = desk.take()[1]
+        real = shelf._write
+
+        def write_late(folder: int, name: str, content: bytes) -> None:
+            real(folder, name, content)
+            write_files(desk.folder, {"а.md": "кто-то изменил"})
+
+        monkeypatch.setattr(shelf, "_write", write_late)
+        await desk.world.work(press(replace))
+        assert (desk.take()[0], desk.list_files()) == (["docs-changed"], {"а.md": "кто-то изменил"})
