@@ -57,6 +57,8 @@ class RunInfo:
     definition: Definition
     owner: str
     home: str
+    owner_name: str = ""
+    """The owner's name when the run began, so that a run that is played again reads the same."""
     parent: str = ""
     depth: int = 0
     """How many runs wait for the end of this one."""

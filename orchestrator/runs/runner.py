@@ -143,6 +143,7 @@ class Runner:
             definition=await load_definition(memo.started, tools),
             owner=run.owner,
             home=run.home,
+            owner_name=Actor.model_validate(run.actor).name,
             parent=run.parent,
             depth=memo.started.depth,
             args=read_args(memo.started),

@@ -56,9 +56,9 @@ class ScenarioEngine:
 
     def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
         """Return the variables at the beginning: the author's, the caller's, the system's (S000-X5)."""
-        told = {"user_id": ctx.run.owner, "user_name": ctx.actor.name, "chat_id": ctx.run.home}
+        name = Value(ctx.run.owner_name, frozenset({"person"}))
         system = {"__current_scenario_id__": ctx.run.definition.key, "__scenario_instance_id__": ctx.run.run_id, _AGENT: self._agent}
-        caller = {**{name: Value(one) for name, one in told.items()}, **ctx.run.args}
+        caller = {"user_id": Value(ctx.run.owner), "user_name": name, "chat_id": Value(ctx.run.home), **ctx.run.args}
         return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
 
 

@@ -83,12 +83,13 @@ class StepCall(Generic[P]):
 
     def take(self, *names: str) -> JsonObject:
         """Return the named parameters that are given, each constant as a value of the author, as an effect needs them."""
-        return {name: mark_author(self.filled[name]) for name in names if self.filled.get(name) is not None}
+        origins = AUTHOR | self.variables.decided_by
+        return {name: add_origins(self.filled[name], origins) for name in names if self.filled.get(name) is not None}
 
     def find_origins(self, *names: str) -> Origins:
-        """Return where the values in the named parameters come from; without names those of all."""
+        """Return where the values in the named parameters come from, and the way to this step; without names those of all."""
         chosen = self.filled if not names else {name: self.filled.get(name) for name in names}
-        return AUTHOR | join_origins(split_values(chosen)[1])
+        return AUTHOR | self.variables.decided_by | join_origins(split_values(chosen)[1])
 
     def fail(self, code: str, detail: str, **args: object) -> RunFailed:
         """Return the error that ends the run at this step."""
@@ -96,14 +97,19 @@ class StepCall(Generic[P]):
 
 
 def mark_author(tree: Any) -> Any:
-    """Return JSON data in which every value that has no origin comes from the author of the definition."""
+    """Return JSON data in which every value comes from the author of the definition, too."""
+    return add_origins(tree, AUTHOR)
+
+
+def add_origins(tree: Any, origins: Origins) -> Any:
+    """Return JSON data in which every value comes from these places, too."""
     if isinstance(tree, Value):
-        return Value(tree.data, tree.origins | AUTHOR)
+        return Value(tree.data, tree.origins | origins)
     if isinstance(tree, Mapping):
-        return {key: mark_author(one) for key, one in tree.items()}
+        return {key: add_origins(one, origins) for key, one in tree.items()}
     if isinstance(tree, list):
-        return [mark_author(one) for one in tree]
-    return Value(tree, AUTHOR)
+        return [add_origins(one, origins) for one in tree]
+    return Value(tree, origins)
 
 
 @dataclass(frozen=True, kw_only=True)

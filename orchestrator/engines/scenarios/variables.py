@@ -9,6 +9,8 @@ from state.stored import JsonObject
 
 NEVER_HANDED_ON: Final = frozenset({"success", "error", "message"})
 """Names of a finished scenario's result that no parent takes over (S000-A8)."""
+DECIDED_BY: Final = "__decided_by__"
+"""The value by which a scenario tells one inside of it by whose text a way was chosen before."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
@@ -21,6 +23,14 @@ class Variables:
         self._values |= {name: one for name, one in caller.items() if not name.startswith(RESERVED)}
         self._values |= system
         self._system = frozenset(system)
+        self.decided_by: Origins = NOWHERE
+        """Where the text of strangers comes from by which a way was chosen; what is done afterwards was caused by it, too."""
+        self.note_decision(caller.get(DECIDED_BY, Value(None)))
+
+    def note_decision(self, by: Value) -> None:
+        """Note that a way was chosen by this value. From text of strangers on, whatever is done counts as caused by it."""
+        if by.is_foreign:
+            self.decided_by |= by.origins
 
     @property
     def values(self) -> Mapping[str, Value]:
@@ -42,7 +52,7 @@ class Variables:
     def to_value(self) -> Value:
         """Return the variables of the author as one value, without those of the system."""
         kept = {name: one for name, one in self._values.items() if name not in self._system}
-        return Value({name: one.data for name, one in kept.items()}, join_origins(kept.values()))
+        return Value({name: one.data for name, one in kept.items()}, join_origins(kept.values()) | self.decided_by)
 
 
 class ReservedName(ValueError):

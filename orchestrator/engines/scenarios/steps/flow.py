@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from orchestrator.domain.taint import FOREIGN, Value
+from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
 from orchestrator.engines.scenarios.definition import RESERVED
 from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, Words, mark_author
-from orchestrator.engines.scenarios.variables import NEVER_HANDED_ON
+from orchestrator.engines.scenarios.variables import DECIDED_BY, NEVER_HANDED_ON
 from orchestrator.expressions.conditions import ConditionFailed
 from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
@@ -69,6 +69,7 @@ async def _decide(call: StepCall[NoParams]) -> StepResult:
         holds = call.condition.decide(call.variables.values)
     except ConditionFailed as error:
         raise call.fail("scenario-condition-failed", str(error), column=error.finding.column) from None
+    call.variables.note_decision(holds)
     branches = call.step.branches or {}
     return StepResult(next_step=branches.get("if" if holds.data else "else"))
 
@@ -112,9 +113,11 @@ async def _log(call: StepCall[LogMessageParams]) -> StepResult:
 async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
     """Run the scenario to its end, and take over what the mapping says. Raises RunFailed if it fails (S000-X11)."""
     params = call.params
-    if call.find_origins("sub_scenario_id") & FOREIGN:  # text of strangers must not choose what is done
+    if join_origins(split_values(call.filled["sub_scenario_id"])[1]) & FOREIGN:  # text of strangers must not choose what is done
         raise call.fail("scenario-value-unfit", "sub_scenario_id comes from text of strangers", name="sub_scenario_id")
     given = {name: _gather(mark_author(one)) for name, one in call.filled.get("input_parameters", {}).items()}
+    if call.variables.decided_by:
+        given[DECIDED_BY] = Value(None, call.variables.decided_by)
     ended = await call.ctx.child(call.node, ENGINE, params.sub_scenario_id, given)
     if ended.status != "done":
         raise call.fail(

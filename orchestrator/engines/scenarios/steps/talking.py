@@ -96,6 +96,8 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
         read = expected.read(heard.kind, heard.value.data)
         if not isinstance(read, Mistake):
             value = Value(read, heard.value.origins)
+            if params.next_step_map:
+                call.variables.note_decision(value)
             return _go_on(call, value, _find_next(params, value))
         await _refuse_answer(call, read, number)
     if params.on_invalid:

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.domain.actor import Mode
 from orchestrator.runtime import worker
-from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, start, texts
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, scenario, start, texts
 from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.spine_kit import CHAT, World, message, press
 
@@ -133,6 +133,21 @@ async def test_a_method_that_the_model_chose_asks_a_person(tmp_path: Path) -> No
         assert cards(world) == []
     async with a_scenario_world(tmp_path / "b", {"type": "llm_request", "params": {"prompt": "?"}}, chosen) as world:
         world.model.will("crm.timeline.comment.add")
+        await world.work(start())
+        assert len(cards(world)) == 1
+        assert world.portal.written("crm.timeline.comment.add") == []
+
+
+@pytest.mark.parametrize("inside", [False, True])
+async def test_a_way_that_text_of_strangers_chose_asks_a_person(tmp_path: Path, *, inside: bool) -> None:
+    """The write has constants of the author alone: that it is made at all was decided by what a stranger wrote, also one scenario further."""
+    read = {"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 481}, "output_var": "deal"}}
+    branch = {"type": "branch", "condition": "deal['COMMENTS'] != 'нет'", "branches": {"if": "do", "else": "bye"}}
+    note = {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "x"}}
+    write = {"id": "do", "type": "bitrix_call", "params": {"method": "crm.timeline.comment.add", "params": note}}
+    start_sub = {"id": "do", "type": "execute_sub_scenario", "params": {"sub_scenario_id": "sub", "output_mapping": {}}}
+    steps = (read, branch, start_sub if inside else write, {"id": "bye", "type": "end"})
+    async with a_scenario_world(tmp_path, *steps, others={"sub": scenario(write)}) as world:
         await world.work(start())
         assert len(cards(world)) == 1
         assert world.portal.written("crm.timeline.comment.add") == []
