@@ -6,7 +6,7 @@ from typing import Final
 from orchestrator.definitions.mistakes import report_missing
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
-from orchestrator.documents.findings import Findings
+from orchestrator.documents.findings import MOST, Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import DefinitionRefused, Finding, Path, Severity, format_path
 from orchestrator.domain.suggestions import suggest_name
@@ -39,6 +39,7 @@ class _Checking:
         self._data, self._types, self._document = document.data, types, document
         self._reads: list[tuple[str, Path]] = []
         """The variables that are read, with where."""
+        self._suggested = 0
 
     def check(self) -> None:
         findings = self.findings
@@ -53,14 +54,14 @@ class _Checking:
             return
         nodes = build_graph(steps, self._types)
         self._check_ids(steps)
-        ids = [node.id for node in nodes if node.id]
+        ids = dict.fromkeys(node.id for node in nodes if node.id)
         for node, step in zip(nodes, steps, strict=True):
             if isinstance(step, Mapping):
                 self._check_step(node, step)
             for target in node.targets:
                 if target.id not in ids:
                     self._add(
-                        "finding-step-target-unknown", target.path, suggestion=suggest_name(target.id, ids), name=quote_part(target.id)
+                        "finding-step-target-unknown", target.path, suggestion=self._suggest(target.id, ids), name=quote_part(target.id)
                     )
         self._check_loops(nodes)
         reached = find_reached(nodes)
@@ -104,7 +105,7 @@ class _Checking:
     def _report_unknown_type(self, path: Path, kind: str, params: JsonObject) -> None:
         if kind != ACTION:
             known = (*self._types, ACTION)
-            self._add("finding-step-type-unknown", (*path, "type"), suggestion=suggest_name(kind, known), name=quote_part(kind))
+            self._add("finding-step-type-unknown", (*path, "type"), suggestion=self._suggest(kind, known), name=quote_part(kind))
             return
         named = params.get(ACTION_TYPE)
         if not isinstance(named, str):
@@ -112,7 +113,7 @@ class _Checking:
             return
         actions = [name for name, one in self._types.items() if one.is_action]
         place = (*path, "params", ACTION_TYPE)
-        self._add("finding-action-type-unknown", place, suggestion=suggest_name(named, actions), name=quote_part(named))
+        self._add("finding-action-type-unknown", place, suggestion=self._suggest(named, actions), name=quote_part(named))
 
     def _check_branch(self, node: Node, step: JsonObject, path: Path) -> None:
         is_branch = node.type is not None and node.type.decides
@@ -198,18 +199,23 @@ class _Checking:
         for name, path in self._reads:
             if name not in known and name not in told:
                 told.add(name)
-                suggestion = suggest_name(name, known)
+                suggestion = self._suggest(name, known)
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
 
     def _warn_of_misspelt_fields(self, path: Path, given: JsonObject, known: Sequence[str], *, every: bool = False) -> None:
         """Warn of fields that look like one of `known`, or with `every` of all that are none: they have no effect (S000-11)."""
-        wrong = [name for name in given if name not in known and (every or suggest_name(name, known))]
+        wrong = [name for name in given if name not in known and (every or self._suggest(name, known))]
         for name in wrong:
             args: dict[str, str | int] = {"name": quote_part(name)}
             message = f'there is no field "{args["name"]}" here'
             self.findings.add(
-                "finding-field-unknown", message, (*path, name), severity="warning", suggestion=suggest_name(name, known), args=args
+                "finding-field-unknown", message, (*path, name), severity="warning", suggestion=self._suggest(name, known), args=args
             )
+
+    def _suggest(self, wrong: str, known: Iterable[str]) -> str:
+        """Return what was probably meant, for as many names as are reported; to look for more would take minutes for a hostile document."""
+        self._suggested += 1
+        return suggest_name(wrong, known) if self._suggested <= MOST else ""
 
     def _add(self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", **args: str | int) -> None:
         message = SENTENCES[code].format(**args)

@@ -33,6 +33,8 @@ class Node:
     """The steps that it names."""
     leads_to: Sequence[int]
     """The steps that may follow, by their places in the list."""
+    goes_to: int | None
+    """The one of them that follows if nothing is refused; None after the last."""
 
     @property
     def is_pause(self) -> bool:
@@ -61,10 +63,15 @@ def _build_node(index: int, step: JsonObject, places: Mapping[str, int], types: 
     branches = step.get("branches")
     has_both = isinstance(branches, Mapping) and all(isinstance(branches.get(way), str) for way in BRANCHES)
     goes_on = found is None or (found.can_continue(params) and not (found.decides and has_both))
-    if goes_on and not (isinstance(step.get("next_step"), str) and step["next_step"]) and index + 1 < count:
-        follows.append(index + 1)
+    after: int | None = index + 1 if goes_on and index + 1 < count else None
+    if isinstance(step.get("next_step"), str) and step["next_step"]:
+        after = places.get(step["next_step"])
+    elif after is not None:
+        follows.append(after)
     name = step.get("id")
-    return Node(index=index, id=name if isinstance(name, str) else "", type=found, params=params, targets=targets, leads_to=follows)
+    return Node(
+        index=index, id=name if isinstance(name, str) else "", type=found, params=params, targets=targets, leads_to=follows, goes_to=after
+    )
 
 
 def _list_targets(index: int, step: JsonObject, params: JsonObject, found: AnyStepType | None) -> Iterator[Target]:
@@ -92,18 +99,17 @@ def find_reached(nodes: Sequence[Node]) -> frozenset[int]:
 
 
 def find_endless_loops(nodes: Sequence[Node]) -> list[list[int]]:
-    """Return the loops in which no step waits or decides, each as the places of its steps, in order."""
+    """Return the loops in which no step waits or decides and nothing need be refused, each as the places of its steps, in order."""
     state: dict[int, str] = {}
     loops: list[list[int]] = []
     for first in range(len(nodes)):
         way: list[int] = []
-        place = first
-        # without steps that decide each has one way on, so a walk finds each loop
-        while 0 <= place < len(nodes) and place not in state and not nodes[place].is_pause:
+        place: int | None = first
+        while place is not None and place not in state and not nodes[place].is_pause:
             state[place] = "open"
             way.append(place)
-            place = nodes[place].leads_to[0] if nodes[place].leads_to else -1
-        if state.get(place) == "open":
+            place = nodes[place].goes_to
+        if place is not None and state.get(place) == "open":
             loops.append(way[way.index(place) :])
         state.update(dict.fromkeys(way, "done"))
     return loops

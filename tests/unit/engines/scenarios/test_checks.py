@@ -5,7 +5,9 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.document import Document
+from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document
+from orchestrator.engines.scenarios import checks
 from orchestrator.engines.scenarios.checks import check_scenario
 from orchestrator.engines.scenarios.kind import build_kind
 from orchestrator.engines.scenarios.registry import build_step_types
@@ -122,3 +124,18 @@ def test_every_mistake_has_a_sentence(language: str) -> None:
     """People read each of them in their language."""
     translator = Translator(language)  # type: ignore[arg-type]  # the two languages of the program
     assert [code for code in SENTENCES if code in translator.translate(code, name="n", names="n", problem="p")] == []
+
+
+def test_a_loop_that_only_a_refusal_leaves_is_endless_and_one_that_a_refusal_enters_is_not() -> None:
+    """The first writes again and again; the second tries again after a refusal, and goes on when the call is made."""
+    call = {"id": "a", "type": "bitrix_call", "params": {"method": "crm.deal.update", "on_refused": "z"}}
+    assert errors(scenario(call, {**say("x"), "next_step": "a"}, {"id": "z", "type": "end"})) == ["finding-loop-endless"]
+    assert errors(scenario(call, {"type": "end"}, {**say("ещё раз"), "id": "z", "next_step": "a"})) == []
+
+
+def test_of_eight_thousand_unknown_names_only_those_that_are_listed_get_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search for each took half a minute of a processor."""
+    asked: list[str] = []
+    monkeypatch.setattr(checks, "suggest_name", lambda wrong, _known: asked.append(wrong) or "")
+    assert errors(scenario(*({**say(f"{{n{number}}}"), "id": f"s{number}", "next_step": f"t{number}"} for number in range(8000))))
+    assert len(asked) <= MOST
