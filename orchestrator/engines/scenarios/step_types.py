@@ -132,6 +132,16 @@ def list_none(_raw: Raw) -> Sequence[Any]:
     return ()
 
 
+def list_named(name: str, default: str) -> Callable[[Raw], Iterable[str]]:
+    """Return what names the variable that the parameter `name` holds, by default `default`."""
+
+    def list_outputs(raw: Raw) -> Iterable[str]:
+        given = raw.get(name) or default
+        return (given.split(".")[0],) if isinstance(given, str) and given else ()
+
+    return list_outputs
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepType(Generic[P]):
     """One type of steps."""

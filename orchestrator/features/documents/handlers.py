@@ -103,9 +103,10 @@ async def _build_offer(sent: SentDocument, folder: str, shelf: DocumentShelf, se
     if sent.size > LARGEST:
         return build_reply(Notice(code="docs-too-large", args={**shown, "most": LARGEST // MEGABYTE}))
     try:
-        path = "/".join(parse_path(f"{folder}/{sent.name}" if folder else sent.name))
-    except PathRefused:
+        (name,) = parse_path(sent.name)  # the folder is there and has its own spelling
+    except (PathRefused, ValueError):
         return build_reply(Notice(code="docs-name-unfit", args=shown))
+    path = f"{folder}/{name}" if folder else name
     there = await shelf.find_document(path)
     path = there.path if there is not None else path
     offer = Offer(

@@ -27,6 +27,8 @@ class Listing:
 
     files: dict[str, FileRecord] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
+    written: dict[str, str] = field(default_factory=dict)
+    """Each of these folders as it is written on the disk."""
     access_files: list[bytes] = field(default_factory=list)
 
     def add_problem(self, path: bytes, problem: Problem) -> None:
@@ -70,6 +72,7 @@ def _add_entry(entry: "os.DirEntry[bytes]", path: bytes, listing: Listing, waiti
             listing.add_problem(path, Problem("too_deep"))
             return
         listing.folders.add(fold_name(os.fsdecode(path)))
+        listing.written[fold_name(os.fsdecode(path))] = os.fsdecode(path)
         waiting.append((path, depth + 1))
     elif stat.S_ISREG(found.st_mode):
         record = build_record(path, found.st_size, found.st_mtime_ns)

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from orchestrator.domain.errors import SdelkaError
 from orchestrator.domain.shelf import AddResult, RemoveResult, ShelfDocument, ShelfFailed
 from orchestrator.services.rag.access import CLOSED, FILE_NAMES, Access, fold_name
-from orchestrator.services.rag.folder import Listing, find_bytes, read_access, scan_folder
+from orchestrator.services.rag.folder import find_bytes, read_access, scan_folder
 from orchestrator.services.rag.index.port import PUBLIC, FileRecord
 from orchestrator.services.rag.service import RagService
 from orchestrator.services.rag.wording import describe_problem
@@ -45,8 +45,7 @@ class FolderShelf:
     async def find_folder(self, name: str) -> str | None:
         """Return the path of the folder that `name` means, without regard to case; None if there is none."""
         listing = await self._call(lambda: scan_folder(self._root))
-        wanted = fold_name(name.strip().strip("/"))
-        return next((one for one in _list_folders(listing) if fold_name(one) == wanted), None) if wanted else None
+        return listing.written.get(fold_name(name.strip().strip("/")))
 
     async def find_document(self, path: str) -> ShelfDocument | None:
         """Return the document at this path, also if its name is written in other letters of the same kind; None if there is none."""
@@ -127,18 +126,6 @@ class FolderShelf:
         except FileNotFoundError:
             return "gone"
         return "removed"
-
-
-def _list_folders(listing: Listing) -> Sequence[str]:
-    """Return the folders that hold documents or other folders, as they are written where a document tells it."""
-    written = {fold_name(folder): folder for path in listing.files for folder in _list_parents(path)}
-    return [written.get(one, one) for one in sorted(listing.folders)]
-
-
-def _list_parents(path: str) -> Iterator[str]:
-    parts = path.split("/")[:-1]
-    for length in range(1, len(parts) + 1):
-        yield "/".join(parts[:length])
 
 
 def _describe(file: FileRecord, known: FileRecord | None, access: Access) -> ShelfDocument:

@@ -21,6 +21,7 @@ from orchestrator.engines.scenarios.step_types import (
     StepParams,
     StepResult,
     StepType,
+    list_named,
     mark_author,
 )
 from orchestrator.engines.scenarios.steps.flow import ENGINE
@@ -170,16 +171,6 @@ def _list_bitrix_writes(raw: Raw) -> Sequence[Write] | None:
     if not isinstance(method, str) or Template(method, SCENARIO).placeholders:
         return None
     return (("bitrix", method),)
-
-
-def list_named(name: str, default: str) -> Callable[[Raw], Iterable[str]]:
-    """Return what names the variable that the parameter `name` holds, by default `default`."""
-
-    def list_outputs(raw: Raw) -> Iterable[str]:
-        given = raw.get(name) or default
-        return (given.split(".")[0],) if isinstance(given, str) and given else ()
-
-    return list_outputs
 
 
 def list_refused(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:

@@ -1,6 +1,5 @@
 """The steps that ask a model, the company's documents, and the tool agent (S000-56, S000-57, S000-X12, S000-X13)."""
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from pydantic import Field
@@ -9,7 +8,7 @@ from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelOptions
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunModelRequest
-from orchestrator.engines.scenarios.step_types import Raw, StepCall, StepParams, StepResult, StepType, Words
+from orchestrator.engines.scenarios.step_types import StepCall, StepParams, StepResult, StepType, Words, list_named
 from state.stored import JsonObject
 
 TOOL_AGENT: Final = "tool_agent"
@@ -85,22 +84,12 @@ async def _ask_tool_agent(call: StepCall[ToolAgentParams]) -> StepResult:
     return StepResult(changes={call.params.output_var: ended.value.get("text")})
 
 
-def list_output(default: str) -> Any:
-    """Return what names the variable of a step that has `output_var`, by default `default`."""
-
-    def list_outputs(raw: Raw) -> Iterable[str]:
-        name = raw.get("output_var", default)
-        return (name.split(".")[0],) if isinstance(name, str) and name else ()
-
-    return list_outputs
-
-
 LLM_REQUEST: Final = StepType(
     name="llm_request",
     summary="Asks a language model.",
     params=LlmRequestParams,
     perform=_ask_model,
-    list_outputs=list_output("llm_result"),
+    list_outputs=list_named("output_var", "llm_result"),
     is_action=True,
 )
 RAG_SEARCH: Final = StepType(
@@ -108,7 +97,7 @@ RAG_SEARCH: Final = StepType(
     summary="Looks for an answer in the company's documents.",
     params=RagSearchParams,
     perform=_search,
-    list_outputs=list_output("rag_results"),
+    list_outputs=list_named("output_var", "rag_results"),
     is_action=True,
 )
 ASK_TOOL_AGENT: Final = StepType(
@@ -116,7 +105,7 @@ ASK_TOOL_AGENT: Final = StepType(
     summary="Asks the tool agent, as /ask does.",
     params=ToolAgentParams,
     perform=_ask_tool_agent,
-    list_outputs=list_output("tool_result"),
+    list_outputs=list_named("output_var", "tool_result"),
     is_action=True,
 )
 TYPES: Final = (LLM_REQUEST, RAG_SEARCH, ASK_TOOL_AGENT)

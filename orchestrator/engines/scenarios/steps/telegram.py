@@ -23,8 +23,9 @@ from orchestrator.engines.scenarios.step_types import (
     StepResult,
     StepType,
     Words,
+    list_named,
 )
-from orchestrator.engines.scenarios.steps.effects import EffectParams, list_named, list_refused, submit
+from orchestrator.engines.scenarios.steps.effects import EffectParams, list_refused, submit
 from state.stored import JsonObject
 
 _OUTPUT: Final = "message_id"

@@ -1,5 +1,6 @@
 """An administrator adds and removes the company's documents by chat, each with a press; everybody else reads who may do that."""
 
+import unicodedata
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -289,3 +290,14 @@ async def test_what_changes_while_the_new_one_is_written_is_kept(tmp_path: Path,
         monkeypatch.setattr(shelf, "_write", write_late)
         await desk.world.work(press(replace))
         assert (desk.take()[0], desk.list_files()) == (["docs-changed"], {"а.md": "кто-то изменил"})
+
+
+@pytest.mark.parametrize("folder", ["Кадры", unicodedata.normalize("NFD", "Отпуск и й")])
+async def test_an_empty_folder_and_one_in_another_spelling_take_their_first_document(tmp_path: Path, folder: str) -> None:
+    """A folder is made first and filled by chat; macOS writes й as two signs."""
+    (tmp_path / "docs" / folder).mkdir(parents=True)
+    async with a_desk(tmp_path) as desk:
+        await desk.send("отпуск.md", caption=unicodedata.normalize("NFC", folder).lower())
+        await desk.world.work(press(desk.take()[1][0]))
+        assert desk.take()[0] == ["docs-done"]
+        assert desk.list_files() == {f"{folder}/отпуск.md": TEXT}
