@@ -49,6 +49,11 @@ class Lexicon:
         """Return the table of lists under `key`, name → texts."""
         return {str(name): self.read_words(*key, name) for name in self._check_mapping(self._find(key), key)}
 
+    def read_groups(self, *key: str) -> tuple[tuple[str, ...], ...]:
+        """Return the list of lists of texts under `key`, in order."""
+        groups = (self._check_list(group, key) for group in self._check_list(self._find(key), key))
+        return tuple(tuple(self._check_text(item, key) for item in group) for group in groups)
+
     def read_names(self, *key: str) -> tuple[str, ...]:
         """Return the names in the table under `key`, in the order of the file; their values may be of any form."""
         return tuple(str(name) for name in self._check_mapping(self._find(key), key))

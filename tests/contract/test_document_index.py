@@ -95,6 +95,14 @@ def test_a_rare_word_counts_more_and_a_title_most(index: DocumentIndex) -> None:
     assert found(index, "скидка пенсионерам")[0] == "Она бывает разной."
 
 
+def test_forms_of_a_word_and_office_words_for_it_are_found_after_the_word_itself(index: DocumentIndex) -> None:
+    """Documents call things otherwise than people do; a passage that says what was asked is first all the same."""
+    texts = ("Про опоздание предупреждают.", "Опоздал: предупреди.", "Ноутбук выдаёт склад.", "Ноут берут со склада.")
+    store(index, *(document(f"t{n}", text) for n, text in enumerate(texts)), *(document(f"n{n}", f"Погода, день {n}.") for n in range(9)))
+    assert found(index, "я опоздал") == [texts[1], texts[0]]
+    assert found(index, "где ноут") == [texts[3], texts[2]]
+
+
 def test_nothing_is_found_for_words_that_no_passage_has(index: DocumentIndex) -> None:
     """Also for signs alone, operators of the query language and no words at all."""
     store(index, document("a", "Отпуск дают летом."))

@@ -16,7 +16,6 @@ from psycopg import sql
 
 from orchestrator.services.rag.index.common import (
     LOAD_FILES,
-    Wording,
     build_embedded_text,
     build_vectors,
     hash_passage,
@@ -33,6 +32,7 @@ from orchestrator.services.rag.index.port import (
     StoredDocument,
     Vectors,
 )
+from orchestrator.services.rag.ranking import CANDIDATES, Wording
 from orchestrator.services.rag.stems import find_name_words, list_question_words, list_words
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
@@ -151,21 +151,23 @@ class PostgresIndex:
             wording = self._find_wording(connection, question)
             if not wording.terms:
                 return ()
-            marks = ["'" + term.replace("\\", "\\\\").replace("'", "''") + "'" for term in wording.terms]
-            ranks = " + ".join("%s * ts_rank(%s::float4[], p.terms, %s::tsquery, 1)" for _ in marks)
+            ranks = " + ".join("%s * ts_rank(%s::float4[], p.terms, %s::tsquery, 1)" for _ in wording.terms)
             weighed = [
-                value for term, mark in zip(wording.terms, marks, strict=True) for value in (wording.find_weight(term), _WEIGHTS, mark)
+                value
+                for one in wording.terms
+                for value in (one.weight, _WEIGHTS, _build_match([one.term, *one.office_words], [one.prefix]))
             ]
             query = f"SELECT {_HIT} WHERE p.terms @@ %s::tsquery AND (%s OR d.access = ANY(%s)) ORDER BY {ranks} DESC, p.id LIMIT %s"
-            values = (" | ".join(marks), access is None, sorted(access or ()), *weighed, limit)
-            rows = connection.execute(query.encode(), values).fetchall()
-            present = dict(
-                connection.execute("SELECT id, tsvector_to_array(terms) FROM passages WHERE id = ANY(%s)", ([row[0] for row in rows],))
+            values = (
+                _build_match(wording.list_searched(), wording.list_prefixes()),
+                access is None,
+                sorted(access or ()),
+                *weighed,
+                max(limit, CANDIDATES),
             )
-        return [
-            Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3], coverage=wording.calculate_coverage(set(present[row[0]])))
-            for row in rows
-        ]
+            rows = connection.execute(query.encode(), values).fetchall()
+        found = [Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows]
+        return wording.choose_best(found, limit)
 
     def _find_wording(self, connection: _Connection, question: str) -> Wording:
         """Return the terms of a question; how many passages have a term is remembered until the index changes."""
@@ -178,8 +180,7 @@ class PostgresIndex:
         terms: list[str] = list(row[0]) if row is not None else []
         for term in terms:
             if term not in known:
-                mark = "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
-                known[term] = _find_number(connection, "SELECT count(*) FROM passages WHERE terms @@ %s::tsquery", mark)
+                known[term] = _find_number(connection, "SELECT count(*) FROM passages WHERE terms @@ %s::tsquery", _quote(term))
         return Wording(terms, total, known)
 
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
@@ -229,6 +230,16 @@ class PostgresIndex:
                 if connection is not None:
                     with suppress(psycopg.Error):
                         connection.close()
+
+
+def _quote(term: str) -> str:
+    """Return a term as a word of a `tsquery`."""
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _build_match(terms: Sequence[str], prefixes: Sequence[str]) -> str:
+    """Return the `tsquery` that finds passages with any of the terms, or with one that begins like one of the prefixes; "" is none."""
+    return " | ".join([*map(_quote, terms), *(f"{_quote(prefix)}:*" for prefix in prefixes if prefix)])
 
 
 def _find_number(connection: _Connection, query: str, *values: str | int) -> int:

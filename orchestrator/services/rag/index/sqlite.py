@@ -15,7 +15,6 @@ from filelock import FileLock, Timeout
 from orchestrator.services.rag.document import Passage
 from orchestrator.services.rag.index.common import (
     LOAD_FILES,
-    Wording,
     build_embedded_text,
     build_vectors,
     hash_passage,
@@ -32,6 +31,7 @@ from orchestrator.services.rag.index.port import (
     StoredDocument,
     Vectors,
 )
+from orchestrator.services.rag.ranking import CANDIDATES, Wording
 from orchestrator.services.rag.stems import find_name_words, find_question_terms, find_terms
 
 _READERS: Final = 4
@@ -154,18 +154,10 @@ class SqliteIndex:
                 return ()
             classes = sorted(access) if access is not None else []
             marks = "" if access is None else f" AND documents.access IN ({','.join('?' * len(classes))})"
-            match = build_match(wording.terms)
-            rows = connection.execute(_FIND.format(filter=marks), (match, *classes, limit)).fetchall()
-        return [
-            Hit(
-                passage_id=row[0],
-                name=row[1],
-                title=row[2],
-                text=row[3],
-                coverage=wording.calculate_coverage(set(find_terms(f"{row[2]}\n{row[3]}"))),
-            )
-            for row in rows
-        ]
+            match = build_match(wording.list_searched(), wording.list_prefixes())
+            rows = connection.execute(_FIND.format(filter=marks), (match, *classes, max(limit, CANDIDATES))).fetchall()
+        found = [Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows]
+        return wording.choose_best(found, limit)
 
     def _find_wording(self, connection: sqlite3.Connection, question: str) -> Wording:
         """Return the words of a question; how many passages have a word is remembered until the index changes."""
@@ -233,9 +225,9 @@ class SqliteIndex:
         self._lock.release(force=True)
 
 
-def build_match(terms: Sequence[str]) -> str:
-    """Return the full-text expression that finds passages with any of the terms."""
-    return " OR ".join(f'"{term}"' for term in terms)
+def build_match(terms: Sequence[str], prefixes: Sequence[str] = ()) -> str:
+    """Return the full-text expression that finds passages with any of the terms, or with one that begins like one of the prefixes."""
+    return " OR ".join([*(f'"{term}"' for term in terms), *(f'"{prefix}"*' for prefix in prefixes)])
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -45,14 +45,14 @@ def test_words_find_the_passage_that_shares_one_with_the_question(index: Documen
     assert figures.hit2 >= 0.85, str(figures)
 
 
-def test_questions_asked_by_titles_alone_find_no_less_than_was_measured(index: DocumentIndex) -> None:
-    """Whoever asked had not read the documents: 76.4 % among the first two in November 2026, where the bar is 85 %."""
+def test_questions_asked_by_titles_alone_find_their_passage_too(index: DocumentIndex) -> None:
+    """Whoever asked had not read the documents, and uses other words than they do; the bar is the same."""
     blind = load_blind_questions()
     titles = {(hit.name, hit.title.rpartition(" › ")[2]) for hit in index.load_hits(range(1, 2000), None).values()}
     assert [one for one in blind if (one.name, one.heading) not in titles] == []
     apart = find_without_stems(index, blind)
     figures = sum_up(rank_by_words(index, blind), [one for one in blind if one not in apart])
-    assert figures.hit2 >= 0.76, str(figures)
+    assert figures.hit2 >= 0.85, str(figures)
 
 
 def test_without_a_model_most_answers_are_shown_and_foreign_questions_refused(index: DocumentIndex) -> None:
