@@ -14,7 +14,7 @@ from orchestrator.services.rag.access import AccessProblem, select_classes
 from orchestrator.services.rag.answering import AnsweredBy, AnswerWriter, FindModels
 from orchestrator.services.rag.folder import FolderUnavailable
 from orchestrator.services.rag.index.port import DocumentIndex, FileRecord, Hit
-from orchestrator.services.rag.library import Library
+from orchestrator.services.rag.library import Library, Refreshed
 from orchestrator.services.rag.retrieval import Retriever
 from orchestrator.services.rag.vectors import PassageEmbedder
 
@@ -90,7 +90,7 @@ class RagService:
     default_top_k: int = DEFAULT_TOP_K
     _is_ready: bool = field(default=False, init=False)
     _task: "asyncio.Task[None] | None" = field(default=None, init=False)
-    _reading: "asyncio.Future[object] | None" = field(default=None, init=False)
+    _reading: "asyncio.Task[Refreshed] | None" = field(default=None, init=False)
     _refreshes: "set[asyncio.Task[None]]" = field(default_factory=set, init=False)
     _next: "asyncio.Task[None] | None" = field(default=None, init=False)
     """The refresh that has not begun: it sees every change of the folder until now."""
@@ -171,7 +171,7 @@ class RagService:
             await self._refresh()
 
     async def _refresh(self) -> None:
-        self._reading = asyncio.ensure_future(asyncio.to_thread(self.library.refresh))
+        self._reading = asyncio.create_task(asyncio.to_thread(self.library.refresh))
         await asyncio.shield(self._reading)
         self._is_ready = await asyncio.to_thread(self.library.index.is_complete)
         if self._is_ready:
