@@ -114,7 +114,7 @@ class FolderShelf:
             except FileExistsError:
                 return "exists"
             finally:
-                with suppress(FileNotFoundError):
+                with suppress(OSError):  # what stays is removed later
                     os.unlink(made, dir_fd=folder)
         return "replaced" if replaces else "added"
 
@@ -232,8 +232,6 @@ def _move_without_overwriting(folder: int, made: str, name: str) -> None:
         if error.errno not in _NO_LINKS:
             raise
         _replace_placeholder(folder, made, name)
-        return
-    os.unlink(made, dir_fd=folder)
 
 
 def _replace_placeholder(folder: int, made: str, name: str) -> None:
