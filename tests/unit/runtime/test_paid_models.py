@@ -14,11 +14,13 @@ from pydantic import SecretStr
 
 from bot.tool_services import build_service_clients
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.models import ModelAnswer, UnusableAnswer
 from orchestrator.features.budgets.model_budget import UsageReader
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.providers import OpenAiProvider
 from orchestrator.model_client.router import ModelRouter, Route
 from orchestrator.model_client.settings import ModelSettings
+from orchestrator.reports.stats import Counts, count_journal
 from orchestrator.runtime.paid_models import ATTACHED_MODELS
 from orchestrator.services.document_client import DocumentClient
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, texts
@@ -55,6 +57,15 @@ async def count_used(world: World) -> tuple[int, int]:
     return sum(one[0] for one in used), sum(one[1] for one in used)
 
 
+async def count_stats(world: World) -> Counts:
+    """The totals of `sdelka journal stats`, whose tokens are those of the budget, in all and by day."""
+    used = await count_used(world)
+    counts = count_journal(world.sql)
+    assert (counts.prompt_tokens, counts.completion_tokens) == used
+    assert sum(day["tokens"] for day in counts.days.values()) == sum(used)
+    return counts
+
+
 def read_audit(world: World) -> list[dict[str, Any]]:
     """The records of iterations, each of the published form."""
     world.tools.audit.wait()
@@ -72,6 +83,7 @@ async def test_what_a_service_asks_for_a_turn_is_paid_by_its_person(tmp_path: Pa
         await world.work(asked(world, QUESTION))
         assert "28 дней" in shown(world)[-1]
         assert await count_used(world) == (30, 15)
+        assert (await count_stats(world)).models == {"scripted": 3}
         (answer,) = read_audit(world)[-1]["service_answers"]
         assert (answer["model"], answer["provider"], answer["tokens"]) == ("scripted", "openai", {"prompt": 10, "completion": 5})
 
@@ -105,6 +117,23 @@ async def test_a_model_that_fails_costs_nothing_and_leaves_the_passages(tmp_path
         await world.work(asked(world, QUESTION))
         assert PASSAGE in shown(world)[-1]
         assert await count_used(world) == (20, 10)
+        assert (await count_stats(world)).failures == {"no route": 1}
+
+
+async def test_an_answer_that_cannot_be_used_is_paid_and_counted_as_a_failure(tmp_path: Path) -> None:
+    """The person gets the passages; the budget and the statistics have the tokens, which are in no audit record of an answer."""
+    async with a_library(tmp_path) as (world, _):
+        cut = UnusableAnswer(
+            "cut off",
+            answer=ModelAnswer(text="", model="scripted", prompt_tokens=7, completion_tokens=3, finish_reason="length", seconds=0.1),
+        )
+        world.model.will(YES, call("rag_search", question=QUESTION), cut)
+        await world.work(asked(world, QUESTION))
+        assert PASSAGE in shown(world)[-1]
+        assert await count_used(world) == (27, 13)
+        counts = await count_stats(world)
+        assert (counts.models, counts.failures) == ({"scripted": 2}, {"cut off": 1})
+        assert "service_answers" not in read_audit(world)[-1]
 
 
 async def test_documents_of_the_crm_agent_are_paid_and_named(tmp_path: Path) -> None:
@@ -117,6 +146,7 @@ async def test_documents_of_the_crm_agent_are_paid_and_named(tmp_path: Path) -> 
         (record,) = [one for one in read_audit(world) if "service_answers" in one]
         found = record["executed_actions"][0]["answer"]
         assert (found["answered_by"], found["model"]) == ("model", "scripted")
+        assert (await count_stats(world)).models == {"scripted": 3}
 
 
 async def test_who_asks_over_http_is_not_believed_to_pay(tmp_path: Path) -> None:
@@ -189,6 +219,7 @@ async def test_documents_of_a_run_are_paid_by_its_person(tmp_path: Path) -> None
             await world.work(start_scenario())
             assert texts(world)[0].startswith("28 дней")
             assert await count_used(world) == (10, 5)
+            assert (await count_stats(world)).models == {"scripted": 1}
             world.tools.audit.wait()
             (record,) = [one for one in everything(world.logs) if one["type"] == "node" and one["what"] == "model"]
             schema().validate(record)
