@@ -43,6 +43,9 @@ _TABLES: Final = (
     mtime_ns bigint NOT NULL, digest text NOT NULL, access text NOT NULL, problem text NOT NULL, details text NOT NULL)""",
     """CREATE TABLE passages (id bigserial PRIMARY KEY, document_id bigint NOT NULL REFERENCES documents ON DELETE CASCADE,
     title text NOT NULL, text text NOT NULL, hash text NOT NULL, terms tsvector NOT NULL)""",
+    # The terms of each found passage are read once for each term of the question. They stay in the row, and its text is moved out instead:
+    # reading them from elsewhere takes twice the time.
+    "ALTER TABLE passages ALTER COLUMN terms SET STORAGE MAIN",
     "CREATE INDEX passages_document ON passages (document_id)",
     "CREATE INDEX passages_hash ON passages (hash)",
     "CREATE INDEX passages_terms ON passages USING gin (terms)",
@@ -57,6 +60,10 @@ _STORE_PASSAGE: Final = """INSERT INTO passages (document_id, title, text, hash,
     (%s, %s, %s, %s, setweight(to_tsvector('russian', %s), 'A') || setweight(to_tsvector('russian', %s), 'D'))"""
 _HIT: Final = "p.id, d.name, p.title, p.text FROM passages p JOIN documents d ON d.id = p.document_id"
 _WEIGHTS: Final = "{0.4, 0.4, 0.4, 1.0}"
+_FIND: Final = """SELECT p.id, d.name, p.title, p.text, tsvector_to_array(p.terms) FROM
+    (SELECT id, {ranks} AS rank FROM passages WHERE terms @@ %s::tsquery AND {access} ORDER BY rank DESC, id LIMIT %s) best
+    JOIN passages p USING (id) JOIN documents d ON d.id = p.document_id ORDER BY best.rank DESC, p.id"""
+"""Joins the few passages that fit best; joining all of them takes a third of the time of ranking them."""
 
 
 class PostgresIndex:
@@ -152,19 +159,16 @@ class PostgresIndex:
             if not wording.terms:
                 return ()
             marks = ["'" + term.replace("\\", "\\\\").replace("'", "''") + "'" for term in wording.terms]
-            ranks = " + ".join("%s * ts_rank(%s::float4[], p.terms, %s::tsquery, 1)" for _ in marks)
+            ranks = " + ".join("%s * ts_rank(%s::float4[], terms, %s::tsquery, 1)" for _ in marks)
             weighed = [
                 value for term, mark in zip(wording.terms, marks, strict=True) for value in (wording.find_weight(term), _WEIGHTS, mark)
             ]
-            query = f"SELECT {_HIT} WHERE p.terms @@ %s::tsquery AND (%s OR d.access = ANY(%s)) ORDER BY {ranks} DESC, p.id LIMIT %s"
-            values = (" | ".join(marks), access is None, sorted(access or ()), *weighed, limit)
-            rows = connection.execute(query.encode(), values).fetchall()
-            present = dict(
-                connection.execute("SELECT id, tsvector_to_array(terms) FROM passages WHERE id = ANY(%s)", ([row[0] for row in rows],))
-            )
+            opened = "TRUE" if access is None else "document_id IN (SELECT id FROM documents WHERE access = ANY(%s))"
+            classes = [] if access is None else [sorted(access)]
+            query = _FIND.format(ranks=ranks, access=opened)
+            rows = connection.execute(query.encode(), (*weighed, " | ".join(marks), *classes, limit)).fetchall()
         return [
-            Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3], coverage=wording.calculate_coverage(set(present[row[0]])))
-            for row in rows
+            Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3], coverage=wording.calculate_coverage(set(row[4]))) for row in rows
         ]
 
     def _find_wording(self, connection: _Connection, question: str) -> Wording:
