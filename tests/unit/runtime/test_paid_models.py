@@ -225,3 +225,18 @@ async def test_documents_of_a_run_are_paid_by_its_person(tmp_path: Path) -> None
             schema().validate(record)
             assert (record["model"], record["provider"]) == ("scripted", "openai")
         await clients.aclose()
+
+
+async def test_a_chat_reads_each_source_once(tmp_path: Path) -> None:
+    """The title stands above its passage only, and the passage in its quote only, whoever made the answer; over HTTP the answer names it."""
+    async with a_library(tmp_path) as (world, rag):
+        world.model.will(YES, call("rag_search", question=QUESTION), say("28 дней [1]"))
+        await world.work(asked(world, QUESTION))
+        assert shown(world)[-1] == f"28 дней\n\nОтпуск\n{PASSAGE}"
+        world.model.will(YES, call("rag_search", question="отпуск сколько дней"), ModelClientError("no route"))
+        await world.work(asked(world, "отпуск сколько дней"))
+        told = shown(world)[-1]
+        assert (told.count("Отпуск\n"), told.count(PASSAGE)) == (1, 1)
+        found = await rag.ask(QUESTION)
+        assert PASSAGE in found["answer"]
+        assert PASSAGE not in found["plain_answer"]
