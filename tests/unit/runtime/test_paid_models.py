@@ -30,6 +30,7 @@ from tests.unit.engines.tool_agent.ask_kit import HAIKU_FAILED, call, say, setti
 from tests.unit.engines.tool_agent.test_ask_turns import YES, asked, shown
 from tests.unit.features.budgets.test_reservations import limit
 from tests.unit.runtime.test_audit_log import everything, schema
+from tests.unit.runtime.test_turns_go_on import decide
 from tests.unit.services.rag.rag_kit import Rag, build_service, run_rag, write_files
 from tests.unit.spine_kit import ANNA, NOW, World, a_world, message, reply, step
 
@@ -240,3 +241,18 @@ async def test_a_chat_reads_each_source_once(tmp_path: Path) -> None:
         found = await rag.ask(QUESTION)
         assert PASSAGE in found["answer"]
         assert PASSAGE not in found["plain_answer"]
+
+
+async def test_a_search_that_a_card_asked_about_gives_passages_and_asks_no_model_more(tmp_path: Path) -> None:
+    """Whoever presses pays for nothing and waits for no model: the agent reads the passages when its turn goes on, and answers itself."""
+    async with a_library(tmp_path) as (world, _):
+        world.model.will(reply(step("ask_documents", {"question": QUESTION}, requires_confirmation=True)))
+        await world.work(message(QUESTION))
+        world.model.will_go_on(reply(text="Отпуск — 28 дней."))
+        await decide(world)
+        assert PASSAGE in world.model.prompts[-1][-1]["content"]
+        assert len(world.model.prompts) == 2
+        assert world.events("NodeDone") == []
+        (done,) = world.events("CallSucceeded")
+        assert (done.data["result"]["answered_by"], done.data["result"]["model"]) == ("passages", "")
+        assert await count_used(world) == (20, 10)
