@@ -38,6 +38,8 @@ class Answer:
     answer: str
     answered_by: AnsweredBy
     model: str = ""
+    plain_answer: str = ""
+    """The answer without the titles and passages that stand below."""
     titles: Sequence[str] = ()
     texts: Sequence[str] = ()
     names: Sequence[str] = ()
@@ -212,6 +214,7 @@ class RagService:
             top_k=wanted,
             answer=written.text,
             answered_by=written.answered_by,
+            plain_answer=written.plain or written.text,
             model=written.model,
             titles=[hit.title for hit in hits],
             texts=[hit.text for hit in hits],
