@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice
+from orchestrator.engines.scenarios.definition import is_for_customers
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import KIND, build_kind, list_uses
 from orchestrator.engines.scenarios.registry import build_step_types, load_plugins
@@ -23,6 +24,7 @@ def build_scenarios() -> RegisteredEngine:
         commands={COMMAND: RunCommand(definition="", menu=Notice(code="menu-run"))},
         list_uses=partial(list_uses, types=types),
         describe=describe_scenario,
+        is_for_customers=is_for_customers,
         kind=build_kind(types),
     )
 

@@ -206,6 +206,8 @@ class Context(RunContext):
 
     def _build_effect(self, node: str, effect: RunEffect, attempt: int) -> Effect:
         params, provenance = build_provenance(effect.params, self.foreign)
+        if self.actor.for_customers:  # a customer's words started it, so a person of the company decides every change
+            provenance = provenance.model_copy(update={"prose": True})
         if is_schedule(effect.kind, effect.method):
             params = {**params, ARG_ORIGINS: list_arg_origins(effect.params.get("args"), self.foreign)}
         return Effect(

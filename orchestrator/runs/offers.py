@@ -9,7 +9,7 @@ from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Definition
 from orchestrator.runs.listening import build_receipt, build_start, refuse_click
-from orchestrator.runs.registry import Engines
+from orchestrator.runs.registry import Engines, may_start
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
@@ -29,7 +29,7 @@ _LIST_LENGTH: Final = 8
 async def list_offers(engine: str, command: str, actor: Actor, engines: Engines) -> Reply:
     """Return the message that lists the definitions of an engine which the actor may start, each with its button."""
     registered = engines.runs[engine]
-    found = await engines.definitions.list_all(engine) if actor.role in registered.roles else []
+    found = [one for one in await engines.definitions.list_all(engine) if may_start(actor, registered, one.document)]
     if not found:
         return build_reply(Notice(code="run-offers-none", args={"command": command}))
     list_id = generate_id()[-_LIST_LENGTH:]
@@ -69,8 +69,7 @@ async def take_offer(row: InboxRow, session: Session, tools: Tools, *, engines: 
 
 async def _find_offer(name: str, actor: Actor, engines: Engines) -> tuple[str, Definition] | None:
     for engine, registered in engines.runs.items():
-        if actor.role in registered.roles:
-            for one in await engines.definitions.list_all(engine):
-                if _name_offer(engine, one) == name:
-                    return engine, one
+        for one in await engines.definitions.list_all(engine):
+            if _name_offer(engine, one) == name and may_start(actor, registered, one.document):
+                return engine, one
     return None

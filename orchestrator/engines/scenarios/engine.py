@@ -115,6 +115,8 @@ class _Playing:
     def _build_call(self, planned: PlannedStep, node: str) -> AnyStepCall:
         """Return the call of a step with its parameters filled. Raises RunFailed if they do not fit."""
         name = planned.step.id or node
+        if planned.type.is_internal and self._ctx.actor.for_customers:
+            raise RunFailed("run-not-for-customers", f"step {node}: {planned.step.type} is not for customers")
         try:
             filled = planned.fill(self._variables.values)
             params = planned.parse(filled)

@@ -165,6 +165,8 @@ class StepType(Generic[P]):
     """Whether `type: action` with this name as `action_type` is the same step (S000-52)."""
     waits: bool = False
     """Whether it gives way to people, time or other parties, so that a loop through it never runs hot."""
+    is_internal: bool = False
+    """Whether it gives whatever the company knows of what the words ask for, which is nothing for customers."""
     decides: bool = False
     """Whether it chooses between ways by a condition."""
     can_continue: Callable[[Raw], bool] = lambda _raw: True
