@@ -116,7 +116,11 @@ class Ask:
     text: str = ""
     notice: Notice | None = None
     """The question as a sentence of the program, in place of `text`."""
+    heading: Notice | None = None
+    """A sentence of the program beside the question, such as how far the run is."""
     options: Sequence[Option] = ()
+    controls: Sequence[Option] = ()
+    """Buttons of the program below `options`, such as one that cancels; the label of each is the code of a sentence."""
     takes: frozenset[Takes] = frozenset()
     timeout: timedelta | None = None
     answers: tuple[str, ...] = ()

@@ -35,6 +35,9 @@ class Scenario(BaseModel):
     description: str = Field("", max_length=2000, description="What it is for, in a sentence.")
     version: Annotated[str, BeforeValidator(_to_text)] = Field("", max_length=50, description='Such as "1.0".')
     customers: bool = Field(False, description="Whether customers may start it, through a token of the HTTP API that speaks for them.")
+    show_progress: bool = Field(False, description="Whether each question says how far the scenario is.")
+    allow_back: bool = Field(False, description="Whether a question has a button that goes back to the one before it.")
+    allow_cancel: bool = Field(False, description="Whether a question has a button that cancels the scenario.")
     initial_context: JsonObject = Field(default_factory=dict, description="Variables that are there before the first step.")
     steps: list[Step] = Field(min_length=1, description="What is done, one after another.")
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import ValidationError
 
@@ -11,6 +11,7 @@ from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunSuspe
 from orchestrator.engines.scenarios.executor_log import ExecutorLog
 from orchestrator.engines.scenarios.logged_context import LoggedContext
 from orchestrator.engines.scenarios.plan import Plan, PlannedStep, Plans, StepTypes
+from orchestrator.engines.scenarios.steering import CANCELLED, Point, Steering
 from orchestrator.engines.scenarios.step_types import AnyStepCall, FindDocuments, StepCall, StepResult, Surroundings
 from orchestrator.engines.scenarios.variables import ReservedName, Variables
 from orchestrator.expressions.placeholders import TemplateRefused
@@ -69,7 +70,8 @@ class _Playing:
         self._log = ExecutorLog(ctx.run.run_id)
         self._ctx = LoggedContext(ctx, self._log)
         self._plan, self._variables, self._most_steps = plan, variables, most_steps
-        self._surroundings = Surroundings(note=self._log.add_note, find_documents=find_documents)
+        self._steering = Steering(ctx.run.definition.document, [one.index for one in plan.steps if one.type.asks])
+        self._surroundings = Surroundings(note=self._log.add_note, steering=self._steering, find_documents=find_documents)
         self._visits: Counter[str] = Counter()
         self._count = 0
 
@@ -81,12 +83,38 @@ class _Playing:
             if self._count > self._most_steps:
                 raise RunFailed("scenario-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
             planned = self._plan.steps[place]
+            point = self._build_point(planned) if self._steering.may_go_back and planned.type.asks else None
+            self._steering.begin_step(place)
             result = await self._play_step(planned)
+            if result.cancels:
+                return self._end("cancelled", CANCELLED)
+            if result.goes_back:
+                place = self._go_back()
+                continue
+            if self._ctx.has_acted:
+                self._steering.drop_points()
+            elif point is not None:
+                self._steering.keep_point(point)
             place = self._find_next(planned, result)
-        self._log.add_end(self._count, "done")
+        return self._end("done")
+
+    def _end(self, status: Literal["done", "cancelled"], code: str = "") -> RunResult:
+        """Return the result of the run with its final variables."""
+        self._log.add_end(self._count, status)
         self._log.flush()
-        final = self._variables.to_value()
-        return RunResult(value=final.map(lambda data: {**data, "success": True}))
+        final = self._variables.to_value().map(lambda data: {**data, "success": status == "done"})
+        return RunResult(value=final, status=status, code=code)
+
+    def _build_point(self, planned: PlannedStep) -> Point:
+        """Return the question that is about to be asked, as one to which the person may go back."""
+        return Point(place=planned.index, variables=self._variables.copy(), options=self._surroundings.keyboard.options)
+
+    def _go_back(self) -> int:
+        """Make everything as it was before the last question, and return its place."""
+        point = self._steering.take_point()
+        self._variables = point.variables
+        self._surroundings.keyboard.options = point.options
+        return point.place
 
     async def _play_step(self, planned: PlannedStep) -> StepResult:
         self._visits[planned.label] += 1
