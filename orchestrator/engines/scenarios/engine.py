@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import Final, Literal
 
 from pydantic import ValidationError
@@ -12,7 +13,7 @@ from orchestrator.engines.scenarios.executor_log import ExecutorLog
 from orchestrator.engines.scenarios.logged_context import LoggedContext
 from orchestrator.engines.scenarios.plan import Plan, PlannedStep, Plans, StepTypes
 from orchestrator.engines.scenarios.steering import CANCELLED, Point, Steering
-from orchestrator.engines.scenarios.step_types import AnyStepCall, FindDocuments, StepCall, StepResult, Surroundings
+from orchestrator.engines.scenarios.step_types import AnyStepCall, FindDocuments, ReadFile, StepCall, StepResult, Surroundings
 from orchestrator.engines.scenarios.variables import ReservedName, Variables
 from orchestrator.expressions.placeholders import TemplateRefused
 
@@ -32,19 +33,25 @@ class ScenarioEngine:
         types: StepTypes,
         *,
         find_documents: FindDocuments | None = None,
+        read_file: ReadFile | None = None,
         most_steps: int = MOST_STEPS,
         most_depth: int = MOST_DEPTH,
         agent: str = "sdelka",
     ) -> None:
         """Play steps of these types; at most so many in a run, and so many scenarios inside of each other (S000-A11)."""
         self._types, self._plans = types, Plans(types)
-        self._find_documents = find_documents
+        self._find_documents, self._read_file = find_documents, read_file
         self._most_steps, self._most_depth, self._agent = most_steps, most_depth, agent
 
-    def connect(self, find_documents: FindDocuments) -> "ScenarioEngine":
-        """Return an engine that is the same, with steps that find documents."""
+    def connect(self, find_documents: FindDocuments, read_file: ReadFile | None = None) -> "ScenarioEngine":
+        """Return an engine that is the same, with steps that find documents and read files."""
         return ScenarioEngine(
-            self._types, find_documents=find_documents, most_steps=self._most_steps, most_depth=self._most_depth, agent=self._agent
+            self._types,
+            find_documents=find_documents,
+            read_file=read_file,
+            most_steps=self._most_steps,
+            most_depth=self._most_depth,
+            agent=self._agent,
         )
 
     async def run(self, ctx: RunContext) -> RunResult:
@@ -52,7 +59,8 @@ class ScenarioEngine:
         if ctx.run.depth > self._most_depth:
             raise RunFailed("scenario-too-deep", f"more than {self._most_depth} scenarios inside of each other", most=self._most_depth)
         plan = self._plans.find(ctx.run.definition.document)
-        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._find_documents, self._most_steps)
+        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._most_steps)
+        playing.connect(self._find_documents, self._read_file)
         return await playing.play()
 
     def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
@@ -66,14 +74,18 @@ class ScenarioEngine:
 class _Playing:
     """One pass through a scenario."""
 
-    def __init__(self, ctx: RunContext, plan: Plan, variables: Variables, find_documents: FindDocuments | None, most_steps: int) -> None:
+    def __init__(self, ctx: RunContext, plan: Plan, variables: Variables, most_steps: int) -> None:
         self._log = ExecutorLog(ctx.run.run_id)
         self._ctx = LoggedContext(ctx, self._log)
         self._plan, self._variables, self._most_steps = plan, variables, most_steps
         self._steering = Steering(ctx.run.definition.document, [one.index for one in plan.steps if one.type.asks])
-        self._surroundings = Surroundings(note=self._log.add_note, steering=self._steering, find_documents=find_documents)
+        self._surroundings = Surroundings(note=self._log.add_note, steering=self._steering)
         self._visits: Counter[str] = Counter()
         self._count = 0
+
+    def connect(self, find_documents: FindDocuments | None, read_file: ReadFile | None) -> None:
+        """Let the steps reach these services."""
+        self._surroundings = replace(self._surroundings, find_documents=find_documents, read_file=read_file)
 
     async def play(self) -> RunResult:
         place: int | None = 0

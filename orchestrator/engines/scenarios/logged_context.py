@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.outputs import Reply
+from orchestrator.domain.outputs import Reply, SentFile
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
 from orchestrator.engines.runs import Ask, Heard, NodeState, RunContext, RunEffect, RunModelRequest, RunResult, RunUpdate
 from orchestrator.engines.scenarios.executor_log import ExecutorLog
@@ -51,6 +51,11 @@ class LoggedContext(RunContext):
         """Send a message to the run's chat."""
         self._note(key, is_message=True)
         await self._ctx.say(reply, key=key)
+
+    async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
+        """Send a file to the run's chat."""
+        self._note(key, is_message=True)
+        await self._ctx.say_file(file, load, key=key)
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
         """Show progress."""

@@ -50,6 +50,13 @@ class Keyboard:
     options: tuple[Option, ...] = ()
 
 
+class ReadFile(Protocol):
+    """Reads a file of the folder of files."""
+
+    async def __call__(self, path: str, /) -> bytes:
+        """Return the content. Raises FileUnavailable, which says why there is none."""
+
+
 class NoteStep(Protocol):
     """Writes a line of an author to the log of scenarios."""
 
@@ -76,6 +83,7 @@ class Surroundings:
     note: NoteStep
     steering: Controls
     find_documents: FindDocuments | None = None
+    read_file: ReadFile | None = None
     keyboard: Keyboard = field(default_factory=Keyboard)
 
 
