@@ -69,6 +69,7 @@ from orchestrator.performers.knowledge import KnowledgePerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
+from orchestrator.runs.offers import list_startable
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.audit import Audit
@@ -242,7 +243,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "crm_agent": build_agent(settings, catalogue, live, texts),
             "tool_agent": build_tool_agent(settings, services, tells_asker="rag" in services.believed),
         },
-        queries=build_queries(reads, naming, clock, live),
+        queries={**build_queries(reads, naming, clock, live), "scenarios": partial_of(list_startable, engines=engines)},
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,

@@ -16,12 +16,15 @@ from orchestrator.runtime.turn import admit_actor
 from state.canonical import hash_text
 from state.clock import UUID_NAMESPACE, generate_id
 from state.journal.store import InboxRow
+from state.stored import JsonObject
 
 OFFER: Final = "begin"
 """The first word of the buttons of offers: ("begin", name of the offer, id of the list)."""
 NO_SUMMARY: Final = "none"
 LONGEST_SUMMARY: Final = 200
 LONGEST_TITLE: Final = 60
+MOST_TOLD: Final = 20
+"""How many definitions a model is told of."""
 _NAME_LENGTH: Final = 12
 _LIST_LENGTH: Final = 8
 
@@ -42,6 +45,25 @@ async def list_offers(engine: str, command: str, actor: Actor, engines: Engines)
         )
         buttons.append(Action(words=(OFFER, _name_offer(engine, one), list_id), label=Notice(code="run-offer", args={"title": title})))
     return Reply(notices=(Notice(code="run-offers"), *lines), actions=tuple(buttons))
+
+
+async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:
+    """Return {name, title, does, words} of the definitions that the actor may start with /run, for a model that may offer them.
+
+    `words` are those of the button that starts one, without the last, which makes the button different from others. For customers there
+    are none.
+    """
+    listed = [name for name, one in engines.runs.items() if any(not command.definition for command in one.commands.values())]
+    found: list[JsonObject] = []
+    for engine in listed if not actor.for_customers else ():
+        registered = engines.runs[engine]
+        for one in await engines.definitions.list_all(engine):
+            if may_start(actor, registered, one.document):
+                title, summary = registered.describe(one.document)
+                does = " ".join(summary.split())[:LONGEST_SUMMARY]
+                words = [OFFER, _name_offer(engine, one)]
+                found.append({"name": one.key, "title": (title or one.key)[:LONGEST_TITLE], "does": does, "words": words})
+    return found[:MOST_TOLD]
 
 
 def _name_offer(engine: str, definition: Definition) -> str:
