@@ -12,7 +12,7 @@ from orchestrator.runs.listening import build_receipt, build_start, refuse_click
 from orchestrator.runs.registry import Engines, may_start
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import hash_text
 from state.clock import UUID_NAMESPACE, generate_id
 from state.journal.store import InboxRow
@@ -86,6 +86,7 @@ async def take_offer(row: InboxRow, session: Session, tools: Tools, *, engines: 
     args = {"text": Value("", frozenset({"person"}))}
     start = build_start(engine, definition.key, args, actor=actor, home=session.key, session=session, run_id=run_id)
     told = build_receipt("run-started", start.session, session, definition=definition.key)
+    told = told or build_click_toasts(row, session, Notice(code="toast-doing"))  # without an answer the button goes on turning
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[start])
 
 
