@@ -17,7 +17,11 @@ from state.journal.store import InboxRow, OutboxRow
 from tests.unit.engines.scenarios.scenario_kit import say, scenario
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world, message, raise_sum, reply, step
 
-GREET = {("scenario", "greet"): scenario(say("Здравствуйте, {user_name}!"), name="Квалификация лида", description="Знакомится с клиентом")}
+GREET = {
+    ("scenario", "greet"): scenario(
+        say("Здравствуйте, {user_name}!"), name="Квалификация лида", description="Знакомится с клиентом", customers=True
+    )
+}
 OFFER = step("scenario.offer", {"name": "greet"})
 
 
