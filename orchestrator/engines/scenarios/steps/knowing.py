@@ -89,6 +89,7 @@ LLM_REQUEST: Final = StepType(
     summary="Asks a language model.",
     params=LlmRequestParams,
     perform=_ask_model,
+    example={"params": {"prompt": "Write one polite sentence to {client}.", "output_var": "letter"}},
     list_outputs=list_named("output_var", "llm_result"),
     is_action=True,
 )
@@ -97,6 +98,7 @@ RAG_SEARCH: Final = StepType(
     summary="Looks for an answer in the company's documents.",
     params=RagSearchParams,
     perform=_search,
+    example={"params": {"query": "When do we call after an offer?", "output_var": "rules"}},
     list_outputs=list_named("output_var", "rag_results"),
     is_action=True,
 )
@@ -105,6 +107,7 @@ ASK_TOOL_AGENT: Final = StepType(
     summary="Asks the tool agent, as /ask does.",
     params=ToolAgentParams,
     perform=_ask_tool_agent,
+    example={"params": {"question": "What does the regulation say about discounts?", "output_var": "found"}},
     list_outputs=list_named("output_var", "tool_result"),
     is_action=True,
 )
