@@ -80,6 +80,7 @@ finding-variable-unset = Nothing sets the variable “{ $name }”: whoever star
 finding-variable-reserved = The name “{ $name }” is taken: only the program sets names with “__”.
 finding-mapping-missing = Without output_mapping the sub-scenario overwrites all variables of the same names.
 finding-pattern-wrong = The expression `regex` cannot be read: { $problem }.
+finding-scenario-elsewhere = No file beside this one is called “{ $name }”: a scenario of this key has to be published.
 finding-scenario-name-missing = The scenario has no name: people will see its key instead.
 finding-script-long = The script has { $size } characters, at most { $most } are read.
 finding-script-syntax = The script cannot be read: { $problem }.

@@ -80,6 +80,7 @@ finding-variable-unset = Переменной «{ $name }» никто не да
 finding-variable-reserved = Имя переменной «{ $name }» занято: имена с «__» даёт только программа.
 finding-mapping-missing = Без output_mapping под-сценарий перезапишет все переменные с такими же именами.
 finding-pattern-wrong = Выражение regex не читается: { $problem }.
+finding-scenario-elsewhere = Рядом нет файла «{ $name }»: сценарий с таким ключом должен быть опубликован.
 finding-scenario-name-missing = У сценария нет названия: вместо него люди увидят его ключ.
 finding-script-long = В скрипте { $size } знаков, а читается не больше { $most }.
 finding-script-syntax = Скрипт не читается: { $problem }.

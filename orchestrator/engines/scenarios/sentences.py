@@ -16,5 +16,6 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-variable-reserved": 'the name "{name}" is taken: only the program sets names with "__"',
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",
     "finding-pattern-wrong": "the expression regex cannot be read: {problem}",
+    "finding-scenario-elsewhere": 'no file beside this one is called "{name}": a scenario of this key has to be published',
     "finding-scenario-name-missing": "the scenario has no name: people will see its key instead",
 }

@@ -55,10 +55,11 @@ class Chart:
 def build_chart(document: object, types: StepTypes) -> Chart:
     """Return the chart of a scenario, also of one with mistakes: ways to steps that there are not are left out."""
     given: JsonObject = document if isinstance(document, Mapping) else {}
-    steps = given.get("steps")
-    nodes = build_graph(steps, types) if isinstance(steps, list) else []
+    listed = given.get("steps")
+    steps: list[object] = listed if isinstance(listed, list) else []
+    nodes = build_graph(steps, types)
     places = {node.id: node.index for node in reversed(nodes) if node.id}
-    boxes = [_build_box(node, step if isinstance(step, Mapping) else {}) for node, step in zip(nodes, steps if nodes else (), strict=True)]
+    boxes = [_build_box(node, step if isinstance(step, Mapping) else {}) for node, step in zip(nodes, steps, strict=True)]
     arrows = [arrow for node in nodes for arrow in _list_arrows(node, places)]
     return Chart(title=str(given.get("name") or ""), boxes=boxes, arrows=arrows)
 
