@@ -110,3 +110,45 @@ def graph(
     except OSError as error:
         raise SettingsError(escape_text(f"{svg}: cannot be written ({error.strerror})")) from None
     typer.echo(escape_text(f"{svg}: {len(chart.boxes)} steps."))
+
+
+@app.command()
+def run(
+    file: _File,
+    *,
+    answers: Annotated[list[str] | None, typer.Option("--input", help="An answer, in order; may be given again.")] = None,
+    inputs: Annotated[Path | None, typer.Option(help="A YAML file with the answers, or with inputs, mocks and args as in a test.")] = None,
+    arg: Annotated[list[str] | None, typer.Option(help="A value such as deal=481 that the scenario is started with.")] = None,
+    model: Annotated[bool, typer.Option("--model", help="Ask the configured model where the inputs have no mock; it costs.")] = False,
+    language: Annotated[str, typer.Option(help="The language of the program's own sentences: ru or en.")] = "ru",
+    as_json: Annotated[bool, typer.Option("--json", help="One event a line as JSON.")] = False,
+) -> None:
+    """Try a scenario in this terminal. Nothing is sent and nothing is stored: each effect is shown as the plan that it is.
+
+    What the inputs do not answer is asked here, models' answers too. Exit codes: 0 = it ended well, 1 = it failed, did not end, or has
+    mistakes, 2 = wrong use.
+    """
+    from bot.cli.inputs import parse_arg  # noqa: PLC0415 - see steps
+    from bot.cli.scenario.trying import load_dialogue, run_scenario  # noqa: PLC0415 - see steps
+
+    dialogue = load_dialogue(inputs, answers or [], dict(map(parse_arg, arg or ())))
+    played = run_scenario(file, dialogue, as_json=as_json, asks_model=model, locale=language)
+    if played is None or played.problem or played.result.status != "done":
+        raise typer.Exit(NOT_DONE)
+
+
+@app.command(name="test")
+def play_tests(
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A scenario with NAME.test.yaml beside it, or a folder of them.")],
+    *,
+    as_json: _Json = False,
+) -> None:
+    """Play the recorded dialogues of scenarios, with everything outside mocked, and show which steps they cover.
+
+    Exit codes: 0 = all came as expected, 1 = something differs, 2 = wrong use, or there are no dialogues.
+    """
+    from bot.cli.scenario.files import load_types  # noqa: PLC0415 - see steps
+    from bot.cli.scenario.testing import check_dialogues_of  # noqa: PLC0415 - see steps
+
+    if not check_dialogues_of(path, load_types(), as_json=as_json):
+        raise typer.Exit(NOT_DONE)
