@@ -152,3 +152,42 @@ def play_tests(
 
     if not check_dialogues_of(path, load_types(), as_json=as_json):
         raise typer.Exit(NOT_DONE)
+
+
+@app.command()
+def record(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The new file, such as NAME.test.yaml beside the scenario.")],
+) -> None:
+    """Save a finished run as a test. What the person answered stands in it as it was typed: replace what must not be read by others.
+
+    Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
+    """
+    from bot.cli.scenario.recording import record_run  # noqa: PLC0415 - see steps
+    from orchestrator.rehearsals.recording import NotRecordable  # noqa: PLC0415 - see steps
+
+    try:
+        key = record_run(run_id, out)
+    except NotRecordable as error:
+        typer.echo(escape_text(f"Not recorded: {error}."), err=True)
+        raise typer.Exit(NOT_DONE) from None
+    typer.echo(
+        escape_text(f"{out}: a test of {key}. Put it beside the scenario as {key}.test.yaml, and play it with `sdelka scenario test`.")
+    )
+
+
+@app.command()
+def new(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="The new file, such as lead.yaml; an existing one is not overwritten.")],
+    *,
+    name: Annotated[str, typer.Option(help="What people call it.")] = "",
+    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    question: Annotated[list[str] | None, typer.Option(help="A question to ask; may be given again.")] = None,
+    doing: Annotated[str, typer.Option("--do", help="What is done with the answers: say, deal or lead.")] = "",
+    language: Annotated[str, typer.Option(help="ru or en.")] = "ru",
+) -> None:
+    """Write a first scenario after a few questions. Exit codes: 0 = written, 2 = wrong use, or the file is there already."""
+    from bot.cli.scenario.beginning import write_first  # noqa: PLC0415 - see steps
+
+    write_first(out, name=name, description=description, questions=question or [], doing=doing, locale=language)
