@@ -60,15 +60,18 @@ def _write_type(told: "StepDoc") -> None:
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Scenarios as YAML or JSON, or folders of them.")],
     *,
+    language: Annotated[str, typer.Option(help="The language in which mistakes are told: en or ru.")] = "en",
     as_json: _Json = False,
 ) -> None:
     """Check scenarios and say all mistakes at once, each with its place. Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use."""
     from bot.cli.definition_desk import write_findings  # noqa: PLC0415 - see steps
     from bot.cli.definitions import describe_need  # noqa: PLC0415 - see steps
     from bot.cli.scenario.files import check_scenario_file, expand_paths, load_engines  # noqa: PLC0415 - see steps
+    from bot.i18n.translate import Translator  # noqa: PLC0415 - see steps
     from orchestrator.domain.finding import has_errors  # noqa: PLC0415 - see steps
 
     engines, is_wrong = load_engines(), False
+    tr = Translator("ru", "Europe/Moscow")
     for path in expand_paths(files):
         checked = check_scenario_file(engines, path)
         is_wrong |= has_errors(checked.findings)
@@ -79,7 +82,7 @@ def validate(
         typer.echo(
             escape_text(f"{path}: " + (f"{count} mistake{'' if count == 1 else 's'}." if count else describe_need(checked.critical)))
         )
-        write_findings(checked.findings)
+        write_findings(checked.findings, lambda one: tr.translate_notice(one.notice) if language == "ru" else one.message)
     if is_wrong:
         raise typer.Exit(NOT_DONE)
 

@@ -8,8 +8,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bot.cli.scenario.files import load_types
+from orchestrator.documents.reading import read_document
 from orchestrator.engines.scenarios.authoring.schema import build_schema
 from orchestrator.engines.scenarios.authoring.step_docs import describe_types
+from orchestrator.rehearsals.dialogue import check_dialogues
 from tests.unit.bot.cli.scenario_files import call, call_json, print_schema, write_files
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "scenarios.md"
@@ -60,6 +62,15 @@ def test_the_table_of_the_page_agrees_with_the_models() -> None:
         name: params for name, params in real.items() if name not in mongo | {"branch"}
     }
     assert all(shown[name] == set().union(*(real[one] for one in mongo)) for name in mongo)
+
+
+def test_the_files_of_the_page_are_correct(tmp_path: Path) -> None:
+    """The scenario without a finding, the dialogues without a mistake: who copies them begins with something that works."""
+    greeting, dialogues = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "greeting.yaml").write_text(greeting, encoding="utf-8")
+    assert call("validate", "greeting.yaml") == (0, "greeting.yaml: No mistakes.\n")
+    reading = read_document(dialogues)
+    assert list(check_dialogues(reading.require_document())) == []
 
 
 @pytest.mark.req("S000-62")
