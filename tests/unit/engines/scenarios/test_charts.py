@@ -25,6 +25,12 @@ LOOP = scenario(
     say("поздно", id="late"),
     {"id": "bye", "type": "end"},
 )
+WIDE = scenario(
+    ask("way", next_step_map={f"{number}": f"way_{number}" for number in range(6)}),
+    *(say("x", id=f"way_{number}", next_step="bye" if number % 2 else "last") for number in range(6)),
+    say("y", id="last"),
+    {"id": "bye", "type": "end"},
+)
 LONG = scenario(*(ask(f"q{number}", step=f"q{number}", on_invalid=f"q{number + 7}") for number in range(60)))
 
 
@@ -40,7 +46,7 @@ def test_every_way_has_its_reason() -> None:
     assert ways(scenario(say("x", next_step="nowhere"))) == []
 
 
-@pytest.mark.parametrize("document", [BRANCH, LOOP, LONG])
+@pytest.mark.parametrize("document", [BRANCH, LOOP, WIDE, LONG])
 def test_boxes_stand_apart_and_arrows_lead_down(document: Any) -> None:
     """No two boxes overlap, and only an arrow of a loop leads upwards."""
     chart = build_chart(document, TYPES)

@@ -1,0 +1,65 @@
+"""An installed package adds types of steps by an entry point; the engine plays them, and the check and the schema know them."""
+
+import json
+from importlib.metadata import EntryPoint
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from orchestrator.documents.reading import read_document
+from orchestrator.engines.scenarios import registry
+from orchestrator.engines.scenarios.authoring.schema import build_schema
+from orchestrator.engines.scenarios.checks import check_scenario
+from orchestrator.engines.scenarios.step_types import StepCall, StepParams, StepResult, StepType
+from orchestrator.engines.scenarios.steps.talking import MESSAGE
+from orchestrator.rehearsals.dialogue import Dialogue
+from orchestrator.rehearsals.playing import list_messages, play_dialogue
+from orchestrator.rehearsals.script import Script
+from tests.unit.engines.scenarios.scenario_kit import say, scenario
+
+
+class ShoutParams(StepParams):
+    """What is shouted."""
+
+    text: str
+    times: int = 2
+
+
+async def shout(call: StepCall[ShoutParams]) -> StepResult:
+    """Say the text as a message in capitals, as often as is asked for."""
+    words = " ".join([call.params.text.upper()] * call.params.times)
+    return await MESSAGE.perform(StepCall(**{**call.__dict__, "params": MESSAGE.params(text=words)}))
+
+
+SHOUT = StepType(name="shout", summary="Shouts.", params=ShoutParams, perform=shout)
+NO_TYPE = "no type of steps"
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three packages: a good one, one that names something else, and one that cannot be loaded."""
+    points = [EntryPoint(name=name, value=f"{__name__}:{name}", group=registry.GROUP) for name in ("SHOUT", "NO_TYPE", "GONE")]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
+
+
+@pytest.mark.req("S000-55", "S000-50")
+async def test_a_plugins_step_is_played_checked_and_published(caplog: pytest.LogCaptureFixture) -> None:
+    """What cannot be loaded is named in the log and harms nothing else."""
+    types = registry.build_step_types(registry.load_plugins())
+    assert [record.__dict__["action"] for record in caplog.records] == ["scenario_plugin_failed"] * 2
+    plan = scenario({"type": "shout", "params": {"text": "{user_name}"}}, say("тихо"))
+    dialogue = Dialogue.model_validate({"name": "x", "person": {"name": "Анна"}})
+    played = await play_dialogue("plan", {"plan": plan}, types, dialogue, Script(dialogue))
+    assert list_messages(played.happenings) == ["АННА АННА", "тихо"]
+    assert list(check_scenario(read_document(json.dumps(plan)).require_document(), types)) == []
+    wrong = scenario({"type": "shout", "params": {"text": "x", "times": "often"}})
+    (found,) = check_scenario(read_document(json.dumps(wrong)).require_document(), types)
+    assert found.path == "steps[0].params.times"
+    schema = Draft202012Validator(build_schema(types))
+    assert (schema.is_valid(plan), schema.is_valid(wrong)) == (True, False)
+
+
+def test_two_types_of_one_name_are_refused() -> None:
+    """Nobody could tell which of them a scenario means."""
+    with pytest.raises(ValueError, match="two types of scenario steps are called message"):
+        registry.build_step_types([MESSAGE])
