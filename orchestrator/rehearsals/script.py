@@ -22,6 +22,15 @@ class ScriptEnded(Exception):
     """The scenario asks for something that the script does not have, or cannot take what it has; the text says which step, and what."""
 
 
+AskModel = Callable[[RunModelRequest], Awaitable[str | None]]
+"""Returns the answer of a model for which there is no mock, None for nothing."""
+
+
+async def ask_no_model(_request: RunModelRequest) -> str | None:
+    """Return nothing."""
+    return None
+
+
 async def end_script(_place: Place, _asked: str) -> str | None:
     """Return nothing: a test has all that it needs."""
     return None
@@ -30,7 +39,9 @@ async def end_script(_place: Place, _asked: str) -> str | None:
 class Script:
     """The outside of a rehearsal. It keeps what happened."""
 
-    def __init__(self, dialogue: Dialogue, *, ask_further: Ending = end_script, model: Ending = end_script, is_strict: bool = True) -> None:
+    def __init__(
+        self, dialogue: Dialogue, *, ask_further: Ending = end_script, model: AskModel = ask_no_model, is_strict: bool = True
+    ) -> None:
         """Answer by the inputs and mocks of this dialogue.
 
         What they lack of answers is asked of `ask_further`, answers of models first of `model`. With `is_strict` a search of documents
@@ -63,9 +74,9 @@ class Script:
         """Return the mock of this step, or what stands in its place. Raises RunFailed and ScriptEnded."""
         found = self._take_mock(place)
         if found is _NOTHING:
-            prompt = str(request.messages[-1].get("content", ""))
-            given = await self._model(place, prompt)
-            given = await self._further(place, prompt) if given is None else given
+            given = await self._model(request)
+            if given is None:
+                given = await self._further(place, str(request.messages[-1].get("content", "")))
             if given is None:
                 raise ScriptEnded(f"step {place.step} of {place.definition} asks a model: give its answer as mocks.{place.step}")
             return given

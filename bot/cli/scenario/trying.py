@@ -17,11 +17,11 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.documents.document import Document
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.finding import DefinitionRefused
-from orchestrator.domain.models import ModelRequest
+from orchestrator.engines.runs import RunModelRequest
 from orchestrator.rehearsals.dialogue import Dialogue, check_dialogue
 from orchestrator.rehearsals.playing import Played, play_dialogue, say_reply
 from orchestrator.rehearsals.rehearsal import Happening, Place
-from orchestrator.rehearsals.script import Ending, Script, end_script
+from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
 from state.canonical import dumps
 from state.clock import SystemClock
 from state.stored import JsonObject
@@ -33,7 +33,7 @@ _LONGEST: Final = 4000
 class Terminal(Script):
     """A rehearsal that is seen while it goes on, and that asks at the keyboard what its script does not say."""
 
-    def __init__(self, dialogue: Dialogue, *, model: Ending, show: Callable[[Happening], None], stdin: TextIO) -> None:
+    def __init__(self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO) -> None:
         """Show each thing that happens with `show`; lines of `stdin` are the answers."""
         super().__init__(dialogue, ask_further=self._read_line, model=model, is_strict=False)
         self._show, self._stdin = show, stdin
@@ -108,19 +108,19 @@ def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: b
 
 
 @contextlib.asynccontextmanager
-async def _open_model(asks_model: bool) -> AsyncIterator[Ending]:  # noqa: FBT001 - says whether it is opened
+async def _open_model(asks_model: bool) -> AsyncIterator[AskModel]:  # noqa: FBT001 - says whether it is opened
     """Yield what answers in the place of a model that has no mock: the configured one if it is to be asked, otherwise the keyboard."""
     if not asks_model:
-        yield end_script
+        yield ask_no_model
         return
     from bot.model_providers import build_models  # noqa: PLC0415 - only this option needs models and their settings
     from bot.settings import load_settings  # noqa: PLC0415 - see above
 
     models = build_models(load_settings())
 
-    async def ask(_place: Place, prompt: str) -> str | None:
+    async def ask(request: RunModelRequest) -> str | None:
         try:
-            answer = await models.router.chat(ModelRequest(role="tool", messages=[{"role": "user", "content": prompt}]))
+            answer = await models.router.chat(request)
         except ModelClientError as error:
             raise SettingsError(f"the model does not answer: {error.reason}") from None
         return answer.text

@@ -12,6 +12,7 @@ from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.bot.cli.scenario_files import LEAD, PHONE, call, call_json, write_files
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, start
+from tests.unit.model_client.loopback_kit import FINE, serving
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import message
 
@@ -55,6 +56,25 @@ def test_what_the_inputs_lack_is_read_from_standard_input(tmp_path: Path) -> Non
     assert (events[-1]["event"], events[-1]["outcome"], events[-1]["variables"]["letter"]) == ("end", "done", "Здравствуйте!")
     code, events = call_json("run", "lead.yaml", typed="Ромашка\n5000000\n2\n+79990000000\n")
     assert events[-1]["variables"]["boss"] == "Нет"
+
+
+async def test_the_configured_model_is_asked_only_where_there_is_no_mock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --model the request of the step goes out as in the product; without it, or with a mock, nothing does."""
+    write_files(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    given = ("run", "lead.yaml", "--input", "Ромашка", "--input", "5", "--input", "+79990000000")
+    (tmp_path / "mock.yaml").write_text("mocks: {usual: Пишу}", encoding="utf-8")
+    async with serving(lambda _: FINE) as service:
+        monkeypatch.setenv("OPENAI_API_BASE", f"{service.base}/v1")
+        code, told = await asyncio.to_thread(call, *given, "--model", "--inputs", "mock.yaml")
+        assert (code, service.seen) == (0, []), told
+        code, told = await asyncio.to_thread(call, *given)
+        assert (code, service.seen) == (1, [])
+        code, told = await asyncio.to_thread(call, *given, "--model")
+        assert code == 0, told
+        assert "[usual] the model answers: Привет" in told
+        (seen,) = service.seen
+    assert json.loads(seen.body)["messages"] == [{"role": "user", "content": "Напиши Ромашка"}]
 
 
 def test_a_file_of_inputs_brings_mocks_and_arguments(tmp_path: Path) -> None:
