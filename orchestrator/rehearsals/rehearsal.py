@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Protocol
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import REHEARSAL_PERSON
+from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.domain.run_inputs import RunAnswer
@@ -40,6 +41,10 @@ PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all
 """The person of a rehearsal, unless another is given."""
 _MODEL: Final[Origins] = frozenset({"model"})
 Kind = Literal["message", "question", "answer", "effect", "model", "agent", "wait", "child", "failure"]
+
+
+class RehearsalStopped(Exception):
+    """The rehearsal cannot go on, for a reason that is none of the run's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +127,7 @@ class Rehearsal:
         self._count = 0
 
     async def play(self, engine: str, key: str, args: Mapping[str, Value]) -> RunResult:
-        """Return the result of a run. A failure is a result too; errors of the outside that are no RunFailed are raised."""
+        """Return the result of a run. A failure is a result too; RehearsalStopped and SettingsError of the outside are raised."""
         return await self.play_run(engine, key, args, depth=0, parent="")
 
     async def play_run(self, engine: str, key: str, args: Mapping[str, Value], *, depth: int, parent: str) -> RunResult:
@@ -152,6 +157,10 @@ class Rehearsal:
                 return self._fail(run, error)
             except RunSuspended as error:
                 stuck = RunFailed("run-stuck", f"the engine waits for nothing ({error})")
+            except (RehearsalStopped, SettingsError):
+                raise
+            except Exception as error:  # noqa: BLE001 - as in the product, whatever a step raises ends its run
+                return self._fail(run, RunFailed("failed", f"{type(error).__name__}: {error}", id=run.info.run_id[-8:]))
             try:
                 await self._wait(run, stuck)
             except RunFailed as error:

@@ -11,14 +11,14 @@ from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest
 from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Given
-from orchestrator.rehearsals.rehearsal import Happening, Place
+from orchestrator.rehearsals.rehearsal import Happening, Place, RehearsalStopped
 
 _NOTHING: Final = object()
 Ending = Callable[[Place, str], Awaitable[str | None]]
 """Returns what is given in place of what the script does not have, for (place, what is asked), None for nothing."""
 
 
-class ScriptEnded(Exception):
+class ScriptEnded(RehearsalStopped):
     """The scenario asks for something that the script does not have, or cannot take what it has; the text says which step, and what."""
 
 

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.documents.reading import read_document
+from orchestrator.runtime import worker
 from tests.unit.bot.cli.scenario_files import call
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, start, texts
+from tests.unit.runs.runs_kit import RUN, index
+from tests.unit.spine_kit import message, press
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "ru" / "scenarios.md"
 NAMES = ("lead.yaml", "mistakes.yaml", "lead.test.yaml")
@@ -54,3 +59,20 @@ def test_the_guide_teaches_types_that_there_are() -> None:
     table = GUIDE.read_text(encoding="utf-8").partition("| `type` |")[2].partition("\n\n")[0]
     for kind in re.findall(r"^\| `(\w+)`", table, re.MULTILINE):
         assert call("steps", kind)[0] == 0
+
+
+async def test_the_scenario_of_the_guide_creates_a_lead_in_the_product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the real gate and a portal at the wire a card asks because of the sum; approved, the lead is created once, and its number is said."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+    document = read_document((tmp_path / "lead.yaml").read_text(encoding="utf-8")).require_document().data
+    async with a_scenario_world(tmp_path, document) as world:
+        await world.work(start())
+        await world.work(message("Анна Смирнова"))
+        await world.work(message("150 000"))
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        assert world.portal.written() == []
+        await world.work(press(card.body, key=RUN))
+        ((method, params),) = world.portal.written()
+        assert (method, params["fields"]["TITLE"], params["fields"]["OPPORTUNITY"]) == ("crm.lead.add", "Анна Смирнова", 150_000)
+        assert re.fullmatch(r"Лид \d+ создан: Анна Смирнова, 150000 ₽\.", texts(world)[-1])
+        assert index(world).status == "done"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 TEST: Final = ".test"
 """What stands in the name of a file of dialogues before its ending."""
-_MOST_BESIDE: Final = 200
-"""How many scenarios of a folder are known to each other."""
 
 
 def read_text(path: Path) -> bytes:
@@ -50,7 +48,7 @@ def list_scenarios(folder: Path) -> list[Path]:
         found = sorted(one for one in folder.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file())
     except OSError as error:
         raise SettingsError(escape_text(f"{folder}: cannot be read ({error.strerror})")) from None
-    return [one for one in found if not one.stem.endswith(TEST)][:_MOST_BESIDE]
+    return [one for one in found if not one.stem.endswith(TEST)]
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
 from bot.cli.ops import escape_text, write_json_lines
 from bot.cli.scenario.files import Documents, Folder, get_key, load_engines, load_scenario, load_types, read_file
@@ -22,7 +23,7 @@ from orchestrator.rehearsals.dialogue import Dialogue, check_dialogue
 from orchestrator.rehearsals.playing import Played, play_dialogue, say_reply
 from orchestrator.rehearsals.rehearsal import Happening, Place
 from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
-from state.canonical import dumps
+from state.canonical import dumps, to_storable_text
 from state.clock import SystemClock
 from state.stored import JsonObject
 
@@ -54,7 +55,7 @@ class Terminal(Script):
         line = await asyncio.to_thread(self._stdin.readline)
         if not line:
             return None
-        text = line.rstrip("\r\n")
+        text = to_storable_text(line.rstrip("\r\n"))
         is_number = asked == "answer" and text.isascii() and text.isdecimal() and text not in self._options
         return self._options[int(text) - 1] if is_number and 0 < int(text[:4]) <= len(self._options) else text
 
@@ -71,7 +72,7 @@ def load_dialogue(inputs: Path | None, given: list[str], args: Mapping[str, Any]
             write_findings(findings)
             raise SettingsError(escape_text(f"{inputs}: cannot be used as inputs"))
     dialogue = Dialogue.model_validate({"name": _NAME, **data})
-    return dialogue.model_copy(update={"inputs": [*dialogue.inputs, *given], "args": {**dialogue.args, **args}})
+    return dialogue.model_copy(update={"inputs": [*dialogue.inputs, *map(to_storable_text, given)], "args": {**dialogue.args, **args}})
 
 
 def replace_data(document: Document, data: JsonObject) -> Document:
@@ -103,7 +104,7 @@ def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: b
         sys.stderr.write(escape_text(f"Not finished: {played.problem}.\n"))
     else:
         sys.stdout.write(escape_text(f"— {played.result.status}{f' ({played.result.code})' if played.result.code else ''}\n"))
-        sys.stdout.writelines(escape_text(f"  {name} = {_cut(dumps(one))}\n") for name, one in played.variables.items())
+        sys.stdout.writelines(escape_text(hide_installed(f"  {name} = {_cut(dumps(one))}\n")) for name, one in played.variables.items())
     return played
 
 
@@ -163,7 +164,7 @@ def _write_happening(one: Happening, tr: Translator) -> None:
             lines = [f"[{one.place.step}] begins {one.text}"]
         case "failure":
             lines = [spoken, f"[{one.data}] {_cut(one.text)}"]
-    sys.stdout.write(escape_text("\n".join(line for line in lines if line) + "\n"))
+    sys.stdout.write(escape_text(hide_installed("\n".join(line for line in lines if line))) + "\n")
     sys.stdout.flush()
 
 

@@ -58,6 +58,20 @@ def test_what_the_inputs_lack_is_read_from_standard_input(tmp_path: Path) -> Non
     assert events[-1]["variables"]["boss"] == "Нет"
 
 
+@pytest.mark.parametrize("typed", ["{user_id} {x", "a\x00b", "\ud800", "x" * 9000, "\u202egnp", "</text>", "%s %d", "\x1b[31m"])
+def test_whatever_is_typed_stays_text(tmp_path: Path, typed: str) -> None:
+    """Braces are not filled, and what a terminal or a journal could stumble over is shown harmless."""
+    write_files(tmp_path)
+    Path("echo.yaml").write_text(
+        "name: x\nsteps: [{type: input, params: {prompt: '?', input_variable: x}}, {type: message, params: {text: '<{x}>'}}]"
+    )
+    code, told = call("run", "echo.yaml", "--input", typed)
+    assert code == 0, told
+    assert "\x1b" not in told
+    assert "\u202e" not in told
+    assert "<tg:1" not in told
+
+
 async def test_the_configured_model_is_asked_only_where_there_is_no_mock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With --model the request of the step goes out as in the product; without it, or with a mock, nothing does."""
     write_files(tmp_path)

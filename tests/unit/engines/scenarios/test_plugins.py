@@ -59,6 +59,21 @@ async def test_a_plugins_step_is_played_checked_and_published(caplog: pytest.Log
     assert (schema.is_valid(plan), schema.is_valid(wrong)) == (True, False)
 
 
+async def break_down(_call: StepCall[ShoutParams]) -> StepResult:
+    """Raise what no step should."""
+    raise ZeroDivisionError("by zero")
+
+
+async def test_a_plugins_mistake_fails_the_rehearsed_run_as_it_would_a_real_one() -> None:
+    """Its author reads what it was, not a traceback of the program."""
+    broken = StepType(name="break", summary="Breaks.", params=ShoutParams, perform=break_down)
+    dialogue = Dialogue(name="x")
+    plan = scenario({"type": "break", "params": {"text": "x"}})
+    played = await play_dialogue("plan", {"plan": plan}, registry.build_step_types([broken]), dialogue, Script(dialogue))
+    assert (played.result.status, played.result.code) == ("failed", "failed")
+    assert played.happenings[-1].text == "ZeroDivisionError: by zero"
+
+
 def test_two_types_of_one_name_are_refused() -> None:
     """Nobody could tell which of them a scenario means."""
     with pytest.raises(ValueError, match="two types of scenario steps are called message"):
