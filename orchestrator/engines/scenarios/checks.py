@@ -90,6 +90,8 @@ class _Checking:
         given = {name: one for name, one in node.params.items() if not (kind == ACTION and name == ACTION_TYPE)}
         params: Path = (*path, "params")
         report_model_mistakes(self.findings, node.type.params, given, params, is_open=_has_placeholder)
+        for name in sorted(node.type.needs - given.keys()):
+            report_missing(self.findings, params, name)
         fields = tuple(node.type.params.model_fields)
         if fields:
             self._warn_of_misspelt_fields(params, given, fields, every=True)

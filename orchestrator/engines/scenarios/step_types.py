@@ -177,6 +177,12 @@ class StepType(Generic[P]):
     """What it does, in a sentence for authors."""
     params: type[P]
     perform: Callable[[StepCall[P]], Awaitable[StepResult]]
+    example: JsonObject = field(default_factory=dict)
+    """A step of this type without its `type`, for the documentation: a correct one, which a test checks."""
+    needs: frozenset[str] = frozenset()
+    """Parameters that must be given although `params`, which several types share, has a default for them."""
+    ignores: frozenset[str] = frozenset()
+    """Parameters of `params` that have no effect in this type."""
     list_outputs: Callable[[Raw], Iterable[str]] = list_none
     """Returns the names of the variables that a step with these parameters sets."""
     list_writes: Callable[[Raw], Sequence[Write] | None] = list_none

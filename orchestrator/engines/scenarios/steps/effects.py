@@ -102,6 +102,15 @@ _MONGO: Final = (
 )
 
 
+_MONGO_EXAMPLES: Final[JsonObject] = {
+    "query": {"client": "{client}"},
+    "document": {"client": "{client}", "sum": "{budget}"},
+    "documents": [{"client": "{client}"}],
+    "update_data": {"$set": {"stage": "done"}},
+}
+_MONGO_PARTS: Final = (*_MONGO_EXAMPLES, "sort", "fields", "limit")
+
+
 async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome], JsonObject]) -> StepResult:
     """Submit the effect and return the variables that `read` makes of its outcome.
 
@@ -185,6 +194,9 @@ def _build_mongo(step: _MongoStep) -> StepType[MongoParams]:
         summary=step.summary,
         params=MongoParams,
         perform=partial(_use_mongo, step=step),
+        example={"params": {"collection_name": "visits", **{name: _MONGO_EXAMPLES[name] for name in step.needs or step.takes[:1]}}},
+        needs=frozenset(step.needs),
+        ignores=frozenset(_MONGO_PARTS) - {*step.needs, *step.takes},
         list_outputs=list_named("output_var", step.result),
         list_writes=lambda _raw: (("mongo", f"mongo.{step.name}"),),
         list_targets=list_refused,
@@ -197,6 +209,7 @@ BITRIX_CALL: Final = StepType(
     summary="Calls a method of the portal.",
     params=BitrixCallParams,
     perform=_call_bitrix,
+    example={"params": {"method": "crm.deal.get", "params": {"id": "{deal_id}"}, "output_var": "deal"}},
     list_outputs=list_named("output_var", "bitrix_result"),
     list_writes=_list_bitrix_writes,
     list_targets=list_refused,
@@ -207,6 +220,7 @@ SCHEDULE: Final = StepType(
     summary="Starts another scenario later, once or again and again.",
     params=ScheduleParams,
     perform=_schedule,
+    example={"params": {"scenario_id": "follow_up", "run_in_seconds": 86400, "context_to_pass": {"client": "{client}"}}},
     list_outputs=list_named("task_id_output_var", "task_id"),
     list_writes=lambda _raw: (("schedule", "schedule.run.add"),),
     list_targets=list_refused,

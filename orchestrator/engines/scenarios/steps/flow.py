@@ -166,26 +166,46 @@ def _list_sub_scenarios(raw: Raw) -> Iterable[tuple[str, str]]:
     return ((ENGINE, key),) if isinstance(key, str) and key and not Template(key, SCENARIO).placeholders else ()
 
 
-START: Final = StepType(name="start", summary="Does nothing: a place to begin.", params=NoParams, perform=_do_nothing)
-END: Final = StepType(name="end", summary="Ends the scenario.", params=NoParams, perform=_end, can_continue=lambda _raw: False)
-BRANCH: Final = StepType(name="branch", summary="Goes one of two ways by a condition.", params=NoParams, perform=_decide, decides=True)
-WAIT: Final = StepType(name="wait", summary="Waits, also over restarts.", params=WaitParams, perform=_wait, waits=True)
+START: Final = StepType(
+    name="start", summary="Does nothing: a place to begin.", params=NoParams, perform=_do_nothing, example={"id": "begin"}
+)
+END: Final = StepType(
+    name="end", summary="Ends the scenario.", params=NoParams, perform=_end, example={"id": "bye"}, can_continue=lambda _raw: False
+)
+BRANCH: Final = StepType(
+    name="branch",
+    summary="Goes one of two ways by a condition.",
+    params=NoParams,
+    perform=_decide,
+    example={"condition": "budget >= 100000", "branches": {"if": "large", "else": "small"}},
+    decides=True,
+)
+WAIT: Final = StepType(
+    name="wait", summary="Waits, also over restarts.", params=WaitParams, perform=_wait, example={"params": {"seconds": 3600}}, waits=True
+)
 UPDATE_CONTEXT: Final = StepType(
     name="update_context",
     summary="Sets variables.",
     params=UpdateContextParams,
     perform=_update_context,
+    example={"params": {"updates": {"stage": "new", "deal.title": "{company}"}}},
     list_outputs=_list_updates,
     is_action=True,
 )
 LOG_MESSAGE: Final = StepType(
-    name="log_message", summary="Writes a line to scenario_executor.log.", params=LogMessageParams, perform=_log, is_action=True
+    name="log_message",
+    summary="Writes a line to scenario_executor.log.",
+    params=LogMessageParams,
+    perform=_log,
+    example={"params": {"message": "{user_id} chose {plan}", "level": "INFO"}},
+    is_action=True,
 )
 SUB_SCENARIO: Final = StepType(
     name="execute_sub_scenario",
     summary="Runs another scenario inside of this one.",
     params=SubScenarioParams,
     perform=_run_sub_scenario,
+    example={"params": {"sub_scenario_id": "ask_phone", "input_parameters": {"who": "{client}"}, "output_mapping": ["phone"]}},
     list_outputs=_list_mapped,
     list_uses=_list_sub_scenarios,
     unfilled=frozenset({"output_mapping"}),
