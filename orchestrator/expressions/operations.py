@@ -7,6 +7,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any, Final
 
 from orchestrator.domain.suggestions import suggest_name
@@ -19,6 +20,9 @@ MAX_SEARCHED: Final = 100_000
 """Maximum length of a list in which `in` searches: a condition may search in many. A number is searched in at most LONGEST texts."""
 _NUMERIC: Final = re.compile(r"\s*[+-]?(\d{1,18})(\.\d{1,18})?\s*", re.ASCII)
 _NUMBERS: Final = (int, float)
+_DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(T.*)?", re.ASCII)
+"""A day, or a moment, of which the day is what is written."""
+_FARTHEST_DAYS: Final = 36_600
 
 
 class OperationFailed(Exception):
@@ -267,6 +271,27 @@ def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[object]) 
     return best
 
 
+def _read_day(name: str, value: object) -> date:
+    found = _DAY.fullmatch(value) if isinstance(value, str) else None
+    try:
+        return date.fromisoformat(found[1] if found is not None else "")
+    except ValueError:
+        message = f"{name}() takes a day such as 2026-11-27, not this {name_type(value)}"
+        raise OperationFailed("expression-function", message, name=name, left=name_type(value)) from None
+
+
+def _add_days(value: object, count: object) -> str:
+    """Return the day so many days after (or, with a negative number, before) the day of `value`."""
+    day, number = _read_day("add_days", value), read_number(count) if isinstance(count, str) else count
+    if type(number) is not int or abs(number) > _FARTHEST_DAYS:
+        message = f"add_days() takes a whole number of at most {_FARTHEST_DAYS} days"
+        raise OperationFailed("expression-function", message, name="add_days", left=name_type(count))
+    try:
+        return (day + timedelta(days=number)).isoformat()
+    except OverflowError:
+        raise OperationFailed("expression-function", "add_days() leaves the calendar", name="add_days", left=name_type(value)) from None
+
+
 FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "len": (_count, 1, 1),
     "str": (_to_text, 1, 1),
@@ -277,6 +302,8 @@ FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "round": (_round, 1, 2),
     "min": (lambda *values: _pick("min", operator.lt, values), 1, 20),
     "max": (lambda *values: _pick("max", operator.gt, values), 1, 20),
+    "add_days": (_add_days, 2, 2),
+    "weekday": (lambda value: _read_day("weekday", value).isoweekday(), 1, 1),
 }
 """The functions of conditions: what each does, and how few and how many arguments it takes."""
 
