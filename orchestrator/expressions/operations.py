@@ -7,8 +7,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from orchestrator.domain.suggestions import suggest_name
 
@@ -22,6 +23,7 @@ _NUMERIC: Final = re.compile(r"\s*[+-]?(\d{1,18})(\.\d{1,18})?\s*", re.ASCII)
 _NUMBERS: Final = (int, float)
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(T.*)?", re.ASCII)
 """A day, or a moment, of which the day is what is written."""
+_CLOCK: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _FARTHEST_DAYS: Final = 36_600
 
 
@@ -292,6 +294,19 @@ def _add_days(value: object, count: object) -> str:
         raise OperationFailed("expression-function", "add_days() leaves the calendar", name="add_days", left=name_type(value)) from None
 
 
+def _at_time(value: object, clock: object, zone: object) -> str:
+    """Return the moment at this local time of the day of `value`, with its offset from UTC, as the portal reads it."""
+    day = _read_day("at_time", value)
+    found = _CLOCK.fullmatch(clock) if isinstance(clock, str) else None
+    try:
+        if found is not None and isinstance(zone, str) and zone:
+            return datetime.combine(day, time(int(found[1]), int(found[2])), ZoneInfo(zone)).isoformat()
+    except (ZoneInfoNotFoundError, OSError, ValueError):  # no such zone, a folder of the database, or a path
+        pass
+    message = "at_time() takes a day, a time such as 18:00 and a time zone such as Europe/Moscow"
+    raise OperationFailed("expression-function", message, name="at_time", left=name_type(clock if found is None else zone))
+
+
 FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "len": (_count, 1, 1),
     "str": (_to_text, 1, 1),
@@ -303,6 +318,7 @@ FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "min": (lambda *values: _pick("min", operator.lt, values), 1, 20),
     "max": (lambda *values: _pick("max", operator.gt, values), 1, 20),
     "add_days": (_add_days, 2, 2),
+    "at_time": (_at_time, 3, 3),
     "weekday": (lambda value: _read_day("weekday", value).isoweekday(), 1, 1),
 }
 """The functions of conditions: what each does, and how few and how many arguments it takes."""

@@ -147,6 +147,7 @@ class Runner:
             home=run.home,
             owner_name=then.name,
             employee=then.bitrix_user_id,
+            time_zone=then.time_zone,
             today=parse_iso(memo.started_at).astimezone(ZoneInfo(then.time_zone)).date().isoformat(),
             parent=run.parent,
             depth=memo.started.depth,

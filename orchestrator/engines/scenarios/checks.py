@@ -21,7 +21,7 @@ from state.stored import JsonObject
 
 SYSTEM_NAMES: Final = (
     *("__current_scenario_id__", "__scenario_instance_id__", "agent_id"),
-    *("user_id", "user_name", "employee_id", "chat_id", "text", "today"),
+    *("user_id", "user_name", "employee_id", "chat_id", "text", "today", "time_zone"),
 )
 """The variables that every run has without anybody setting them."""
 _SHOWN_LOOP: Final = 6

@@ -58,8 +58,9 @@ class ScenarioEngine:
         """Return the variables at the beginning: the author's, the caller's, the system's (S000-X5)."""
         name = Value(ctx.run.owner_name, frozenset({"person"}))
         system = {"__current_scenario_id__": ctx.run.definition.key, "__scenario_instance_id__": ctx.run.run_id, _AGENT: self._agent}
-        about = {"user_id": ctx.run.owner, "chat_id": ctx.run.home, "employee_id": ctx.run.employee, "today": ctx.run.today}
-        caller = {**{key: Value(one) for key, one in about.items()}, "user_name": name, **ctx.run.args}
+        run = ctx.run
+        about = {"user_id": run.owner, "employee_id": run.employee, "chat_id": run.home, "today": run.today, "time_zone": run.time_zone}
+        caller = {**{key: Value(one) for key, one in about.items()}, "user_name": name, **run.args}
         return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
 
 

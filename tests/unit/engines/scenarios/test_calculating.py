@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.expressions.conditions import ConditionFailed, compile_condition
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, say, scenario, start, texts
 from tests.unit.engines.scenarios.test_checks import find
@@ -89,3 +90,16 @@ async def test_a_moment_without_one_meaning_fails_the_run(tmp_path: Path, when: 
     async with a_scenario_world(tmp_path, {"type": "schedule_scenario_run", "params": {"scenario_id": "plan", **when}}) as world:
         await world.work(start())
         assert failure(world)["code"] == "scenario-schedule-when"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["at_time(today, '24:00', time_zone)", "at_time(today, '9:00', 'Europe')", "at_time(today, '9:00', '../x')", "add_days(today, 1.5)",
+     "add_days('9999-12-31', 1)", "add_days('2026-02-30', 1)", "weekday(null)"],
+)  # fmt: skip
+def test_days_and_times_that_there_are_not_are_refused(expression: str) -> None:
+    """An error at its place, and no day by accident."""
+    names = {"today": "2026-11-27", "time_zone": "Europe/Moscow"}
+    with pytest.raises(ConditionFailed) as failed:
+        compile_condition(expression).evaluate(names)
+    assert failed.value.finding.code == "expression-function"
