@@ -69,8 +69,8 @@ class Stage:
         await self._work(press(shown, approve=approve, actor=by or self.person, key=str(shown["home"])))
 
     async def pass_time(self, **ahead: float) -> None:
-        """Let time go by and what is due happen."""
-        self.world.clock.advance(timedelta(**ahead))
+        """Let time go by, and a second more, and what is due happen."""
+        self.world.clock.advance(timedelta(**ahead) + timedelta(seconds=1))
         await self._work()
 
     def _build_click(self, words: list[str]) -> InboxRow:
