@@ -259,6 +259,15 @@ def _round(value: Any, digits: Any = None) -> int | float:
     return check_number(round(value, digits))
 
 
+def _format_number(value: Any) -> str:
+    """Return a number as Russian texts write it: 120 000 or 1 500,5, with spaces that do not break."""
+    if not _is_number(value):
+        message = f"format_number() does not take a {name_type(value)}"
+        raise OperationFailed("expression-function", message, name="format_number", left=name_type(value))
+    shown = f"{check_number(value):,}" if isinstance(value, int) else f"{value:,.2f}".rstrip("0").rstrip(".")
+    return shown.replace(",", "\u00a0").replace(".", ",")
+
+
 def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[object]) -> object:
     items = values[0] if len(values) == 1 else values
     if not isinstance(items, list | tuple) or len(items) == 0:
@@ -319,6 +328,7 @@ FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "max": (lambda *values: _pick("max", operator.gt, values), 1, 20),
     "add_days": (_add_days, 2, 2),
     "at_time": (_at_time, 3, 3),
+    "format_number": (_format_number, 1, 1),
     "weekday": (lambda value: _read_day("weekday", value).isoweekday(), 1, 1),
 }
 """The functions of conditions: what each does, and how few and how many arguments it takes."""

@@ -59,8 +59,8 @@ class ScenarioEngine:
         name = Value(ctx.run.owner_name, frozenset({"person"}))
         system = {"__current_scenario_id__": ctx.run.definition.key, "__scenario_instance_id__": ctx.run.run_id, _AGENT: self._agent}
         run = ctx.run
-        about = {"user_id": run.owner, "employee_id": run.employee, "chat_id": run.home, "today": run.today, "time_zone": run.time_zone}
-        caller = {**{key: Value(one) for key, one in about.items()}, "user_name": name, **run.args}
+        about = {"employee_id": Value(run.employee), "today": Value(run.today), "time_zone": Value(run.time_zone)}
+        caller = {"user_id": Value(run.owner), "user_name": name, "chat_id": Value(run.home), **run.args, **about}
         return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
 
 

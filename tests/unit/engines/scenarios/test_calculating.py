@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.taint import Value
 from orchestrator.expressions.conditions import ConditionFailed, compile_condition
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, say, scenario, start, texts
@@ -36,6 +37,13 @@ async def test_today_is_the_day_of_the_beginning_where_the_person_lives(tmp_path
         world.clock.advance(timedelta(days=3))
         await world.work(message("дальше"))
         assert texts(world)[-1] == today
+
+
+async def test_who_starts_a_scenario_does_not_choose_the_day(tmp_path: Path) -> None:
+    """Values of the caller replace neither the day nor the employee: a customer's program may hand in what a customer typed."""
+    async with a_scenario_world(tmp_path, say("{today} {employee_id} {other}")) as world:
+        await world.work(start(today=Value("2099-01-01"), employee_id=Value(1), other=Value("так")))
+        assert texts(world) == ["2026-11-21 7 так"]
 
 
 async def test_expressions_count_with_the_variables_as_they_were(tmp_path: Path) -> None:
@@ -103,3 +111,9 @@ def test_days_and_times_that_there_are_not_are_refused(expression: str) -> None:
     with pytest.raises(ConditionFailed) as failed:
         compile_condition(expression).evaluate(names)
     assert failed.value.finding.code == "expression-function"
+
+
+@pytest.mark.parametrize(("number", "text"), [(120000, "120 000"), (999, "999"), (-1500.5, "-1 500,5"), (2000.0, "2 000"), (0.126, "0,13")])
+def test_numbers_are_written_as_people_read_them(number: float, text: str) -> None:
+    """Thousands apart, with spaces that do not break, and at most two decimals."""
+    assert compile_condition("format_number(number)").evaluate({"number": number}) == text.replace(" ", "\u00a0")
