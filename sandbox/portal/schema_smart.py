@@ -97,7 +97,7 @@ UF_CRM_1747310102 money D Предоплата
 UF_CRM_1747310103 boolean D Нужен монтаж
 UF_CRM_1747310104 employee D Технический специалист
 UF_CRM_1747310105 string DM Номера накладных
-UF_CRM_DISCOUNT double D Скидка, %
+UF_CRM_DISCOUNT string D Скидка
 """
 
 CHOICES = MappingProxyType(
@@ -114,7 +114,6 @@ SETTINGS = MappingProxyType(
         "money": {"DEFAULT_VALUE": ""},
         "boolean": {"DEFAULT_VALUE": 0, "DISPLAY": "CHECKBOX", "LABEL": ["", ""]},
         "employee": [],
-        "double": {"PRECISION": 4, "SIZE": 20, "MIN_VALUE": 0, "MAX_VALUE": 0, "DEFAULT_VALUE": None},
     }
 )
 

@@ -41,7 +41,10 @@ LISTS: list[tuple[dict[str, Any], list[str]]] = [
     ({"filter": {"MULTIPLE": "Y"}}, [f"UF_CRM_{TEXTS}"]),
     ({"filter": {"USER_TYPE_ID": ["money", "boolean"]}, "order": {"ID": "DESC"}}, [f"UF_CRM_{FLAG}", f"UF_CRM_{MONEY}"]),
     ({"filter": {"FIELD_NAME": "UF_CRM_NOPE"}}, []),
-    ({"order": {"USER_TYPE_ID": "ASC", "SORT": "DESC"}, "filter": {"USER_TYPE_ID": "string"}}, [f"UF_CRM_{TEXTS}", "UF_CRM_1747309879"]),
+    (
+        {"order": {"USER_TYPE_ID": "ASC", "SORT": "DESC"}, "filter": {"USER_TYPE_ID": "string"}},
+        ["UF_CRM_DISCOUNT", f"UF_CRM_{TEXTS}", "UF_CRM_1747309879"],
+    ),
 ]
 
 

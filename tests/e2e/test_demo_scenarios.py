@@ -27,7 +27,7 @@ async def test_the_two_scenes_of_the_tour_end_in_the_record(tmp_path: Path) -> N
         await boris.say("Постоянный клиент")
         copy = await demo.told(anna, 0, "120 000 ₽ → 102 000 ₽")
         await demo.approve(anna, copy, "Выполнить")
-        await demo.told(boris, reason.number, "новая сумма сделки 102000")
+        await demo.told(boris, reason.number, "новая сумма сделки 102 000")
         deal = await demo.deal(DEAL)
 
     assert "Согласование скидки" in offered.text

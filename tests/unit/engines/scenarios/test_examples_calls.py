@@ -41,7 +41,7 @@ async def test_nothing_is_written_until_the_person_agrees(stage: Stage) -> None:
 async def test_the_agreed_summary_and_a_reminder_that_comes_and_is_answered(stage: Stage) -> None:
     """In three days at ten the second scenario asks, and what came of it is written too."""
     await stage.choose("Записать", "Напомнить мне", "Через 3 дня")
-    assert stage.last == "Напомню 24.11 в 10:00. Отменить — /schedules."
+    assert stage.last == "Напомню 24.11 в 10:00."
     assert (await stage.list_comments("deal", DEAL))[-1] == f"Итог звонка:\n{SUMMARY}"
     assert stage.cards() == []
     await stage.pass_time(days=2, hours=18)

@@ -55,7 +55,7 @@ async def test_a_ready_lead_gets_sum_and_stage_after_a_card_and_the_answers_as_a
     lead = await stage.ask_portal("crm.lead.get", id=LEAD)
     assert (lead["OPPORTUNITY"], lead["STATUS_ID"]) == ("450000.00", "PROCESSED")
     assert await stage.list_comments("lead", LEAD) == [
-        "Квалификация: готов к работе.\nПотребность: Насосы для котельной\nБюджет: 450000 ₽\nСрок: В этом месяце\nРешает: Иван Петров, директор"
+        "Квалификация: готов к работе.\nПотребность: Насосы для котельной\nБюджет: 450\u00a0000 ₽\nСрок: В этом месяце\nРешает: Иван Петров, директор"
     ]
     assert stage.list_writes() == ["crm.lead.update", "crm.timeline.comment.add"]
     assert (stage.last, stage.status) == (f"Записал ответы в лид {LEAD}: готов к работе.", "done")
