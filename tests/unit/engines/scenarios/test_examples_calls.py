@@ -38,6 +38,7 @@ async def test_nothing_is_written_until_the_person_agrees(stage: Stage) -> None:
     assert (stage.status, stage.list_writes()) == ("done", [])
 
 
+@pytest.mark.req("S000-59")
 async def test_the_agreed_summary_and_a_reminder_that_comes_and_is_answered(stage: Stage) -> None:
     """In three days at ten the second scenario asks, and what came of it is written too."""
     await stage.choose("Записать", "Напомнить мне", "Через 3 дня")

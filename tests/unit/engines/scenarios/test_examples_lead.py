@@ -35,6 +35,7 @@ async def answer(stage: Stage, budget: str = "450 000", deadline: str = "В эт
     await stage.choose(deadline, decision)
 
 
+@pytest.mark.req("S000-26", "S000-28")
 async def test_a_ready_lead_gets_sum_and_stage_after_a_card_and_the_answers_as_a_comment(stage: Stage) -> None:
     """Title and company are shown; a wrong number and a sum in words are asked again; nothing is written before the press."""
     await stage.ask_portal("crm.lead.update", id=LEAD, fields={"COMPANY_TITLE": "ООО Котёл"})
@@ -102,6 +103,7 @@ async def test_a_lead_that_is_not_ones_own_or_not_there_ends_politely(stage: Sta
     assert (stage.status, stage.list_writes()) == ("done", [])
 
 
+@pytest.mark.req("S000-X18")
 async def test_another_lead_and_a_change_of_mind(stage: Stage) -> None:
     """«Другой лид» asks again; «Не сейчас» ends with nothing written."""
     await stage.say(str(LEAD))
