@@ -59,6 +59,12 @@ class RunInfo:
     home: str
     owner_name: str = ""
     """The owner's name when the run began, so that a run that is played again reads the same."""
+    employee: int | None = None
+    """The owner's number as an employee of the portal, as it was then; None for somebody who is none."""
+    time_zone: str = ""
+    """The owner's time zone, as it was then."""
+    today: str = ""
+    """The day on which the run began in that time zone, such as 2026-11-27."""
     parent: str = ""
     depth: int = 0
     """How many runs wait for the end of this one."""

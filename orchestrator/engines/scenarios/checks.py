@@ -19,7 +19,10 @@ from orchestrator.expressions.conditions import Condition, compile_condition
 from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
 from state.stored import JsonObject
 
-SYSTEM_NAMES: Final = ("__current_scenario_id__", "__scenario_instance_id__", "agent_id", "user_id", "user_name", "chat_id", "text")
+SYSTEM_NAMES: Final = (
+    *("__current_scenario_id__", "__scenario_instance_id__", "agent_id"),
+    *("user_id", "user_name", "employee_id", "chat_id", "text", "today", "time_zone"),
+)
 """The variables that every run has without anybody setting them."""
 _SHOWN_LOOP: Final = 6
 
@@ -100,6 +103,8 @@ class _Checking:
         self._check_branch(node, step, path)
         if node.type.is_internal and is_for_customers(self._data):
             self._add("finding-step-internal", (*path, "type"), name=node.type.name)
+        for place, source in node.type.list_expressions(node.params):
+            self._check_condition(source, (*params, *place))
         for name in node.type.list_outputs(node.params):
             if name.startswith(RESERVED):
                 self._add("finding-variable-reserved", params, name=quote_part(name))

@@ -67,7 +67,9 @@ class ScenarioEngine:
         """Return the variables at the beginning: the author's, the caller's, the system's (S000-X5)."""
         name = Value(ctx.run.owner_name, frozenset({"person"}))
         system = {"__current_scenario_id__": ctx.run.definition.key, "__scenario_instance_id__": ctx.run.run_id, _AGENT: self._agent}
-        caller = {"user_id": Value(ctx.run.owner), "user_name": name, "chat_id": Value(ctx.run.home), **ctx.run.args}
+        run = ctx.run
+        about = {"employee_id": Value(run.employee), "today": Value(run.today), "time_zone": Value(run.time_zone)}
+        caller = {"user_id": Value(run.owner), "user_name": name, "chat_id": Value(run.home), **run.args, **about}
         return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
 
 

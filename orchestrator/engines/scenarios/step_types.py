@@ -189,6 +189,8 @@ class StepType(Generic[P]):
     """Returns the effects that such a step may submit; None if it cannot be told."""
     list_targets: Callable[[Raw], Iterable[tuple[tuple[str | int, ...], str]]] = list_none
     """Returns (path inside of the parameters, id) for each step to which its parameters may lead."""
+    list_expressions: Callable[[Raw], Iterable[tuple[tuple[str | int, ...], str]]] = list_none
+    """Returns (path inside of the parameters, source) for each expression in its parameters, which is checked as a condition is."""
     list_uses: Callable[[Raw], Iterable[tuple[str, str]]] = list_none
     """Returns (engine, key) of the definitions that it starts."""
     unfilled: frozenset[str] = frozenset()

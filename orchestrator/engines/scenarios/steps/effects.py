@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
@@ -26,6 +27,7 @@ from orchestrator.engines.scenarios.step_types import (
 )
 from orchestrator.engines.scenarios.steps.flow import ENGINE
 from orchestrator.expressions.placeholders import SCENARIO, Template
+from orchestrator.language.schedule_terms import is_plain_zone
 from state.stored import JsonObject
 
 _READ: Final[Mapping[str, Origin]] = {"bitrix": "prose", "mongo": "database", "http": "web", "file": "document"}
@@ -57,8 +59,9 @@ class ScheduleParams(EffectParams):
 
     scenario_id: str = Field(min_length=1, description="The key of the scenario.")
     run_in_seconds: int | None = Field(None, ge=0, le=366 * 86_400, description="In how many seconds it starts, once.")
+    at: str = Field("", description="The moment at which it starts, once, such as 2026-11-30T09:00; without an offset in the zone.")
     cron: str = Field("", description="A line such as 0 9 * * 1: it starts again and again, and a person is asked.")
-    zone: str = Field("", description="The time zone of the line.")
+    zone: str = Field("", description="The time zone of the moment or the line; without it that of the person.")
     context_to_pass: JsonObject = Field(default_factory=dict, description="Variables for it.")
     note: str = Field("", max_length=200, description="A few words for the list of schedules.")
     task_id_output_var: str = Field("task_id", min_length=1, description="The variable that gets the id of the schedule.")
@@ -139,9 +142,11 @@ async def _call_bitrix(call: StepCall[BitrixCallParams]) -> StepResult:
 
 async def _schedule(call: StepCall[ScheduleParams]) -> StepResult:
     params, ctx = call.params, call.ctx
-    if (params.run_in_seconds is None) == (not params.cron):
-        raise call.fail("scenario-schedule-when", "exactly one of run_in_seconds and cron is needed")
+    if [params.run_in_seconds is not None, bool(params.at), bool(params.cron)].count(True) != 1:
+        raise call.fail("scenario-schedule-when", "exactly one of run_in_seconds, at and cron is needed")
     when: JsonObject = {"cron": Value(params.cron, call.find_origins("cron"))}
+    if params.at:
+        when = {"at": Value(_add_offset(call), call.find_origins("at"))}
     if params.run_in_seconds is not None:
         later = timedelta(seconds=params.run_in_seconds)
         at = await ctx.memo(f"{call.node}/at", lambda: _add(ctx.now, later), origins=AUTHOR)
@@ -155,6 +160,18 @@ async def _schedule(call: StepCall[ScheduleParams]) -> StepResult:
     }
     effect = RunEffect(kind="schedule", method="schedule.run.add", params=given)
     return await submit(call, effect, lambda outcome: {params.task_id_output_var: _read_part(outcome, "schedule")})
+
+
+def _add_offset(call: StepCall[ScheduleParams]) -> str:
+    """Return the moment with its offset from UTC: one without is local time in the step's zone, or the person's. Raises RunFailed."""
+    zone = call.params.zone or call.ctx.actor.time_zone
+    try:
+        moment = datetime.fromisoformat(call.params.at)
+    except ValueError:
+        raise call.fail("scenario-schedule-when", f"{call.params.at!r} is no moment") from None
+    if moment.tzinfo is None and is_plain_zone(zone):
+        moment = moment.replace(tzinfo=ZoneInfo(zone))
+    return moment.isoformat()
 
 
 async def _add(now: datetime, later: timedelta) -> str:
