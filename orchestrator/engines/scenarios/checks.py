@@ -150,17 +150,15 @@ class _Checking:
         try:
             return compile_condition(source)
         except DefinitionRefused as error:
-            line, column = self._document.find_position(path, of_value=True)
-            is_quoted = self._document.format == "json"
             for one in error.findings:
-                place = column + one.column - 1 + is_quoted if column and one.column and one.line == 1 else column
+                line, column = self._document.find_inside(path, one.line, one.column)
                 step = self._document.find_step(path)
                 told = Finding(
                     code=one.code,
                     message=one.message,
                     path=format_path(path),
                     line=line,
-                    column=place,
+                    column=column,
                     step=step,
                     suggestion=one.suggestion,
                     args=one.args,

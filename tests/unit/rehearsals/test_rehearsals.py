@@ -109,7 +109,7 @@ async def test_scenarios_that_start_each_other_end_with_a_reason() -> None:
     call = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "plan", "output_mapping": []}}
     played = await play(call)
     assert (played.result.status, played.result.code) == ("failed", "scenario-child-failed")
-    assert "run-too-deep" in [one.data for one in played.happenings if one.kind == "failure"]
+    assert "scenario-too-deep" in [one.data for one in played.happenings if one.kind == "failure"]
     gone = await play({"type": "execute_sub_scenario", "params": {"sub_scenario_id": "nobody", "output_mapping": []}})
     assert "nobody ended as failed run-definition-gone" in next(one.text for one in gone.happenings if one.kind == "failure")
 

@@ -22,6 +22,7 @@ from orchestrator.engines.scenarios.step_types import (
     StepParams,
     StepResult,
     StepType,
+    VariableName,
     list_named,
     mark_author,
 )
@@ -51,7 +52,7 @@ class BitrixCallParams(EffectParams):
     params: JsonObject = Field(default_factory=dict, description="Its parameters.")
     comment: str = Field("", max_length=500, description="What the card says the call is for.")
     confirm: bool = Field(False, description="Whether a person is asked in any case.")
-    output_var: str = Field("bitrix_result", min_length=1, description="The variable that gets the result.")
+    output_var: VariableName = Field("bitrix_result", min_length=1, description="The variable that gets the result.")
 
 
 class ScheduleParams(EffectParams):
@@ -64,7 +65,7 @@ class ScheduleParams(EffectParams):
     zone: str = Field("", description="The time zone of the moment or the line; without it that of the person.")
     context_to_pass: JsonObject = Field(default_factory=dict, description="Variables for it.")
     note: str = Field("", max_length=200, description="A few words for the list of schedules.")
-    task_id_output_var: str = Field("task_id", min_length=1, description="The variable that gets the id of the schedule.")
+    task_id_output_var: VariableName = Field("task_id", min_length=1, description="The variable that gets the id of the schedule.")
 
 
 class MongoParams(EffectParams):
@@ -78,7 +79,7 @@ class MongoParams(EffectParams):
     sort: list[str] | None = Field(None, description="The order: names of fields, with - downwards.")
     fields: list[str] | None = Field(None, description="The fields to read.")
     limit: int | None = Field(None, ge=1, le=100, description="The most documents that are read.")
-    output_var: str = Field("", description="The variable that gets the result; without it the name of the result.")
+    output_var: VariableName = Field("", description="The variable that gets the result; without it the name of the result.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,18 @@ from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
 from orchestrator.engines.scenarios.definition import RESERVED
 from orchestrator.engines.scenarios.steering import CANCELLED
-from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, Words, mark_author
+from orchestrator.engines.scenarios.step_types import (
+    AUTHOR,
+    DONE,
+    Raw,
+    StepCall,
+    StepParams,
+    StepResult,
+    StepType,
+    VariableName,
+    Words,
+    mark_author,
+)
 from orchestrator.engines.scenarios.variables import DECIDED_BY, NEVER_HANDED_ON
 from orchestrator.expressions.conditions import Condition, ConditionFailed, compile_condition
 from orchestrator.expressions.placeholders import SCENARIO, Template
@@ -36,7 +47,7 @@ class WaitParams(StepParams):
 class UpdateContextParams(StepParams):
     """Which variables get which values."""
 
-    updates: JsonObject = Field(description="New values by variable; a.b sets a part of an object.")
+    updates: dict[VariableName, Any] = Field(description="New values by variable; a.b sets a part of an object.")
 
 
 class CalculateParams(StepParams):
@@ -57,7 +68,7 @@ class SubScenarioParams(StepParams):
 
     sub_scenario_id: str = Field(min_length=1, description="The key of the scenario.")
     input_parameters: JsonObject = Field(default_factory=dict, description="Variables for it, beside its own initial ones.")
-    output_mapping: JsonObject | list[str] | None = Field(
+    output_mapping: dict[VariableName, Any] | list[VariableName] | None = Field(
         None, description="Which of its variables this scenario takes over; without it all of them."
     )
 

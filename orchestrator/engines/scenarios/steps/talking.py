@@ -12,7 +12,7 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, Takes
 from orchestrator.engines.scenarios.answers import LONGEST_ANSWER, Expected, InputType, Mistake
 from orchestrator.engines.scenarios.steering import BACK, CANCEL
-from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, Words
+from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, VariableName, Words
 from orchestrator.expressions.placeholders import format_value
 
 MOST_TRIES: Final = 10
@@ -47,7 +47,7 @@ class InputParams(StepParams):
     """What is asked, and what counts as an answer."""
 
     prompt: Words = Field(min_length=1, description="The question.")
-    input_variable: str = Field("", description="The variable that gets the answer.")
+    input_variable: VariableName = Field("", description="The variable that gets the answer.")
     type: InputType = Field("text", description="What the answer must be. A number becomes a number.")
     buttons: list[Annotated[Button, BeforeValidator(_expand_button, json_schema_input_type=str | Button)]] = Field(
         default_factory=list, max_length=100, description="Answers to press: texts, or {text, value}."
