@@ -17,6 +17,8 @@ from orchestrator.expressions.placeholders import format_value
 
 MOST_TRIES: Final = 10
 YEAR: Final = 366 * 86_400
+_BOUNDS: Final = ("choices", "regex", "min_length", "max_length", "minimum", "maximum", "tries", "only_buttons")
+"""The parameters by which an answer is refused."""
 DEFAULT: Final = "default"
 """The key of `next_step_map` for every other answer."""
 
@@ -95,6 +97,7 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
     for number in range(1, params.tries + 1):
         heard = await call.ctx.wait_input(f"{call.node}/{number}", question)
         if heard.kind == "timeout":
+            call.variables.note_decision(Value(None, call.find_origins("timeout")))
             return _go_on(call, Value(None, AUTHOR), params.on_timeout)
         if heard.kind == "option" and heard.value.data in (BACK.value, CANCEL.value):
             return StepResult(goes_back=heard.value.data == BACK.value, cancels=heard.value.data == CANCEL.value)
@@ -106,6 +109,7 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
             return _go_on(call, value, _find_next(params, value))
         await _refuse_answer(call, read, number)
     if params.on_invalid:
+        call.variables.note_decision(Value(None, call.find_origins(*_BOUNDS)))
         return _go_on(call, Value(None, AUTHOR), params.on_invalid)
     raise call.fail("scenario-input-failed", f"no answer fitted in {params.tries} tries", tries=params.tries)
 
