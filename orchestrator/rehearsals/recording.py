@@ -7,10 +7,12 @@ dialogue is played once, and what comes of it is what the test expects, if the r
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunFailed
+from orchestrator.engines.scenarios.checks import SYSTEM_NAMES
 from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import StepTypes, build_plan
 from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Expected, Given, Person
@@ -18,6 +20,7 @@ from orchestrator.rehearsals.playing import Played, list_effects, list_messages,
 from orchestrator.rehearsals.script import Script
 from orchestrator.runs.memo import PAGE, Memo, load_output, read_args
 from state.canonical import hash_text, loads
+from state.clock import parse_iso
 from state.events.runs import NodeDone, RunStarted, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
@@ -64,7 +67,9 @@ async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Re
     args = {name: one.data for name, one in read_args(started).items()}
     mocks = {name: values[0] if len(values) == 1 else {EACH: values} for name, values in tape.outputs.items()}
     name = f"{started.definition} {run_id}"
-    dialogue = Dialogue(name=name, person=Person(name=person.name, key=person.key), args=args, inputs=tape.inputs, mocks=mocks)
+    who = Person(name=person.name, key=person.key, employee=person.bitrix_user_id, time_zone=person.time_zone)
+    day = parse_iso(memo.started_at).astimezone(ZoneInfo(person.time_zone)).date().isoformat()
+    dialogue = Dialogue(name=name, person=who, day=day, args=args, inputs=tape.inputs, mocks=mocks)
     return Recorded(key=started.definition, dialogue=dialogue, documents=tape.documents, status=finished.status, code=finished.code)
 
 
@@ -82,7 +87,7 @@ async def complete_recording(recorded: Recorded, types: StepTypes) -> Dialogue:
 def build_expected(played: Played) -> Expected:
     """Return what came of a dialogue as what is expected of it, without the variables that every run has."""
     outcome: Any = played.result.status
-    own = {name: one for name, one in played.variables.items() if name not in {"user_id", "user_name", "chat_id", "text", "success"}}
+    own = {name: one for name, one in played.variables.items() if name not in {*SYSTEM_NAMES, "success"}}
     effects, messages = list_effects(played.happenings), list_messages(played.happenings)
     return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=own, effects=effects)
 

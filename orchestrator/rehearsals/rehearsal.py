@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, Protocol
+from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import REHEARSAL_PERSON
@@ -37,7 +38,7 @@ from orchestrator.runs.nodes import NodeNames, check_ask, check_reply, check_res
 from orchestrator.runs.questions import build_answer, store_answer
 from state.events.runs import NodeDone, RunWoken
 
-PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all")
+PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1)
 """The person of a rehearsal, unless another is given."""
 _MODEL: Final[Origins] = frozenset({"model"})
 Kind = Literal["message", "question", "answer", "effect", "model", "agent", "wait", "child", "failure"]
@@ -142,6 +143,9 @@ class Rehearsal:
             owner=self.person.key,
             home=self.person.key,
             owner_name=self.person.name,
+            employee=self.person.bitrix_user_id,
+            time_zone=self.person.time_zone,
+            today=self.now.astimezone(ZoneInfo(self.person.time_zone)).date().isoformat(),
             parent=parent,
             depth=depth,
             args=args,
