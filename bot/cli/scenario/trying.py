@@ -35,8 +35,8 @@ _LONGEST: Final = 4000
 class Terminal(Script):
     """A rehearsal that is seen while it goes on, and that asks at the keyboard what its script does not say."""
 
-    def __init__(self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO) -> None:
-        """Show each thing that happens with `show`; lines of `stdin` are the answers."""
+    def __init__(self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO | None) -> None:
+        """Show each thing that happens with `show`; lines of `stdin` are the answers, None for a closed one."""
         super().__init__(dialogue, ask_further=self._read_line, model=model, is_strict=False)
         self._show, self._stdin = show, stdin
         self._options: tuple[str, ...] = ()
@@ -50,6 +50,8 @@ class Terminal(Script):
 
     async def _read_line(self, place: Place, asked: str) -> str | None:
         """Return a line of the person; the number of a button is its words. None at the end of the input."""
+        if self._stdin is None:
+            return None
         if self._stdin.isatty():
             sys.stderr.write("> " if asked == "answer" else escape_text(f"[{place.step}] {asked}\n[{place.step}]> "))
             sys.stderr.flush()
