@@ -12,7 +12,18 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, Takes
 from orchestrator.engines.scenarios.answers import LONGEST_ANSWER, Expected, InputType, Mistake
 from orchestrator.engines.scenarios.steering import BACK, CANCEL
-from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, VariableName, Words
+from orchestrator.engines.scenarios.step_types import (
+    AUTHOR,
+    DONE,
+    Raw,
+    StepCall,
+    StepParams,
+    StepResult,
+    StepType,
+    VariableName,
+    Words,
+    list_part_origins,
+)
 from orchestrator.expressions.placeholders import format_value
 
 MOST_TRIES: Final = 10
@@ -92,7 +103,7 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
     params, expected = call.params, call.params.build_expected()
     keyboard = call.surroundings.keyboard
     steering = call.surroundings.steering
-    question = replace(_build_question(params, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
+    question = replace(_build_question(call, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
     keyboard.options = ()
     for number in range(1, params.tries + 1):
         heard = await call.ctx.wait_input(f"{call.node}/{number}", question)
@@ -114,8 +125,9 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
     raise call.fail("scenario-input-failed", f"no answer fitted in {params.tries} tries", tries=params.tries)
 
 
-def _build_question(params: InputParams, expected: Expected, announced: tuple[Option, ...]) -> Ask:
-    options = tuple(one.to_option() for one in params.buttons) or announced
+def _build_question(call: StepCall[InputParams], expected: Expected, announced: tuple[Option, ...]) -> Ask:
+    params, origins = call.params, list_part_origins(call.filled.get("buttons"), "value")
+    options = tuple(replace(one.to_option(), origins=whence) for one, whence in zip(params.buttons, origins, strict=True)) or announced
     takes: frozenset[Takes] = frozenset() if params.only_buttons and options else expected.takes
     timeout = timedelta(seconds=params.timeout) if params.timeout is not None else None
     return Ask(text=params.prompt, options=options, takes=takes, timeout=timeout)

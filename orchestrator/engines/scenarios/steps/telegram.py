@@ -28,6 +28,7 @@ from orchestrator.engines.scenarios.step_types import (
     VariableName,
     Words,
     list_named,
+    list_part_origins,
 )
 from orchestrator.engines.scenarios.steps.effects import EffectParams, list_refused, submit
 from state.stored import JsonObject
@@ -95,7 +96,12 @@ async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
     buttons = [button for row in call.params.inline_keyboard for button in row]
     addresses = "".join(f"\n{one.text}: {one.url}" for one in buttons if one.url)
     await call.ctx.say(build_reply(text=call.params.text + addresses), key=call.node)
-    options = tuple(Option(label=one.text, value=one.callback_data or one.text) for one in buttons if not one.url)
+    origins = list_part_origins(call.filled.get("inline_keyboard"), "callback_data")
+    options = tuple(
+        Option(label=one.text, value=one.callback_data or one.text, origins=whence)
+        for one, whence in zip(buttons, origins, strict=True)
+        if not one.url
+    )
     if options:
         call.surroundings.keyboard.options = options
     return DONE

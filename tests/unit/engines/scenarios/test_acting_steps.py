@@ -176,3 +176,20 @@ async def test_a_way_that_text_of_strangers_left_open_asks_a_person(tmp_path: Pa
             await world.work()
         assert len(cards(world)) == 1
         assert world.portal.written("crm.timeline.comment.add") == []
+
+
+@pytest.mark.parametrize("announced", [False, True])
+async def test_what_a_button_hides_is_no_wish_of_whoever_presses_it(tmp_path: Path, *, announced: bool) -> None:
+    """The number comes from a record and stands nowhere on the button, however short it is: what is done with it asks."""
+    read = {"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 481}, "output_var": "deal"}}
+    value = "{deal.CONTACT_ID}"
+    keyboard = [[{"text": "Сайт", "url": "https://example.ru"}, {"text": "Дальше", "callback_data": value}]]
+    tell = {"type": "telegram_send_message", "params": {"text": "Кто?", "inline_keyboard": keyboard}}
+    question = ask(only_buttons=True, **({} if announced else {"buttons": [{"text": "Дальше", "value": value}, "Стоп"]}))
+    note = {"fields": {"ENTITY_ID": "{answer}", "ENTITY_TYPE": "contact", "COMMENT": "x"}}
+    write = {"type": "bitrix_call", "params": {"method": "crm.timeline.comment.add", "params": note}}
+    async with a_scenario_world(tmp_path, read, tell if announced else say("Кто?"), question, write) as world:
+        await world.work(start())
+        await world.work(click(world, 0))
+        assert len(cards(world)) == 1
+        assert world.portal.written("crm.timeline.comment.add") == []
