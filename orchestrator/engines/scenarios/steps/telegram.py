@@ -13,7 +13,7 @@ from orchestrator.definitions.kinds import Write
 from orchestrator.domain.address import Address
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.outputs import SentFile, build_reply
-from orchestrator.domain.taint import FOREIGN, Value
+from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
 from orchestrator.engines.runs import Option, RunEffect
 from orchestrator.engines.scenarios.step_types import (
     AUTHOR,
@@ -129,7 +129,7 @@ async def _load_file(call: StepCall[SendFileParams]) -> bytes:
     if params.file is not None:
         content: bytes = (await call.ctx.load_file(Value(params.file, call.find_origins("file")))).data
         return content
-    if call.find_origins("path") & FOREIGN:  # text of strangers must not choose what is shown
+    if join_origins(split_values(call.filled.get("path"))[1]) & FOREIGN:  # text of strangers must not choose what is shown
         raise call.fail("scenario-value-unfit", "path comes from text of strangers", name="path")
     read = call.surroundings.read_file
     why: object = "there is no folder of files"
