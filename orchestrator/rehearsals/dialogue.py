@@ -35,7 +35,9 @@ class Given(_Part):
     """One answer of the person that is more than a typed text; exactly one field is given."""
 
     text: str | None = Field(None, description="What is typed, also if a button says the same.")
-    press: str | None = Field(None, description="The words on the button that is pressed.")
+    press: str | None = Field(
+        None, description="The words on the button that is pressed; of a button of the program their code, such as scenario-back."
+    )
     contact: str | None = Field(None, description="The telephone of the contact that is sent.")
     photo: str | None = Field(None, description="The name of the photo that is sent.")
     document: str | None = Field(None, description="The name of the file that is sent.")

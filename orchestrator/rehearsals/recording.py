@@ -142,7 +142,7 @@ class _Reader:
 
     async def _read_wait(self, waits: RunWaits) -> None:
         if waits.on == "input":
-            self._buttons[waits.node] = waits.options
+            self._buttons[waits.node] = (*waits.options, *waits.controls)
         elif waits.on == "run":  # it has ended before this one went on
             await _read_run(waits.waits_for, self._store, self._tape, self._types)
 

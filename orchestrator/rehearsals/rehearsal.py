@@ -73,6 +73,8 @@ class Happening:
     text: str = ""
     options: tuple[str, ...] = ()
     """The buttons of a question."""
+    controls: tuple[str, ...] = ()
+    """The codes of the program's own buttons below them."""
     data: Any = None
     """JSON data: of an effect {kind, method, params, comment, confirm, status, result}, of an answer what the run gets."""
 
@@ -270,7 +272,8 @@ class _Context(RunContext):
         check_ask(node, ask)
         if (woken := self._memo.woken.get(node)) is not None:
             return build_answer(woken, ask)
-        self._tell("question", node, reply=_build_question(ask), text=ask.text, options=tuple(one.label for one in ask.options))
+        options, controls = (tuple(one.label for one in some) for some in (ask.options, ask.controls))
+        self._tell("question", node, reply=_build_question(ask), text=ask.text, options=options, controls=controls)
         self._playing.wait = node, ask
         raise RunSuspended(node)
 

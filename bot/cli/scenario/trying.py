@@ -45,7 +45,7 @@ class Terminal(Script):
         """Keep and show what happened."""
         super().tell(happening)
         if happening.kind == "question":
-            self._options = happening.options
+            self._options = (*happening.options, *happening.controls)
         self._show(happening)
 
     async def _read_line(self, place: Place, asked: str) -> str | None:
@@ -141,7 +141,8 @@ def _write_event(one: Happening) -> None:
     """Write one thing that happened as a line of JSON."""
     told = {"event": one.kind, "scenario": one.place.definition, "step": one.place.step, "node": one.place.node}
     text = say_reply(one) if one.reply is not None else one.text
-    options = {"options": list(one.options)} if one.options else {}
+    buttons = [*one.options, *one.controls]
+    options = {"options": buttons} if buttons else {}
     write_json_lines([{**told, "text": text, **options, "data": one.data}])
 
 
@@ -153,7 +154,8 @@ def _write_happening(one: Happening, tr: Translator) -> None:
         case "message":
             lines = [spoken]
         case "question":
-            lines = [spoken, *(f"  {number}. {label}" for number, label in enumerate(one.options, start=1))]
+            labels = [*one.options, *map(tr.translate, one.controls)]
+            lines = [spoken, *(f"  {number}. {label}" for number, label in enumerate(labels, start=1))]
         case "answer":
             lines = [f"> {_cut(dumps(one.data) if not isinstance(one.data, str) else one.data)}"]
         case "effect":

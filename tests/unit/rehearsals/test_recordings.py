@@ -96,3 +96,19 @@ async def test_the_day_and_the_person_of_a_run_are_those_of_its_test(tmp_path: P
         _, dialogue = await record(world)
     assert dialogue.expect.messages == said
     assert set(dialogue.expect.variables) == {"due"}
+
+
+async def test_a_step_back_is_recorded_as_one(tmp_path: Path) -> None:
+    """It must not become an empty answer, which would make a test of another conversation."""
+    plan = scenario(ask("name", step="name"), ask("sum", step="sum", buttons=["Да"]), say("{name} {sum}"), allow_back=True)
+    async with a_scenario_world(tmp_path, plan) as world:
+        await world.work(start())
+        await world.work(message("Иван"))
+        await world.work(click(world, 1))
+        await world.work(message("Пётр"))
+        await world.work(message("5"))
+        said = texts(world)[-1]
+        _, dialogue = await record(world)
+    assert dialogue.inputs == ["Иван", Given(press="scenario-back"), "Пётр", "5"]
+    assert dialogue.expect.messages is not None
+    assert dialogue.expect.messages[-1] == said == "Пётр 5"

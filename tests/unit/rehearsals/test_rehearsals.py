@@ -45,6 +45,18 @@ def test_a_day_or_zone_that_there_is_not_is_a_mistake(wrong: dict[str, Any]) -> 
         Dialogue.model_validate({"name": "x", **wrong})
 
 
+async def test_a_step_back_and_a_cancellation_are_rehearsed() -> None:
+    """The program's own buttons are pressed by the code of their words."""
+    plan = scenario(
+        ask("name", "Имя?", step="name"), ask("sum", "Сумма?", step="sum"), say("{name} {sum}"), allow_back=True, allow_cancel=True
+    )
+    for last, messages, status in (("5", ["Пётр 5"], "done"), ({"press": "scenario-cancel"}, [], "cancelled")):
+        script = Dialogue.model_validate({"name": "x", "inputs": ["Иван", {"press": "scenario-back"}, "Пётр", last]})
+        played = await play_dialogue("plan", {"plan": plan}, TYPES, script, Script(script))
+        assert list_messages(played.happenings) == ["Имя?", "Сумма?", "Имя?", "Сумма?", *messages]
+        assert played.result.status == status
+
+
 async def test_an_effect_is_planned_with_its_parameters_and_never_performed() -> None:
     """Without a mock the variable gets nothing, as in a dry run; the plan holds what would be sent."""
     played = await play(ask("name"), DEAL, say("Номер {bitrix_result}"), inputs=["Ромашка"])
