@@ -168,7 +168,20 @@ async def test_a_command_word_counts_only_when_it_stands_alone(world: World, tex
     assert shown(world)[-1].startswith(told)
     world.model.will(say("нет"))
     await world.work(asked(world, f"что значит {text}?"))
-    assert shown(world)[-1].startswith("Запрос не связан с функционалом агента.\n\nЯ отвечаю")
+    (last_said,) = shown(world)[-1:]
+    assert last_said.startswith("Запрос не связан с функционалом агента.\n\nЯ отвечаю")
+    assert "/exit" not in last_said
+    assert "/clear" not in last_said
+
+
+async def test_a_very_long_answer_of_the_past_does_not_fill_the_next_prompt(world: World) -> None:
+    """A service of others may answer with a book; the model is told its beginning, and the conversation goes on."""
+    serve(world)
+    world.model.will(YES, say("к" * 900_000), say("нет"))
+    await world.work(asked(world, "первое"))
+    await world.work(asked(world, "второе"))
+    assert world.model.prompts[-1][-1]["content"] == "второе"
+    assert max(len(str(one["content"])) for one in world.model.prompts[-1]) <= 8_000
 
 
 @pytest.mark.parametrize("kept", range(1, 5))
