@@ -44,14 +44,19 @@ class Figures:
 
 def load_questions() -> list[Question]:
     """All questions, in the order of the file."""
-    content: Mapping[str, Mapping[str, Sequence[str]]] = yaml.safe_load((CORPUS / "documents_questions.yaml").read_text(encoding="utf-8"))
-    return [Question(text, name, heading) for name, headings in content.items() for heading, texts in headings.items() for text in texts]
+    return _read_questions(yaml.safe_load((CORPUS / "documents_questions.yaml").read_text(encoding="utf-8")))
 
 
 def load_blind_questions() -> list[Question]:
-    """The questions of somebody who had seen only the titles of the documents, of those that have an answer in them."""
-    content = yaml.safe_load((CORPUS / "documents_blind_questions.yaml").read_text(encoding="utf-8"))
-    answered: Mapping[str, Mapping[str, Sequence[str]]] = content["answered"]
+    """The questions of two people who had seen only the titles of the documents, of those that have an answer in them, each once."""
+    found: dict[str, Question] = {}
+    for name in ("documents_blind_questions.yaml", "documents_blind_questions_2.yaml"):
+        for one in _read_questions(yaml.safe_load((CORPUS / name).read_text(encoding="utf-8"))["answered"]):
+            found.setdefault(one.text.casefold(), one)
+    return list(found.values())
+
+
+def _read_questions(answered: Mapping[str, Mapping[str, Sequence[str]]]) -> list[Question]:
     return [Question(text, name, heading) for name, headings in answered.items() for heading, texts in headings.items() for text in texts]
 
 

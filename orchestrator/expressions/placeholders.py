@@ -99,6 +99,11 @@ class Template:
         """All placeholders, in the order in which they stand."""
         return tuple(_list_placeholders(self._tree))
 
+    @property
+    def is_lone(self) -> bool:
+        """Whether the template is a text that is one placeholder and nothing else."""
+        return isinstance(self._tree, _Text) and self._tree.is_lone
+
     def fill(self, names: Mapping[str, Value]) -> Filled:
         """Return the template filled from the variables `names`.
 

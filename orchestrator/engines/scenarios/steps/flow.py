@@ -141,9 +141,10 @@ def _map_outputs(mapping: JsonObject | list[str] | None, context: Value) -> Mapp
 def _map_output(source: Any, known: JsonObject, values: Mapping[str, Value]) -> Value:
     if isinstance(source, str) and source in known:
         return values[source]
-    filled = Template(source, SCENARIO).fill(values)
-    if filled.missing and isinstance(source, str) and isinstance(filled.data, Value) and filled.data.data == source:
-        return Value(None, AUTHOR)  # a lone placeholder that names nothing (S000-A8)
+    template = Template(source, SCENARIO)
+    filled = template.fill(values)
+    if filled.missing and template.is_lone:  # it names nothing (S000-A8); in a longer text it stays as it is written (S000-X2)
+        return Value(None, AUTHOR)
     return _gather(mark_author(filled.data))
 
 

@@ -46,7 +46,7 @@ def test_words_find_the_passage_that_shares_one_with_the_question(index: Documen
 
 
 def test_questions_asked_by_titles_alone_find_their_passage_too(index: DocumentIndex) -> None:
-    """Whoever asked had not read the documents, and uses other words than they do; the bar is the same."""
+    """Who asked had not read the documents, and uses other words than they do; the bar is the same."""
     blind = load_blind_questions()
     titles = {(hit.name, hit.title.rpartition(" › ")[2]) for hit in index.load_hits(range(1, 2000), None).values()}
     assert [one for one in blind if (one.name, one.heading) not in titles] == []
