@@ -1,0 +1,12 @@
+# Flows of agents: what a person reads when a flow could not go to its end.
+flow-step-failed = The step “{ $step }” did not work out, so the flow has stopped.
+flow-unreadable = The description of this flow cannot be read. Its author has to mend it.
+flow-agent-gone = An agent of this flow is gone or switched off. Please tell the flow’s author.
+flow-start-unfit = The flow was started wrongly: parameters and sharedContext must be objects.
+flow-parameter-unfit = { $problem ->
+    [missing] The parameter “{ $name }” is missing.
+    [unknown] This flow has no parameter “{ $name }”.
+    [choice] The parameter “{ $name }” does not fit; it may be: { $expected }.
+   *[other] The parameter “{ $name }” is of another type, it must be { $expected }.
+}
+flow-too-long = The flow made more than { $most } steps and was stopped: it seems to go in circles.
