@@ -10,12 +10,15 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from orchestrator.services.rag.building import open_index
+from orchestrator.services.rag.index.postgres import PostgresIndex
 from orchestrator.services.rag.index.sqlite import build_match
 from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.service import RagService
@@ -32,6 +35,7 @@ from tests.document_quality import (
     rank_by_words,
     sum_up,
 )
+from tests.postgres_kit import NoPostgres, libpq, serving
 
 PASSAGES = 100_000
 SECTIONS = 100
@@ -42,12 +46,15 @@ CALIBRATION = 0.0105
 """Seconds of `_count_words` on the machine for which the bar of indexing is written, when nothing else runs there."""
 SEARCH_BAR, INDEX_BAR, START_BAR, HIT_BAR = 1.5, 2_000, 1.0, 85
 _BARE = "SELECT rowid FROM terms WHERE terms MATCH ? ORDER BY rank LIMIT 2"
+_SCHEMA = "documents_bench"
+_BARE_POSTGRES = """SELECT id FROM passages WHERE terms @@ %s::tsquery
+    ORDER BY ts_rank('{0.4, 0.4, 0.4, 1.0}'::float4[], terms, %s::tsquery, 1) DESC LIMIT 2"""
 
 
 async def rag_benches() -> list[dict[str, Any]]:
     """Return the rows of speed."""
     with tempfile.TemporaryDirectory() as place:
-        rows = await _measure_search(Path(place))
+        rows = [*await _measure_search(Path(place)), *await _measure_postgres(Path(place) / "documents")]
     with tempfile.TemporaryDirectory() as place:
         rows.append(await _measure_start(Path(place)))
     with tempfile.TemporaryDirectory() as place:
@@ -101,14 +108,15 @@ async def _measure_search(place: Path) -> list[dict[str, Any]]:
         passages = index.count_passages()
         questions = _make_questions(words)
         async with RagService(library=library) as service:
-            ours, bare = await _compare_queries(service, next((place / "state").glob("*.db")), questions)
+            connection = sqlite3.connect(next((place / "state").glob("*.db")))
+            queries = [(one, partial(_ask_bare, connection, build_match(_list_searched_terms(connection, one)))) for one in questions]
+            ours, bare = await _compare_queries(service, queries)
+            connection.close()
     finally:
         library.close()
     rate = passages / seconds
-    ratio = statistics.median(ours) / statistics.median(bare)
-    told = f"ours {statistics.median(ours) * 1000:.2f} ms, bare query {statistics.median(bare) * 1000:.2f} ms (median); {passages} passages"
     return [
-        _row("document search, warm, / bare query", round(ratio, 2), "x", f"<= {SEARCH_BAR}", ratio <= SEARCH_BAR, told),
+        _build_search_row("document search, warm, / bare query", ours, bare, passages),
         _row(
             "documents indexed, passages/s, no vectors",
             round(rate),
@@ -120,22 +128,61 @@ async def _measure_search(place: Path) -> list[dict[str, Any]]:
     ]
 
 
-async def _compare_queries(service: RagService, path: Path, questions: list[str]) -> tuple[list[float], list[float]]:
+async def _measure_postgres(folder: Path) -> list[dict[str, Any]]:
+    """Return the row of the same search in PostgreSQL; none, and a line that says why, where no server can be started."""
+    try:
+        with serving() as server:
+            return [await _measure_postgres_search(folder, libpq(server.empty()))]
+    except NoPostgres as reason:
+        print(f"the search of documents in PostgreSQL is skipped: {reason}", file=sys.stderr)
+        return []
+
+
+async def _measure_postgres_search(folder: Path, url: str) -> dict[str, Any]:
+    index = PostgresIndex(url, _SCHEMA)
+    library = Library(folder, index)
+    try:
+        await asyncio.to_thread(library.refresh)
+        questions = _make_questions(_make_words())
+        async with RagService(library=library) as service:
+            with psycopg.connect(url, autocommit=True, options=f"-c search_path={_SCHEMA}") as connection:
+                connection.execute("VACUUM ANALYZE passages")  # a server does it by itself, at a moment that is not known
+                queries = [(one, partial(_ask_bare_postgres, connection, _build_tsquery(connection, one))) for one in questions]
+                ours, bare = await _compare_queries(service, queries)
+        return _build_search_row("the same in PostgreSQL, / bare query", ours, bare, index.count_passages())
+    finally:
+        library.close()
+
+
+def _ask_bare_postgres(connection: psycopg.Connection[Any], query: str) -> object:
+    return connection.execute(_BARE_POSTGRES, (query, query)).fetchall()
+
+
+def _build_tsquery(connection: psycopg.Connection[Any], question: str) -> str:
+    """Return the query of any of the question's terms; none of them is so frequent that the service would leave it out."""
+    row = connection.execute("SELECT tsvector_to_array(to_tsvector('russian', %s))", (question,)).fetchone()
+    return " | ".join(f"'{term}'" for term in (row or ([],))[0])
+
+
+def _build_search_row(name: str, ours: list[float], bare: list[float], passages: int) -> dict[str, Any]:
+    ratio = statistics.median(ours) / statistics.median(bare)
+    told = f"ours {statistics.median(ours) * 1000:.2f} ms, bare query {statistics.median(bare) * 1000:.2f} ms (median); {passages} passages"
+    return _row(name, round(ratio, 2), "x", f"<= {SEARCH_BAR}", ratio <= SEARCH_BAR, told)
+
+
+async def _compare_queries(service: RagService, queries: Iterable[tuple[str, Callable[[], object]]]) -> tuple[list[float], list[float]]:
     """Return the seconds of each question: (the service's answer, the bare query of the same terms); the best of several tries of each."""
-    connection = sqlite3.connect(path)
     ours, bare = [], []
-    for question in questions:
-        match = build_match(_list_searched_terms(connection, question))
+    for question, ask_bare in queries:
         await service.search(question)
         whole, alone = [], []
         for _ in range(TRIES):
             started = time.perf_counter()
             await service.search(question)
             whole.append(time.perf_counter() - started)
-            alone.append(_measure(partial(_ask_bare, connection, match)))
+            alone.append(_measure(ask_bare))
         ours.append(min(whole))
         bare.append(min(alone))
-    connection.close()
     return ours, bare
 
 

@@ -322,6 +322,10 @@ class DocumentOrder(Input, kind="document_order"):
     """What the document was that is replaced or removed; "" for a new one."""
     file_id: str = ""
     size: int = 0
+    offer: str = ""
+    """The offer that was pressed."""
+    readers: str = ""
+    """Who may read the new document, as the question said it: the code of that notice."""
 
 
 class PolicyNews(Input, kind="policy_news"):

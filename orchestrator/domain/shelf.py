@@ -8,8 +8,9 @@ from orchestrator.domain.errors import SdelkaError
 
 ShelfState = Literal["read", "waiting", "unreadable"]
 """read: people can ask it; waiting: it has not been read yet; unreadable: it cannot be read as it is."""
-AddResult = Literal["added", "replaced", "exists", "changed"]
-"""exists: another document has this place, and was to be kept; changed: the one that was to be replaced is not the one that was seen."""
+AddResult = Literal["added", "replaced", "same", "exists", "changed"]
+"""same: exactly this content was there already, by whomever; exists: another document has this place, and was to be kept; changed: the
+one that was to be replaced is not the one that was seen."""
 RemoveResult = Literal["removed", "gone", "changed"]
 
 
@@ -31,6 +32,8 @@ class ShelfDocument:
     """The roles that may read it; None for everybody."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Why it is not readable, by language."""
+    is_file: bool = True
+    """Whether it is a file that can be replaced and removed; a link or a folder that is closed cannot."""
 
 
 class DocumentShelf(Protocol):
@@ -49,7 +52,7 @@ class DocumentShelf(Protocol):
         """Return the roles that may read a document at this path, None for everybody."""
 
     async def add_document(self, path: str, content: bytes, *, replaces: str = "") -> AddResult:
-        """Store a document. One that is there is replaced only if `replaces` is its stamp. Equal content counts as added."""
+        """Store a document. One that is there is replaced only if `replaces` is its stamp. Equal content changes nothing."""
 
     async def remove_document(self, path: str, *, stamp: str) -> RemoveResult:
         """Remove the document if this is its stamp."""

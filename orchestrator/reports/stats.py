@@ -21,6 +21,7 @@ from state.events.confirmations import (
 )
 from state.events.conversation import MessageReceived, ModelAnswered, ModelFailed, StepRefused, TurnFinished, TurnResumed
 from state.events.freezing import ConfirmationReopened
+from state.events.runs import NodeDone, NodeFailed
 from state.journal.store import Store, StoredEvent
 from state.stored import JsonObject
 
@@ -147,20 +148,29 @@ def _count_resumption(counts: Counts, said: TurnResumed, _event: StoredEvent) ->
     return {"turns": -1}
 
 
-def _count_answer(counts: Counts, said: ModelAnswered, _event: StoredEvent) -> DayCounts:
-    counts.prompt_tokens += said.prompt_tokens
-    counts.completion_tokens += said.completion_tokens
+def _count_answer(counts: Counts, said: ModelAnswered | NodeDone, _event: StoredEvent) -> DayCounts:
+    """Count an answer: to a turn, to a node of a run, or to a service that a turn or run has asked. Other nodes ask no model."""
+    if isinstance(said, NodeDone) and not said.model:
+        return {}
     counts.models[said.model or "?"] += 1
     counts.model_seconds += said.seconds
-    return {"tokens": said.prompt_tokens + said.completion_tokens}
+    return _count_tokens(counts, said)
 
 
-def _count_failure(counts: Counts, said: ModelFailed, _event: StoredEvent) -> DayCounts:
-    counts.failures[to_one_line(said.reason, limit=_REASON) or "?"] += 1
+def _count_failure(counts: Counts, said: ModelFailed | NodeFailed, _event: StoredEvent) -> DayCounts:
+    """Count a call of the model that gave no usable answer. A node may fail of something else."""
+    if isinstance(said, NodeFailed) and said.code != "degraded":
+        return {}
+    reason = said.detail if isinstance(said, NodeFailed) else said.reason
+    counts.failures[to_one_line(reason, limit=_REASON) or "?"] += 1
+    return {"model failures": 1, **_count_tokens(counts, said)}
+
+
+def _count_tokens(counts: Counts, said: ModelAnswered | ModelFailed | NodeDone | NodeFailed) -> DayCounts:
     counts.prompt_tokens += said.prompt_tokens
     counts.completion_tokens += said.completion_tokens
     tokens = said.prompt_tokens + said.completion_tokens
-    return {"model failures": 1, **({"tokens": tokens} if tokens else {})}
+    return {"tokens": tokens} if tokens else {}
 
 
 def _count_call(counts: Counts, said: CallSucceeded | CallRefused | CallOutcomeUnknown, event: StoredEvent) -> DayCounts:
@@ -197,6 +207,8 @@ _COUNTERS: Final = {
     **bind_reader(TurnResumed, _count_resumption),
     **bind_reader(ModelAnswered, _count_answer),
     **bind_reader(ModelFailed, _count_failure),
+    **bind_reader(NodeDone, _count_answer),
+    **bind_reader(NodeFailed, _count_failure),
     **bind_reader(StepRefused, _count_step_refusal),
     **bind_reader(ConfirmationRequested, _count_request),
     **bind_reader(OutcomeReconciled, _count_reconciled),

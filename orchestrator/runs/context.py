@@ -12,7 +12,6 @@ from typing import Any, Final
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import RunOver
-from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply, build_reply
 from orchestrator.domain.taint import UNDECLARED, Origin, Origins, Value
@@ -37,13 +36,13 @@ from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
 from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.memo import Memo, copy_data, format_args, load_output
-from orchestrator.runs.model_nodes import ask_model_once, build_model_record
+from orchestrator.runs.model_nodes import ask_model_once
 from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance, list_arg_origins
 from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
 from orchestrator.runs.reminders import build_reminder_timer
 from orchestrator.runtime import outbox
-from orchestrator.runtime.audit import PlayedNode
+from orchestrator.runtime.audit import PlayedNode, describe_model_node
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.paid_models import PaidModels, attach_models
 from orchestrator.runtime.session import Session
@@ -196,10 +195,9 @@ class Context(RunContext):
 
     def _build_paid_models(self, node: str) -> PaidModels:
         """Return the models that services in this process ask for this node, at the cost of the run's person."""
-        name = f"{node}#service"
 
-        def tell(answer: ModelAnswer, seconds: float) -> None:
-            self.records.append(build_model_record(name, answer, seconds))
+        def tell(done: NodeDone) -> None:
+            self.records.append(describe_model_node(done, ""))
 
         return PaidModels(
             models=self._tools.model,
@@ -207,7 +205,7 @@ class Context(RunContext):
             session=self._session,
             actor=self.actor,
             owner=self.run.owner,
-            node=name,
+            node=f"{node}#service",
             kind="model",
             tell=tell,
         )

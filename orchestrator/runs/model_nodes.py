@@ -11,7 +11,7 @@ from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest
 from orchestrator.gate.call.budget import to_month
 from orchestrator.runs.nodes import check_value
-from orchestrator.runtime.audit import PlayedNode
+from orchestrator.runtime.audit import describe_model_node
 from orchestrator.runtime.model_calls import build_asked_event, describe_cost, hold, to_stored_calls
 from state.events.runs import NodeDone, NodeFailed
 
@@ -59,7 +59,7 @@ async def ask_model_once(ctx: "Context", node: str, request: RunModelRequest, on
         )
         await ctx.store(done)
         reserved.settle(answer)
-    ctx.records.append(build_model_record(node, answer, seconds))
+    ctx.records.append(describe_model_node(done, answer.text))
     return Value(output, origins)
 
 
@@ -89,17 +89,3 @@ def _build_output(request: RunModelRequest, answer: ModelAnswer) -> Any:
     if not request.tools:
         return answer.text
     return {"text": answer.text, "calls": to_stored_calls(answer.calls), "finish_reason": answer.finish_reason}
-
-
-def build_model_record(node: str, answer: ModelAnswer, seconds: float) -> PlayedNode:
-    """Return what the audit log holds of an answer of the model."""
-    return PlayedNode(
-        node=node,
-        what="model",
-        model=answer.model,
-        tokens={"prompt": answer.prompt_tokens, "completion": answer.completion_tokens},
-        seconds=seconds,
-        text=answer.text,
-        provider=answer.provider,
-        failed_before=answer.failed_before,
-    )

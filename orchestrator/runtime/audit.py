@@ -21,6 +21,7 @@ from state.audit_log.interaction_log import InteractionLogger
 from state.audit_log.records import find_log_user
 from state.card import Card
 from state.clock import Clock, format_iso
+from state.events.runs import NodeDone
 from state.session_state import AgentState
 from state.stored import JsonObject
 from state.trace import get_trace_id
@@ -183,6 +184,20 @@ class Audit:
                 self._log.write(user, frozen)
             else:
                 self._log.record(user, {**mask_value(orjson.loads(frozen)), "user": user})
+
+
+def describe_model_node(done: NodeDone, text: str) -> PlayedNode:
+    """Return what the audit log has of a model's answer to a node of a run; `text` is "" for one to a service, which keeps its text."""
+    return PlayedNode(
+        node=done.node,
+        what="model",
+        model=done.model,
+        tokens={"prompt": done.prompt_tokens, "completion": done.completion_tokens},
+        seconds=done.seconds,
+        text=text,
+        provider=done.provider,
+        failed_before=done.failed_before,
+    )
 
 
 def build_node_record(node: PlayedNode, *, actor: Actor, run: str, definition: str, engine: str, mode: str) -> JsonObject:

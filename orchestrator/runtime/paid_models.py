@@ -20,8 +20,8 @@ from orchestrator.runtime.model_calls import ModelBudget, build_asked_event, des
 from orchestrator.runtime.session import Session
 from state.events.runs import NodeDone, NodeFailed
 
-Told = Callable[[ModelAnswer, float], None]
-"""Takes an answer, and how many seconds it took, for the audit log."""
+Told = Callable[[NodeDone], None]
+"""Takes the event of an answer, for the audit log, which is written anew from such events where it is lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +58,10 @@ class PaidModels:
                 await self._note_failure(error, reserved.id)
                 raise
             seconds = round(time.monotonic() - started, 3)
-            await self.session.buffer(self._build_done(answer, seconds, reserved.id), actor=self.owner)
+            done = self._build_done(answer, seconds, reserved.id)
+            await self.session.buffer(done, actor=self.owner)
             reserved.settle(answer)
-        self.tell(answer, seconds)
+        self.tell(done)
         return answer
 
     async def _note_failure(self, error: ModelClientError, reservation: str) -> None:

@@ -97,6 +97,17 @@ class RecordedTurn:
     """What `memo` kept, by the name of the event's node."""
 
 
+def describe_service_answer(done: NodeDone) -> JsonObject:
+    """Return what the audit log has of a model's answer to a service that a turn has asked."""
+    return {
+        "model": done.model,
+        "provider": done.provider,
+        "failed_before": list(done.failed_before),
+        "tokens": {"prompt": done.prompt_tokens, "completion": done.completion_tokens},
+        "seconds": done.seconds,
+    }
+
+
 def is_node_of(node: str, turn_id: str) -> bool:
     """Return whether `node` is the name under which `memo` keeps a value of this turn."""
     return node.startswith(f"{turn_id}#")
@@ -303,17 +314,9 @@ class Context:
             tell=self._add_service_answer,
         )
 
-    def _add_service_answer(self, answer: ModelAnswer, seconds: float) -> None:
+    def _add_service_answer(self, done: NodeDone) -> None:
         if self.iterations:
-            self.iterations[-1].service_answers.append(
-                {
-                    "model": answer.model,
-                    "provider": answer.provider,
-                    "failed_before": list(answer.failed_before),
-                    "tokens": {"prompt": answer.prompt_tokens, "completion": answer.completion_tokens},
-                    "seconds": seconds,
-                }
-            )
+            self.iterations[-1].service_answers.append(describe_service_answer(done))
 
     async def query(self, name: str, **args: object) -> Any:
         """Run the read-only query registered under `name` and return its result. Raises KeyError for an unknown name."""

@@ -1,6 +1,7 @@
 """The journal event of the monthly budgets, which limit how much of the model each person may use.
 
-How much a person has used is computed from the `ModelAnswered` events of `conversation.py`.
+How much a person has used is computed from the `ModelAnswered` and `ModelFailed` events of `conversation.py`, and from the `NodeDone` and
+`NodeFailed` of `runs.py` that name a model.
 """
 
 from state.events.base import Event

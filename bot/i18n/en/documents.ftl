@@ -9,9 +9,9 @@ docs-listed = { $count ->
         [none] There are no documents yet. Send a file into this chat, and I will add it.
        *[other] No document has “{ $wanted }” in its name.
     }
-   *[other] 📚 Documents: { NUMBER($count, useGrouping: 0) }.{ $shown ->
-        [10] {" "}I show ten at most: to find another, write /docs and a part of its name.
-       *[other] {""}
+   *[other] 📚 Documents: { NUMBER($count, useGrouping: 0) }.{ $pages ->
+        [1] {""}
+       *[other] {" "}Page { NUMBER($page, useGrouping: 0) } of { NUMBER($pages, useGrouping: 0) }; to find another, write /docs and a part of its name.
     }
 }
 docs-line = • { $path } — { $size } { $unit ->
@@ -20,6 +20,7 @@ docs-line = • { $path } — { $size } { $unit ->
 }, { $state ->
     [read] { $readers }
     [waiting] being read
+    [link] cannot be removed here: { $reason }
    *[unreadable] not readable: { $reason }
 }
 docs-readers-everybody = for everybody
@@ -46,7 +47,17 @@ docs-button-no = Do not add
 docs-button-remove = ✖ { $name }
 docs-button-remove-sure = Remove
 docs-button-keep = Keep
+docs-button-retry = Try again
+docs-button-back = ◀ Back
+docs-button-on = Next ▶
 docs-toast-done = This is done already
+docs-toast-failed = It failed, and nothing was changed. Look at /docs or send the file again
+docs-toast-refused = You have decided to change nothing
+docs-toast-old = This is not valid any more. Look at /docs or send the file again
+docs-name-taken = “{ $path }” is in the folder, but is no ordinary file and cannot be replaced here. Please rename the file and send it again.
+docs-same = “{ $path }” is there already, exactly the same. Nothing was changed.
+docs-gone = “{ $path }” was removed already by somebody else.
+docs-readers-changed = “{ $path }”: its access has changed since; it is now { $readers }. Nothing was done; if this is meant, send the file again.
 docs-left = “{ $path }”: nothing was changed.
 docs-kind-unknown = “{ $name }”: I do not read such files. PDF with text, DOCX, XLSX, HTML, TXT and Markdown will do.
 docs-too-large = “{ $name }” is larger than { $most } MB, which cannot come through Telegram. Put the file into the folder of documents on the server.

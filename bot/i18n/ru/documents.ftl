@@ -9,9 +9,9 @@ docs-listed = { $count ->
         [none] Документов пока нет. Пришлите файл в этот чат, и я добавлю его.
        *[other] Документов с «{ $wanted }» в названии нет.
     }
-   *[other] 📚 Документы: { NUMBER($count, useGrouping: 0) }.{ $shown ->
-        [10] {" "}Показываю не больше десяти: чтобы найти другой, напишите /docs и часть названия.
-       *[other] {""}
+   *[other] 📚 Документы: { NUMBER($count, useGrouping: 0) }.{ $pages ->
+        [1] {""}
+       *[other] {" "}Страница { NUMBER($page, useGrouping: 0) } из { NUMBER($pages, useGrouping: 0) }; чтобы найти другой, напишите /docs и часть названия.
     }
 }
 docs-line = • { $path } — { $size } { $unit ->
@@ -20,6 +20,7 @@ docs-line = • { $path } — { $size } { $unit ->
 }, { $state ->
     [read] { $readers }
     [waiting] читаю
+    [link] удалить отсюда нельзя: { $reason }
    *[unreadable] не читается: { $reason }
 }
 docs-readers-everybody = читают все
@@ -46,7 +47,17 @@ docs-button-no = Не добавлять
 docs-button-remove = ✖ { $name }
 docs-button-remove-sure = Удалить
 docs-button-keep = Оставить
+docs-button-retry = Попробовать ещё раз
+docs-button-back = ◀ Назад
+docs-button-on = Дальше ▶
 docs-toast-done = Это уже сделано
+docs-toast-failed = Не получилось, ничего не изменено. Посмотрите /docs или пришлите файл ещё раз
+docs-toast-refused = Вы уже решили ничего не менять
+docs-toast-old = Это уже не действует. Посмотрите /docs или пришлите файл ещё раз
+docs-name-taken = «{ $path }» в папке есть, но это не обычный файл, заменить его отсюда нельзя. Переименуйте файл и пришлите ещё раз.
+docs-same = «{ $path }» уже есть, точно такой же. Ничего не изменено.
+docs-gone = «{ $path }» уже удалён кем-то другим.
+docs-readers-changed = «{ $path }»: доступ с тех пор изменился, теперь: { $readers }. Ничего не сделано; если так и нужно, пришлите файл ещё раз.
 docs-left = «{ $path }» — ничего не изменено.
 docs-kind-unknown = «{ $name }» — такие файлы я не читаю. Подойдут PDF с текстом, DOCX, XLSX, HTML, TXT и Markdown.
 docs-too-large = «{ $name }» больше { $most } МБ, столько через Telegram не принять. Положите файл в папку документов на сервере.

@@ -5,7 +5,8 @@ from functools import partial
 from orchestrator.domain.inputs import DocumentOrder, SentDocument
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.shelf import DocumentShelf
-from orchestrator.features.documents import handlers, orders
+from orchestrator.features.documents import handlers, listing, offers, orders
+from orchestrator.features.documents.answering import PRESS
 from orchestrator.runtime.feature import CommandSpec, Feature, Files
 
 
@@ -14,8 +15,9 @@ def build_feature(shelf: DocumentShelf | None, files: Files | None) -> Feature:
     taker = orders.OrderTaker(shelf, files)
     return Feature(
         inbox={SentDocument.KIND: partial(handlers.offer_document, shelf=shelf), DocumentOrder.KIND: taker.take},
-        commands={"docs": partial(handlers.list_documents, shelf=shelf)},
+        commands={"docs": partial(listing.list_documents, shelf=shelf)},
         command_specs={"docs": CommandSpec(menu=Notice(code="menu-docs"), for_admins=True)} if shelf is not None else {},
-        buttons={handlers.PRESS: partial(handlers.take_press, shelf=shelf)},
+        buttons={PRESS: partial(handlers.take_press, shelf=shelf)},
+        timers={offers.TIMER: offers.forget},
         given_up_inputs={DocumentOrder.KIND: taker.give_up},
     )

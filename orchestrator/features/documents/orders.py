@@ -2,23 +2,47 @@
 
 import hashlib
 import logging
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.inputs import DocumentOrder
-from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.domain.shelf import DocumentShelf, ShelfFailed
-from orchestrator.features.documents.handlers import LARGEST, MEGABYTE, build_failure, describe_readers, measure
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
+from orchestrator.domain.shelf import DocumentShelf, ShelfDocument, ShelfFailed
+from orchestrator.features.documents.answering import PRESS
+from orchestrator.features.documents.handlers import LARGEST
+from orchestrator.features.documents.offers import Offer, OfferState, keep, load_offer
+from orchestrator.features.documents.wording import MEGABYTE, build_failure, describe_readers, measure
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Files, Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.events.documents import DocumentChanged
-from state.journal.store import InboxRow
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, Timer
 
 DOWNLOAD_SECONDS: Final = 120.0
 log = logging.getLogger(__name__)
+
+
+class _Outcome(NamedTuple):
+    """What came of an order: what the person reads, what the offer is now, and what the journal notes if this order changed something."""
+
+    told: Notice
+    state: OfferState
+    event: DocumentChanged | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """An order that is carried out now."""
+
+    body: DocumentOrder
+    row: InboxRow
+    actor: Actor
+    shelf: DocumentShelf
+    store: AsyncStore
 
 
 class OrderTaker:
@@ -29,67 +53,129 @@ class OrderTaker:
         self._shelf, self._files = shelf, files
 
     async def take(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Carry out the order if the person still is an administrator. After a crash it is carried out again and changes nothing more."""
-        actor = await admit_actor(row, session, tools)
-        if actor is None:
-            return
-        order = DocumentOrder.model_validate(row.body)
-        event: DocumentChanged | None = None
-        if actor.role != "admin":
-            told = Notice(code="docs-admins-only")
-        elif self._shelf is None:
-            told = Notice(code="docs-elsewhere")
-        else:
-            try:
-                event, told = await (self._add if order.what == "add" else self._remove)(order, actor, self._shelf)
-            except ShelfFailed as error:
-                log.warning("documents: %s", error.reason, extra={"action": "document_not_changed"})
-                told = build_failure(error)
-        reply = outbox.build_reply_row(session.key, build_reply(told), session.now, key=f"docs-order:{row.id}")
-        await session.commit(*([event] if event is not None else []), actor=actor.key, outbox=[reply], inbox_done=[row.id])
+        """Carry out the order if the person still is an administrator. After a crash it is carried out again and changes nothing more.
 
-    async def _add(self, order: DocumentOrder, actor: Actor, shelf: DocumentShelf) -> tuple[DocumentChanged | None, Notice]:
-        shown = {"path": order.path}
+        If it failed in a way that may pass, the offer is open again, and the answer has its button.
+        """
+        actor = await admit_actor(row, session, tools)
+        body = DocumentOrder.model_validate(row.body)
+        offer = await load_offer(tools.store, session, body.offer)
+        if actor is None:
+            await session.commit(actor=row.actor_key, timers=_settle(offer, "open", session))
+            return
+        outcome = await self._carry_out(body, row, actor, tools)
+        retry = Action(words=(PRESS, "do", body.offer), label=Notice(code="docs-button-retry"))
+        actions = (retry,) if outcome.state == "open" and offer is not None and actor.role == "admin" else ()
+        reply = Reply(notices=(outcome.told,), actions=actions)
+        await session.commit(
+            *([outcome.event] if outcome.event is not None else []),
+            actor=actor.key,
+            outbox=[outbox.build_reply_row(session.key, reply, session.now, key=f"docs-order:{row.id}")],
+            timers=_settle(offer, outcome.state, session),
+            inbox_done=[row.id],
+        )
+
+    async def _carry_out(self, body: DocumentOrder, row: InboxRow, actor: Actor, tools: Tools) -> _Outcome:
+        if actor.role != "admin":
+            return _Outcome(Notice(code="docs-admins-only"), "open")
+        if self._shelf is None:
+            return _Outcome(Notice(code="docs-elsewhere"), "open")
+        order = _Order(body, row, actor, self._shelf, tools.store)
         try:
-            content = await self._download(order)
+            return await (self._add if body.what == "add" else self._remove)(order)
+        except ShelfFailed as error:
+            log.warning("documents: %s", error.reason, extra={"action": "document_not_changed"})
+            return _Outcome(build_failure(error), "open")
+
+    async def _add(self, order: _Order) -> _Outcome:
+        path, shelf = order.body.path, order.shelf
+        readers = describe_readers(await shelf.find_readers(path))
+        if readers.code != order.body.readers and not await _may_be_done(order):
+            return _Outcome(Notice(code="docs-readers-changed", args={"path": path, "readers": readers.model_dump()}), "failed")
+        try:
+            content = await self._download(order.body)
         except FileUnavailable as error:
-            code = "docs-too-large" if error.is_too_large else "docs-not-downloaded"
-            return None, Notice(code=code, args={"name": order.path, **measure(order.size), "most": LARGEST // MEGABYTE})
-        result = await shelf.add_document(order.path, content, replaces=order.stamp)
+            told = Notice(
+                code="docs-too-large" if error.is_too_large else "docs-not-downloaded",
+                args={"name": path, **measure(order.body.size), "most": LARGEST // MEGABYTE},
+            )
+            return _Outcome(told, "failed" if error.is_too_large else "open")
+        result = await shelf.add_document(path, content, replaces=order.body.stamp)
         if result in {"exists", "changed"}:
-            return None, Notice(code=f"docs-{result}", args=shown)
-        found = await shelf.wait_until_read(order.path)
+            return _Outcome(Notice(code=f"docs-{result}", args={"path": path}), "failed")
+        if result == "same" and not await _was_done_before(order):
+            return _Outcome(Notice(code="docs-same", args={"path": path}), "done")
+        what: Literal["added", "replaced"] = "replaced" if order.body.stamp else "added"
         event = DocumentChanged(
-            what="replaced" if result == "replaced" else "added",
-            path=order.path,
+            what=what,
+            path=path,
             digest=hashlib.sha256(content).hexdigest(),
             size=len(content),
-            by=actor.key,
-            by_name=actor.name,
-            user=actor.bitrix_user_id,
+            by=order.actor.key,
+            by_name=order.actor.name,
+            user=order.actor.bitrix_user_id,
         )
+        found = await _wait_until_read(order)
         state = found.state if found is not None else "waiting"
-        readers = describe_readers(await shelf.find_readers(order.path)).model_dump()
-        reason = found.reasons.get(actor.locale, "") if found is not None else ""
-        return event, Notice(code="docs-done", args={**shown, "what": result, "state": state, "reason": reason, "readers": readers})
+        reason = found.reasons.get(order.actor.locale, "") if found is not None else ""
+        args = {"path": path, "what": what, "state": state, "reason": reason, "readers": readers.model_dump()}
+        return _Outcome(Notice(code="docs-done", args=args), "done", event)
 
     async def _download(self, order: DocumentOrder) -> bytes:
         if self._files is None:
             raise FileUnavailable("no messenger is connected")
         return await self._files.read(order.file_id, LARGEST, within=DOWNLOAD_SECONDS)
 
-    async def _remove(self, order: DocumentOrder, actor: Actor, shelf: DocumentShelf) -> tuple[DocumentChanged | None, Notice]:
-        result = await shelf.remove_document(order.path, stamp=order.stamp)
+    async def _remove(self, order: _Order) -> _Outcome:
+        path, actor = order.body.path, order.actor
+        result = await order.shelf.remove_document(path, stamp=order.body.stamp)
         if result == "changed":
-            return None, Notice(code="docs-changed", args={"path": order.path})
-        await shelf.wait_until_read(order.path)
-        event = DocumentChanged(what="removed", path=order.path, by=actor.key, by_name=actor.name, user=actor.bitrix_user_id)
-        return event, Notice(code="docs-removed", args={"path": order.path})
+            return _Outcome(Notice(code="docs-changed", args={"path": path}), "failed")
+        if result == "gone" and not await _was_done_before(order):
+            return _Outcome(Notice(code="docs-gone", args={"path": path}), "done")
+        await _wait_until_read(order)
+        event = DocumentChanged(what="removed", path=path, by=actor.key, by_name=actor.name, user=actor.bitrix_user_id)
+        return _Outcome(Notice(code="docs-removed", args={"path": path}), "done", event)
 
-    async def give_up(self, row: InboxRow, session: Session, _tools: Tools) -> None:
+    async def give_up(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Tell the person that the order was not carried out, because each attempt ended the process."""
         order = DocumentOrder.model_validate(row.body)
-        told = Notice(code="docs-given-up", args={"path": order.path})
-        await session.commit(
-            actor=str(row.actor.get("key", "")), outbox=[outbox.build_reply_row(session.key, build_reply(told), session.now)]
-        )
+        offer = await load_offer(tools.store, session, order.offer)
+        told = build_reply(Notice(code="docs-given-up", args={"path": order.path}))
+        reply = outbox.build_reply_row(session.key, told, session.now)
+        await session.commit(actor=row.actor_key, outbox=[reply], timers=_settle(offer, "failed", session))
+
+
+def _settle(offer: Offer | None, state: OfferState, session: Session) -> list[Timer]:
+    """Return the change that notes what came of the order of an offer. An offer that is open again can be ordered once more."""
+    if offer is None or offer.state != "ordered":
+        return []
+    return [keep(replace(offer, state=state, tries=offer.tries + 1), session)]
+
+
+async def _was_done_before(order: _Order) -> bool:
+    """Return whether an attempt at this order, which ended before it was noted, made what is there now.
+
+    Otherwise somebody else did it, who must be the one whom the journal names.
+    """
+    if order.row.attempts <= 1:
+        return False
+    others = await order.store.scan((DocumentChanged.__name__,), order.row.id)
+    return all(DocumentChanged.from_data(one.data).path != order.body.path for one in others)
+
+
+async def _may_be_done(order: _Order) -> bool:
+    """Return whether an earlier attempt may have stored the document: something stands there that the question did not show."""
+    if order.row.attempts <= 1:
+        return False
+    found = await order.shelf.find_document(order.body.path)
+    return found is not None and found.stamp != order.body.stamp
+
+
+async def _wait_until_read(order: _Order) -> ShelfDocument | None:
+    """Return the document after it was read. The change is made: what fails now must not be told as if it were not."""
+    try:
+        return await order.shelf.wait_until_read(order.body.path)
+    except ShelfFailed as error:
+        log.warning("documents: %s", error.reason, extra={"action": "document_not_found"})
+        return None

@@ -11,8 +11,8 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_iteration_records
-from orchestrator.runtime.audit import PlayedNode, build_node_record, trim_state
-from orchestrator.runtime.turn_context import build_call_record
+from orchestrator.runtime.audit import PlayedNode, build_node_record, describe_model_node, trim_state
+from orchestrator.runtime.turn_context import build_call_record, is_node_of
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationRequested
@@ -49,6 +49,8 @@ class RunTrail:
         if turn_id.startswith(f"{self.run}/"):
             begun = MessageReceived(turn_id=turn_id, text="")
             self.turns.setdefault(turn_id, Turn(begun, "", "")).take(said)
+        if isinstance(said, NodeDone) and (turn := self.find_turn_of(said.node)) is not None:
+            turn.take(said)
         match said:
             case RunStarted():
                 self.started = said
@@ -60,6 +62,10 @@ class RunTrail:
                 self.unknown[said.effect_id] = said
             case _:
                 pass
+
+    def find_turn_of(self, node: str) -> Turn | None:
+        """Return the turn that keeps something under this name, which makes it no node of the run; None for the run's own nodes."""
+        return next((turn for turn_id, turn in self.turns.items() if is_node_of(node, turn_id)), None)
 
     def note_answer(self, node: str, value: object) -> None:
         """Remember the kind of the answer with which a node was woken; a wake without an answer has none."""
@@ -102,7 +108,7 @@ def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
             return PlayedNode(node=asked, what="input", text=trail.answers.get(asked, "timeout"))
         case NodeDone(kind="turn"):
             return None
-        case NodeDone():
+        case NodeDone() if trail.find_turn_of(said.node) is None:
             return _build_done(said, trail, store)
         case _:
             return None
@@ -111,18 +117,8 @@ def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
 def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
     output = _load_output(said, store)
     if said.kind == "model":
-        tokens = {"prompt": said.prompt_tokens, "completion": said.completion_tokens}
         words = output if isinstance(output, str) else str(output.get("text", "")) if isinstance(output, Mapping) else ""
-        return PlayedNode(
-            node=said.node,
-            what="model",
-            model=said.model,
-            tokens=tokens,
-            seconds=said.seconds,
-            text=words,
-            provider=said.provider,
-            failed_before=said.failed_before,
-        )
+        return describe_model_node(said, words)
     if said.kind == "effect" and isinstance(output, Mapping):
         outcome = Outcome.model_validate(output)
         effect = Effect(method=outcome.method, params=dict(outcome.call), slot=f"{trail.run}/{said.node}")

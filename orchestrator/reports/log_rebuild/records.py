@@ -12,15 +12,18 @@ from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
 from orchestrator.runtime.audit import CONFIRMATION_KEYS, describe_provider
+from orchestrator.runtime.turn_context import describe_service_answer, is_node_of
 from state.card import NO_CARD
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import ConfirmationApproved, ConfirmationDenied, ConfirmationRequested, ConfirmationSuperseded
 from state.events.conversation import MessageReceived, ModelAnswered, ModelFailed, PlanRecorded, StepRefused
 from state.events.freezing import ConfirmationReopened
+from state.events.runs import NodeDone
 from state.journal.blobs import parse_blob
 from state.journal.store import Store, StoredEvent
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 StepEnd = StepRefused | CallSucceeded | CallRefused | CallOutcomeUnknown
 
@@ -40,6 +43,8 @@ class Iteration:
     provider: str = ""
     failed_before: Sequence[str] = ()
     plan: PlanRecorded | None = None
+    service_answers: list[JsonObject] = field(default_factory=list)
+    """The answers of models to services that the turn asked after this answer of its own."""
 
 
 class Turn:
@@ -66,6 +71,8 @@ class Turn:
         self.logged, self.told = len(self.iterations), self.told | self.results.keys()
         self.results = {}
         self.withdrawn = []
+        for entry in self.iterations:
+            entry.tokens, entry.seconds, entry.service_answers = {}, 0.0, []
         return {self.turn_id: self}
 
     def take(self, said: Event) -> None:
@@ -88,6 +95,8 @@ class Turn:
                 self.iterations.append(Iteration(number=said.iteration))
             case PlanRecorded(turn_id=self.turn_id) if self.iterations:
                 self.iterations[-1].plan = said
+            case NodeDone(node=node, model=model) if model and self.iterations and is_node_of(node, self.turn_id):
+                self.iterations[-1].service_answers.append(describe_service_answer(said))
             case CallStarted(turn_id=self.turn_id):
                 self.started.setdefault(said.slot, said)
             case ConfirmationDenied(turn_id=self.turn_id, via="model"):
@@ -139,6 +148,7 @@ def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str])
             "model": entry.model,
             **describe_provider(entry.provider, entry.failed_before),
             "seconds": entry.seconds,
+            **({"service_answers": entry.service_answers} if entry.service_answers else {}),
         }
 
 

@@ -37,6 +37,8 @@ class WrittenAnswer:
     text: str
     answered_by: AnsweredBy
     model: str = ""
+    plain: str = ""
+    """The answer for those who show the passages beside it: without the titles that it cites, and without passages."""
 
 
 class AnswerWriter:
@@ -110,12 +112,13 @@ class AnswerWriter:
             return None
         titles = "; ".join(dict.fromkeys(cited or [hit.title for hit in hits]))
         sources = f"{say('sources', find_locale(question))}: {titles}."
-        return WrittenAnswer(text=f"{plain}\n{sources}", answered_by="model", model=model)
+        return WrittenAnswer(text=f"{plain}\n{sources}", answered_by="model", model=model, plain=plain)
 
 
 def _write_passages(question: str, hits: Sequence[Hit]) -> WrittenAnswer:
     passages = "\n\n".join(f"{hit.title}\n{hit.text}" for hit in hits)
-    return WrittenAnswer(text=f"{say('passages', find_locale(question))}\n\n{passages}", answered_by="passages")
+    opening = say("passages", find_locale(question))
+    return WrittenAnswer(text=f"{opening}\n\n{passages}", answered_by="passages", plain=opening)
 
 
 def _defuse(text: str) -> str:

@@ -77,6 +77,7 @@ class _Endpoints:
                 "chunk_title_list": list(found.titles),
                 "chunk_texts": list(found.texts),
                 "document_names": list(found.names),
+                "plain_answer": found.plain_answer,
                 "answered_by": found.answered_by,
                 "model": found.model,
             }

@@ -1,8 +1,12 @@
 """Looks through the folder of documents: which files there are, what can be said of them without reading them, and the access file."""
 
 import os
+import re
+import secrets
 import stat
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -15,6 +19,9 @@ from orchestrator.services.rag.index.port import FileRecord
 MOST_FILES: Final = 200_000
 _DEEPEST: Final = 32
 _IGNORED: Final = ("~$", ".", "Thumbs.db", "desktop.ini")
+_PART: Final = re.compile(rb"\.sdelka-[0-9a-f]{16}\.part")
+PART_SECONDS: Final = 900
+"""How old a file of `name_part` is that nobody writes any more, in seconds."""
 
 
 class FolderUnavailable(SdelkaError):
@@ -30,6 +37,8 @@ class Listing:
     written: dict[str, str] = field(default_factory=dict)
     """Each of these folders as it is written on the disk."""
     access_files: list[bytes] = field(default_factory=list)
+    parts: list[bytes] = field(default_factory=list)
+    """Files of `name_part`, by path."""
 
     def add_problem(self, path: bytes, problem: Problem) -> None:
         """Add a file or folder that is not read."""
@@ -50,6 +59,8 @@ def scan_folder(root: Path) -> Listing:
                     path = os.path.join(inside, entry.name)
                     if not inside and os.fsdecode(entry.name).lower() in FILE_NAMES:
                         listing.access_files.append(entry.name)
+                    elif _PART.fullmatch(entry.name):
+                        listing.parts.append(path)
                     elif not os.fsdecode(entry.name).startswith(_IGNORED):
                         _add_entry(entry, path, listing, waiting, depth)
         except OSError as error:
@@ -79,6 +90,21 @@ def _add_entry(entry: "os.DirEntry[bytes]", path: bytes, listing: Listing, waiti
         listing.files[record.path] = record
     else:
         listing.add_problem(path, Problem("link" if stat.S_ISLNK(found.st_mode) else "special"))
+
+
+def name_part() -> str:
+    """Return a new name for a document that is still written; no name of another program looks like it."""
+    return f".sdelka-{secrets.token_hex(8)}.part"
+
+
+def remove_old_parts(root: Path, listing: Listing) -> None:
+    """Remove what a process left that was killed while it wrote a document. What cannot be removed stays."""
+    for path in listing.parts:
+        with suppress(OSError):
+            whole = os.path.join(os.fsencode(root), path)
+            found = os.stat(whole, follow_symlinks=False)
+            if stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > PART_SECONDS:
+                os.unlink(whole)
 
 
 def find_access_faults(root: Path, listing: Listing) -> Sequence[AccessProblem]:

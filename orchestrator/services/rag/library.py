@@ -14,7 +14,7 @@ from typing import Final
 
 from orchestrator.services.rag.access import Access, AccessProblem
 from orchestrator.services.rag.document import Passage, Problem
-from orchestrator.services.rag.folder import Listing, find_bytes, read_access, scan_folder
+from orchestrator.services.rag.folder import Listing, find_bytes, read_access, remove_old_parts, scan_folder
 from orchestrator.services.rag.index.port import DocumentIndex, FileRecord, IndexChanges, StoredDocument
 from orchestrator.services.rag.parse_worker import ParseReply
 from orchestrator.services.rag.parser_process import ParseLimits, ParserProcess
@@ -79,6 +79,7 @@ class Library:
     def apply_listing(self) -> tuple[list[FileRecord], Refreshed]:
         """Store what the folder tells without reading documents: who may read what, and which are gone. Return those to read."""
         known, listing = self.index.load_files(), scan_folder(self.root)
+        remove_old_parts(self.root, listing)
         access = self._find_access(listing)
         found = {path: replace(file, access=access.find_class(path)) for path, file in listing.files.items()}
         removed = [path for path in known if path not in found]

@@ -14,7 +14,7 @@ from orchestrator.services.rag.access import AccessProblem, select_classes
 from orchestrator.services.rag.answering import AnsweredBy, AnswerWriter, FindModels
 from orchestrator.services.rag.folder import FolderUnavailable
 from orchestrator.services.rag.index.port import DocumentIndex, FileRecord, Hit
-from orchestrator.services.rag.library import Library
+from orchestrator.services.rag.library import Library, Refreshed
 from orchestrator.services.rag.retrieval import Retriever
 from orchestrator.services.rag.vectors import PassageEmbedder
 
@@ -38,6 +38,8 @@ class Answer:
     answer: str
     answered_by: AnsweredBy
     model: str = ""
+    plain_answer: str = ""
+    """The answer without the titles and passages that stand below."""
     titles: Sequence[str] = ()
     texts: Sequence[str] = ()
     names: Sequence[str] = ()
@@ -90,7 +92,10 @@ class RagService:
     default_top_k: int = DEFAULT_TOP_K
     _is_ready: bool = field(default=False, init=False)
     _task: "asyncio.Task[None] | None" = field(default=None, init=False)
-    _refreshing: "asyncio.Task[object] | None" = field(default=None, init=False)
+    _reading: "asyncio.Task[Refreshed] | None" = field(default=None, init=False)
+    _refreshes: "set[asyncio.Task[None]]" = field(default_factory=set, init=False)
+    _next: "asyncio.Task[None] | None" = field(default=None, init=False)
+    """The refresh that has not begun: it sees every change of the folder until now."""
     _contents: _Contents | None = field(default=None, init=False)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _read_once: asyncio.Event = field(default_factory=asyncio.Event, init=False)
@@ -136,8 +141,12 @@ class RagService:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-        if self._refreshing is not None:
-            await asyncio.wait([self._refreshing])
+        refreshes = list(self._refreshes)
+        for one in refreshes:
+            one.cancel()
+        await asyncio.gather(*refreshes, return_exceptions=True)
+        if self._reading is not None:
+            await asyncio.wait([self._reading])
         await asyncio.to_thread(self.library.close)
 
     async def _watch(self) -> None:
@@ -151,13 +160,21 @@ class RagService:
             await asyncio.sleep(self.poll_seconds)
 
     async def refresh(self) -> None:
-        """Bring the index and the vectors up to date, after a refresh that goes on."""
-        async with self._turn:
+        """Bring the index and the vectors up to date, after a refresh that goes on. Whoever gives up waiting does not end it."""
+        if self._next is None:
+            self._next = asyncio.create_task(self._refresh_in_turn())
+            self._refreshes.add(self._next)
+            self._next.add_done_callback(self._refreshes.discard)
+        await asyncio.shield(self._next)
+
+    async def _refresh_in_turn(self) -> None:
+        async with self._turn:  # held until the thread is done: the library is refreshed by one at a time
+            self._next = None
             await self._refresh()
 
     async def _refresh(self) -> None:
-        self._refreshing = asyncio.ensure_future(asyncio.to_thread(self.library.refresh))
-        await asyncio.shield(self._refreshing)
+        self._reading = asyncio.create_task(asyncio.to_thread(self.library.refresh))
+        await asyncio.shield(self._reading)
         self._is_ready = await asyncio.to_thread(self.library.index.is_complete)
         if self._is_ready:
             self._read_once.set()
@@ -197,6 +214,7 @@ class RagService:
             top_k=wanted,
             answer=written.text,
             answered_by=written.answered_by,
+            plain_answer=written.plain or written.text,
             model=written.model,
             titles=[hit.title for hit in hits],
             texts=[hit.text for hit in hits],

@@ -5,8 +5,9 @@ one. No link is followed: each folder on the way is opened from the one before i
 """
 
 import asyncio
+import errno
+import fcntl
 import os
-import secrets
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from typing import Final, TypeVar
 from orchestrator.domain.errors import SdelkaError
 from orchestrator.domain.shelf import AddResult, RemoveResult, ShelfDocument, ShelfFailed
 from orchestrator.services.rag.access import CLOSED, FILE_NAMES, Access, fold_name
-from orchestrator.services.rag.folder import find_bytes, read_access, scan_folder
+from orchestrator.services.rag.folder import find_bytes, name_part, read_access, scan_folder
 from orchestrator.services.rag.index.port import PUBLIC, FileRecord
 from orchestrator.services.rag.service import RagService
 from orchestrator.services.rag.wording import describe_problem
@@ -26,6 +27,8 @@ T = TypeVar("T")
 PATIENCE: Final = 20.0
 """Seconds to wait for a document to be read before it is told that it will be."""
 _LOCALES: Final = ("ru", "en")
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL})
+"""What file systems answer that give a file one name only, such as exFAT and some network shares."""
 
 
 class FolderShelf:
@@ -36,7 +39,7 @@ class FolderShelf:
         self._service, self._patience = service, patience
         self._root = service.library.root
         self._changing = threading.Lock()
-        """Held while a document is stored: of two that replace the same one, the second must see the first."""
+        """Held while a document is stored or removed: of two that change the same one, the second must see the first."""
 
     async def list_documents(self) -> Sequence[ShelfDocument]:
         """Return all documents, by path."""
@@ -58,7 +61,7 @@ class FolderShelf:
         return _to_readers(access.find_class(path))
 
     async def add_document(self, path: str, content: bytes, *, replaces: str = "") -> AddResult:
-        """Store a document. One that is there is replaced only if `replaces` is its stamp. Equal content counts as added."""
+        """Store a document. One that is there is replaced only if `replaces` is its stamp. Equal content changes nothing."""
         return await self._call(lambda: self._add(path, content, replaces))
 
     async def remove_document(self, path: str, *, stamp: str) -> RemoveResult:
@@ -90,13 +93,15 @@ class FolderShelf:
     def _add(self, path: str, content: bytes, replaces: str) -> AddResult:
         *folders, name = path.split("/")
         _check_name(name, is_top=not folders)
-        with self._changing, _open_folder(self._root, folders) as folder:
+        with self._changing, _lock_folder(self._root), _open_folder(self._root, folders) as folder:
             there = _find_stamp(folder, name)
-            if there and _read(folder, name, len(content) + 1) == content:  # also if a process died between this and what it tells
-                return "replaced" if replaces else "added"
+            if there and _read(folder, name, len(content) + 1) == content:
+                return "same"
             if there != replaces:
                 return "changed" if replaces else "exists"
-            made = f".{secrets.token_hex(8)}.part"
+            if not replaces and _is_taken(folder, name):
+                return "exists"
+            made = name_part()
             try:
                 _write(folder, made, content)
                 if replaces and _find_stamp(folder, name) != replaces:  # somebody else changed it while the new one was written
@@ -105,11 +110,11 @@ class FolderShelf:
                     os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
                 else:
                     _move_without_overwriting(folder, made, name)
-                os.fsync(folder)
+                _sync_folder(folder)
             except FileExistsError:
                 return "exists"
             finally:
-                with suppress(FileNotFoundError):
+                with suppress(OSError):  # what stays is removed later
                     os.unlink(made, dir_fd=folder)
         return "replaced" if replaces else "added"
 
@@ -117,12 +122,12 @@ class FolderShelf:
         *folders, name = os.fsdecode(find_bytes(path)).split("/")
         _check_name(name, is_top=not folders)
         try:
-            with _open_folder(self._root, folders) as folder:
+            with self._changing, _lock_folder(self._root), _open_folder(self._root, folders) as folder:
                 there = _find_stamp(folder, name)
                 if there != stamp:
                     return "changed" if there else "gone"
                 os.unlink(name, dir_fd=folder)
-                os.fsync(folder)
+                _sync_folder(folder)
         except FileNotFoundError:
             return "gone"
         return "removed"
@@ -139,6 +144,7 @@ def _describe(file: FileRecord, known: FileRecord | None, access: Access) -> She
         state="unreadable" if problem is not None and (is_current or file.problem) else "read" if is_current else "waiting",
         readers=_to_readers(group),
         reasons={one: describe_problem(problem, one).removeprefix(f"{problem.name}: ") for one in _LOCALES} if problem is not None else {},
+        is_file=file.problem is None,
     )
 
 
@@ -170,6 +176,30 @@ def _open_folder(root: Path, folders: Sequence[str]) -> Iterator[int]:
         os.close(opened)
 
 
+@contextmanager
+def _lock_folder(root: Path) -> Iterator[None]:
+    """Keep the other processes out that change this folder. Not every network share has locks; there the stamps must do."""
+    opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _sync_folder(folder: int) -> None:
+    """Make new names durable where that is possible. The change is made already, so an error must not be told as if it were not."""
+    with suppress(OSError):
+        os.fsync(folder)
+
+
+def _is_taken(folder: int, name: str) -> bool:
+    """Return whether the folder has this name in other letters of the same kind: some systems take both for one file."""
+    wanted = fold_name(name)
+    return any(fold_name(one) == wanted for one in os.listdir(folder))
+
+
 def _find_stamp(folder: int, name: str) -> str:
     """Return the stamp of a file, "" if there is none. Raises ShelfFailed for what is no file."""
     try:
@@ -196,5 +226,32 @@ def _write(folder: int, name: str, content: bytes) -> None:
 
 def _move_without_overwriting(folder: int, made: str, name: str) -> None:
     """Give the file its name. Raises FileExistsError if another one has it. Renaming would overwrite that one."""
-    os.link(made, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-    os.unlink(made, dir_fd=folder)
+    try:
+        os.link(made, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _replace_placeholder(folder, made, name)
+
+
+def _replace_placeholder(folder: int, made: str, name: str) -> None:
+    """Give the file its name where a file has one name only: an empty file takes the name, which fails if there is one, and is replaced.
+
+    A process that is killed in between leaves the empty file, which is listed as such.
+    """
+    with os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o640, dir_fd=folder), "wb") as placeholder:
+        ours = os.fstat(placeholder.fileno())
+    if not _is_empty(folder, name, ours.st_ino):
+        raise FileExistsError
+    try:
+        os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        if _is_empty(folder, name, ours.st_ino):
+            os.unlink(name, dir_fd=folder)
+        raise
+
+
+def _is_empty(folder: int, name: str, number: int) -> bool:
+    """Return whether the name still is that of this file, and nobody has written into it."""
+    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    return (found.st_ino, found.st_size) == (number, 0)

@@ -16,6 +16,7 @@ from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features
+from orchestrator.services.http_client import ServiceClients
 from state.clock import generate_id
 from state.events.runs import RunStarted
 from state.journal.run_index import RunFilter, RunRow
@@ -48,11 +49,17 @@ def find_engine(document: Mapping[str, Any]) -> str:
 
 @asynccontextmanager
 async def a_run_world(
-    folder: Path, documents: Mapping[str, Any], *, mode: Mode = "full", store: SqlStore | None = None, portal: Portal | None = None
+    folder: Path,
+    documents: Mapping[str, Any],
+    *,
+    mode: Mode = "full",
+    store: SqlStore | None = None,
+    portal: Portal | None = None,
+    services: ServiceClients | None = None,
 ) -> AsyncIterator[World]:
     """The product with the example engines and that of scenarios, which `documents` are for: see `find_engine`."""
     keyed = {(find_engine(document), key): document for key, document in documents.items()}
-    async with a_world(folder, mode=mode, store=store, portal=portal) as world:
+    async with a_world(folder, mode=mode, store=store, portal=portal, services=services) as world:
         tools = world.orchestrator.tools
         features = merge_features(tools.features, build_feature(add_stored_definitions(build_engines(keyed), world.store)))
         world.orchestrator.tools = replace(tools, features=features)

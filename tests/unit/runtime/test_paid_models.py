@@ -14,11 +14,13 @@ from pydantic import SecretStr
 
 from bot.tool_services import build_service_clients
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.models import ModelAnswer, UnusableAnswer
 from orchestrator.features.budgets.model_budget import UsageReader
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.providers import OpenAiProvider
 from orchestrator.model_client.router import ModelRouter, Route
 from orchestrator.model_client.settings import ModelSettings
+from orchestrator.reports.stats import Counts, count_journal
 from orchestrator.runtime.paid_models import ATTACHED_MODELS
 from orchestrator.services.document_client import DocumentClient
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, texts
@@ -28,6 +30,7 @@ from tests.unit.engines.tool_agent.ask_kit import HAIKU_FAILED, call, say, setti
 from tests.unit.engines.tool_agent.test_ask_turns import YES, asked, shown
 from tests.unit.features.budgets.test_reservations import limit
 from tests.unit.runtime.test_audit_log import everything, schema
+from tests.unit.runtime.test_turns_go_on import decide
 from tests.unit.services.rag.rag_kit import Rag, build_service, run_rag, write_files
 from tests.unit.spine_kit import ANNA, NOW, World, a_world, message, reply, step
 
@@ -55,6 +58,15 @@ async def count_used(world: World) -> tuple[int, int]:
     return sum(one[0] for one in used), sum(one[1] for one in used)
 
 
+async def count_stats(world: World) -> Counts:
+    """The totals of `sdelka journal stats`, whose tokens are those of the budget, in all and by day."""
+    used = await count_used(world)
+    counts = count_journal(world.sql)
+    assert (counts.prompt_tokens, counts.completion_tokens) == used
+    assert sum(day["tokens"] for day in counts.days.values()) == sum(used)
+    return counts
+
+
 def read_audit(world: World) -> list[dict[str, Any]]:
     """The records of iterations, each of the published form."""
     world.tools.audit.wait()
@@ -72,6 +84,7 @@ async def test_what_a_service_asks_for_a_turn_is_paid_by_its_person(tmp_path: Pa
         await world.work(asked(world, QUESTION))
         assert "28 дней" in shown(world)[-1]
         assert await count_used(world) == (30, 15)
+        assert (await count_stats(world)).models == {"scripted": 3}
         (answer,) = read_audit(world)[-1]["service_answers"]
         assert (answer["model"], answer["provider"], answer["tokens"]) == ("scripted", "openai", {"prompt": 10, "completion": 5})
 
@@ -105,6 +118,23 @@ async def test_a_model_that_fails_costs_nothing_and_leaves_the_passages(tmp_path
         await world.work(asked(world, QUESTION))
         assert PASSAGE in shown(world)[-1]
         assert await count_used(world) == (20, 10)
+        assert (await count_stats(world)).failures == {"no route": 1}
+
+
+async def test_an_answer_that_cannot_be_used_is_paid_and_counted_as_a_failure(tmp_path: Path) -> None:
+    """The person gets the passages; the budget and the statistics have the tokens, which are in no audit record of an answer."""
+    async with a_library(tmp_path) as (world, _):
+        cut = UnusableAnswer(
+            "cut off",
+            answer=ModelAnswer(text="", model="scripted", prompt_tokens=7, completion_tokens=3, finish_reason="length", seconds=0.1),
+        )
+        world.model.will(YES, call("rag_search", question=QUESTION), cut)
+        await world.work(asked(world, QUESTION))
+        assert PASSAGE in shown(world)[-1]
+        assert await count_used(world) == (27, 13)
+        counts = await count_stats(world)
+        assert (counts.models, counts.failures) == ({"scripted": 2}, {"cut off": 1})
+        assert "service_answers" not in read_audit(world)[-1]
 
 
 async def test_documents_of_the_crm_agent_are_paid_and_named(tmp_path: Path) -> None:
@@ -117,6 +147,7 @@ async def test_documents_of_the_crm_agent_are_paid_and_named(tmp_path: Path) -> 
         (record,) = [one for one in read_audit(world) if "service_answers" in one]
         found = record["executed_actions"][0]["answer"]
         assert (found["answered_by"], found["model"]) == ("model", "scripted")
+        assert (await count_stats(world)).models == {"scripted": 3}
 
 
 async def test_who_asks_over_http_is_not_believed_to_pay(tmp_path: Path) -> None:
@@ -189,8 +220,39 @@ async def test_documents_of_a_run_are_paid_by_its_person(tmp_path: Path) -> None
             await world.work(start_scenario())
             assert texts(world)[0].startswith("28 дней")
             assert await count_used(world) == (10, 5)
+            assert (await count_stats(world)).models == {"scripted": 1}
             world.tools.audit.wait()
             (record,) = [one for one in everything(world.logs) if one["type"] == "node" and one["what"] == "model"]
             schema().validate(record)
             assert (record["model"], record["provider"]) == ("scripted", "openai")
         await clients.aclose()
+
+
+async def test_a_chat_reads_each_source_once(tmp_path: Path) -> None:
+    """The title stands above its passage only, and the passage in its quote only, whoever made the answer; over HTTP the answer names it."""
+    async with a_library(tmp_path) as (world, rag):
+        world.model.will(YES, call("rag_search", question=QUESTION), say("28 дней [1]"))
+        await world.work(asked(world, QUESTION))
+        assert shown(world)[-1] == f"28 дней\n\nОтпуск\n{PASSAGE}"
+        world.model.will(YES, call("rag_search", question="отпуск сколько дней"), ModelClientError("no route"))
+        await world.work(asked(world, "отпуск сколько дней"))
+        told = shown(world)[-1]
+        assert (told.count("Отпуск\n"), told.count(PASSAGE)) == (1, 1)
+        found = await rag.ask(QUESTION)
+        assert PASSAGE in found["answer"]
+        assert PASSAGE not in found["plain_answer"]
+
+
+async def test_a_search_that_a_card_asked_about_gives_passages_and_asks_no_model_more(tmp_path: Path) -> None:
+    """Whoever presses pays for nothing and waits for no model: the agent reads the passages when its turn goes on, and answers itself."""
+    async with a_library(tmp_path) as (world, _):
+        world.model.will(reply(step("ask_documents", {"question": QUESTION}, requires_confirmation=True)))
+        await world.work(message(QUESTION))
+        world.model.will_go_on(reply(text="Отпуск — 28 дней."))
+        await decide(world)
+        assert PASSAGE in world.model.prompts[-1][-1]["content"]
+        assert len(world.model.prompts) == 2
+        assert world.events("NodeDone") == []
+        (done,) = world.events("CallSucceeded")
+        assert (done.data["result"]["answered_by"], done.data["result"]["model"]) == ("passages", "")
+        assert await count_used(world) == (20, 10)

@@ -21,6 +21,8 @@ class Found(BaseModel):
     answer: str
     chunk_title_list: list[str]
     chunk_texts: list[str]
+    plain_answer: str = ""
+    """The answer without titles and passages, for doors that show each passage under its title; a service need not give it."""
 
 
 SEARCH = ServiceCall(service="rag", path="/search", answer=Found, action="answer_question", refused="Search")
@@ -43,7 +45,7 @@ async def search_documents(params: RagSearchParams, ports: ToolPorts) -> ToolAns
             build_message(TOOL.build_code("answer"), is_kept=True, answer=found.answer),
             build_message(TOOL.build_code("titles"), top_k=str(top_k), titles=", ".join(found.chunk_title_list)),
         ),
-        parts=(Text(text=found.answer), *passages),
+        parts=(Text(text=found.plain_answer or found.answer), *passages),
         is_prose=True,
     )
 

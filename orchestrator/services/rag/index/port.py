@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from orchestrator.domain.errors import SdelkaError
 from orchestrator.services.rag.document import Passage, Problem
 
-FORMAT: Final = 2
-"""The version of what is stored; an index of another version is built anew. Raise it when terms or passages are made differently."""
+FORMAT: Final = 3
+"""The version of what is stored; an index of another version is built anew. Raise it when terms or passages are made or kept otherwise."""
 PUBLIC: Final = ""
 """The access class of documents that everybody may read."""
 Vectors = NDArray[np.float32]

@@ -43,6 +43,9 @@ _TABLES: Final = (
     mtime_ns bigint NOT NULL, digest text NOT NULL, access text NOT NULL, problem text NOT NULL, details text NOT NULL)""",
     """CREATE TABLE passages (id bigserial PRIMARY KEY, document_id bigint NOT NULL REFERENCES documents ON DELETE CASCADE,
     title text NOT NULL, text text NOT NULL, hash text NOT NULL, terms tsvector NOT NULL)""",
+    # The terms of each found passage are read once for each term of the question. They stay in the row, and its text is moved out instead:
+    # reading them from elsewhere takes twice the time.
+    "ALTER TABLE passages ALTER COLUMN terms SET STORAGE MAIN",
     "CREATE INDEX passages_document ON passages (document_id)",
     "CREATE INDEX passages_hash ON passages (hash)",
     "CREATE INDEX passages_terms ON passages USING gin (terms)",
@@ -57,6 +60,10 @@ _STORE_PASSAGE: Final = """INSERT INTO passages (document_id, title, text, hash,
     (%s, %s, %s, %s, setweight(to_tsvector('russian', %s), 'A') || setweight(to_tsvector('russian', %s), 'D'))"""
 _HIT: Final = "p.id, d.name, p.title, p.text FROM passages p JOIN documents d ON d.id = p.document_id"
 _WEIGHTS: Final = "{0.4, 0.4, 0.4, 1.0}"
+_FIND: Final = """SELECT p.id, d.name, p.title, p.text FROM
+    (SELECT id, {ranks} AS rank FROM passages WHERE terms @@ %s::tsquery AND {access} ORDER BY rank DESC, id LIMIT %s) best
+    JOIN passages p USING (id) JOIN documents d ON d.id = p.document_id ORDER BY best.rank DESC, p.id"""
+"""Joins the few passages that fit best; joining all of them takes a third of the time of ranking them."""
 
 
 class PostgresIndex:
@@ -151,21 +158,17 @@ class PostgresIndex:
             wording = self._find_wording(connection, question)
             if not wording.terms:
                 return ()
-            ranks = " + ".join("%s * ts_rank(%s::float4[], p.terms, %s::tsquery, 1)" for _ in wording.terms)
+            ranks = " + ".join("%s * ts_rank(%s::float4[], terms, %s::tsquery, 1)" for _ in wording.terms)
             weighed = [
                 value
                 for one in wording.terms
                 for value in (one.weight, _WEIGHTS, _build_match([one.term, *one.office_words], [one.prefix]))
             ]
-            query = f"SELECT {_HIT} WHERE p.terms @@ %s::tsquery AND (%s OR d.access = ANY(%s)) ORDER BY {ranks} DESC, p.id LIMIT %s"
-            values = (
-                _build_match(wording.list_searched(), wording.list_prefixes()),
-                access is None,
-                sorted(access or ()),
-                *weighed,
-                max(limit, CANDIDATES),
-            )
-            rows = connection.execute(query.encode(), values).fetchall()
+            opened = "TRUE" if access is None else "document_id IN (SELECT id FROM documents WHERE access = ANY(%s))"
+            classes = [] if access is None else [sorted(access)]
+            match = _build_match(wording.list_searched(), wording.list_prefixes())
+            values = (*weighed, match, *classes, max(limit, CANDIDATES))
+            rows = connection.execute(_FIND.format(ranks=ranks, access=opened), values).fetchall()
         found = [Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows]
         return wording.choose_best(found, limit)
 

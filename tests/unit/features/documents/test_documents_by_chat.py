@@ -1,118 +1,21 @@
 """An administrator adds and removes the company's documents by chat, each with a press; everybody else reads who may do that."""
 
 import unicodedata
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from orchestrator.domain.actor import Actor
-from orchestrator.domain.errors import FileUnavailable
-from orchestrator.domain.inputs import DirectAnswer, FeatureClick, SentDocument, TextMessage
-from orchestrator.domain.outputs import Notice
 from orchestrator.runtime import worker
 from orchestrator.services.rag import shelf
-from orchestrator.services.rag.building import connect_embedded
-from state.clock import generate_id
-from state.journal.store import InboxRow
-from tests.unit.services.rag.rag_kit import build_service, write_files
-from tests.unit.spine_kit import ANNA, NOW, Said, World, a_world, command
-
-ADMIN = ANNA.model_copy(update={"role": "admin"})
-TEXT = "# Отпуск\n\nОтпуск длится 28 дней.\n"
+from tests.unit.features.documents.chat_kit import ADMIN, TEXT, a_desk, press
+from tests.unit.services.rag.rag_kit import write_files
+from tests.unit.spine_kit import ANNA, Said, command
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
     monkeypatch.setattr(worker, "POLL", 0.02)
-
-
-@dataclass
-class SentFiles:
-    """The messenger's files by id, and how often one was downloaded."""
-
-    contents: dict[str, bytes] = field(default_factory=dict)
-    reads: list[str] = field(default_factory=list)
-
-    async def read(self, file_id: str, limit: int, *, within: float = 1) -> bytes:
-        del within
-        self.reads.append(file_id)
-        if file_id not in self.contents:
-            raise FileUnavailable("gone")
-        if len(self.contents[file_id]) > limit:
-            raise FileUnavailable("too large", is_too_large=True)
-        return self.contents[file_id]
-
-
-@dataclass
-class Desk:
-    """The world of a test: the product, the folder, and the files of the messenger."""
-
-    world: World
-    folder: Path
-    files: SentFiles
-
-    async def send(
-        self, name: str, content: str | bytes = TEXT, *, actor: Actor = ADMIN, caption: str = "", size: int | None = None
-    ) -> None:
-        """Send a file into the private chat."""
-        data = content if isinstance(content, bytes) else content.encode()
-        self.files.contents[name] = data
-        other: Any = TextMessage(text=caption) if caption else DirectAnswer(notice=Notice(code="only-text"))
-        sent = SentDocument(
-            file_id=name, name=name, size=len(data) if size is None else size, caption=caption, instead_kind=other.KIND,
-            instead_lane="turn" if caption else "express", instead=other.to_json(),
-        )  # fmt: skip
-        await self.world.work(build_row(SentDocument.KIND, sent.to_json(), actor))
-
-    def take(self) -> tuple[list[str], list[list[str]]]:
-        """(codes of the notices, words of the buttons) of the messages that wait; takes them off."""
-        rows = [row for row in self.world.outbox() if row.kind == "reply"]
-        codes = [one["code"] for row in rows for one in row.body["notices"]]
-        return codes, [one["words"] for row in rows for one in row.body["actions"]]
-
-    def list_files(self) -> dict[str, str]:
-        """What the folder holds, hidden files too."""
-        return {
-            str(one.relative_to(self.folder)): one.read_text(encoding="utf-8") for one in sorted(self.folder.rglob("*")) if one.is_file()
-        }
-
-
-def build_row(kind: str, body: Any, actor: Actor = ADMIN) -> InboxRow:
-    """An input of the private chat."""
-    fresh = generate_id()
-    return InboxRow(
-        id=fresh,
-        source=f"x:{fresh}",
-        session=actor.key,
-        lane="express",
-        kind=kind,
-        actor=actor.model_dump(mode="json"),
-        body=body,
-        received_at=NOW,
-    )
-
-
-def press(words: list[str], actor: Actor = ADMIN) -> InboxRow:
-    """A press on a button."""
-    return build_row(FeatureClick.KIND, FeatureClick(words=tuple(words), callback_id="c1").to_json(), actor)
-
-
-@asynccontextmanager
-async def a_desk(place: Path, *, here: bool = True) -> AsyncIterator[Desk]:
-    """The product with a document service inside, or with none."""
-    files, folder = SentFiles(), place / "docs"
-    service = build_service(place)
-    service.poll_seconds = 3600
-    async with service:
-        await service.wait_until_read()
-        made = connect_embedded(service).shelf if here else None
-        async with a_world(place, shelf=made, files=files) as world:
-            yield Desk(world, folder, files)
 
 
 @pytest.mark.req("S001-58")
@@ -158,7 +61,7 @@ async def test_what_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
 
 
 async def test_a_document_is_removed_after_two_presses(tmp_path: Path) -> None:
-    """The list offers it, the question is answered, and only then the file goes; «Оставить» keeps it."""
+    """The list offers it, the question is answered, and only then the file goes; «Оставить» keeps it and ends that question."""
     write_files(tmp_path / "docs", {"а.md": "первый документ", "б.md": "второй документ"})
     async with a_desk(tmp_path) as desk:
         await desk.world.work(command("docs", actor=ADMIN, key=ADMIN.key))
@@ -169,6 +72,10 @@ async def test_a_document_is_removed_after_two_presses(tmp_path: Path) -> None:
         assert (codes, len(desk.list_files())) == (["docs-remove"], 2)
         await desk.world.work(press(sure[1]))
         assert (desk.take()[0], len(desk.list_files())) == (["docs-left"], 2)
+        await desk.world.work(press(sure[0]))
+        assert (desk.take_toasts(), len(desk.list_files())) == (["docs-toast-refused"], 2)
+        await desk.world.work(press(buttons[0]))
+        sure = desk.take()[1]
         await desk.world.work(press(sure[0]), press(sure[0]))
         assert (desk.take()[0], list(desk.list_files())) == (["docs-removed"], ["б.md"])
 
@@ -181,8 +88,15 @@ async def test_a_document_that_changed_since_the_list_is_kept(tmp_path: Path) ->
         write_files(desk.folder, {"а.md": "изменённый документ"})
         (button,) = desk.take()[1]
         await desk.world.work(press(button))
+        assert (desk.take_toasts(), list(desk.list_files())) == (["docs-toast-old"], ["а.md"])
+        await desk.world.work(command("docs", actor=ADMIN, key=ADMIN.key))
         await desk.world.work(press(desk.take()[1][0]))
+        (sure, _) = desk.take()[1]
+        write_files(desk.folder, {"а.md": "ещё раз изменённый"})
+        await desk.world.work(press(sure))
         assert (desk.take()[0], list(desk.list_files())) == (["docs-changed"], ["а.md"])
+        await desk.world.work(press(sure))
+        assert desk.take_toasts() == ["docs-toast-failed"]
 
 
 async def test_everybody_else_is_refused_with_a_sentence(tmp_path: Path) -> None:
@@ -263,15 +177,18 @@ async def test_without_a_folder_it_says_where_documents_are(tmp_path: Path) -> N
 
 
 async def test_a_link_in_the_folder_leads_nowhere(tmp_path: Path) -> None:
-    """A document is neither written through a link nor removed through one."""
+    """A document is neither written through a link nor removed through one, and neither is offered; the list says why."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "отпуск.md").write_text("чужой", encoding="utf-8")
     async with a_desk(tmp_path) as desk:
         (desk.folder / "ссылка.md").symlink_to(outside / "отпуск.md")
         await desk.send("ссылка.md")
-        await desk.world.work(press(desk.take()[1][0]))
-        assert desk.take()[0] == ["docs-failed"]
+        assert desk.take() == (["docs-name-taken"], [])
+        await desk.world.work(command("docs", actor=ADMIN, key=ADMIN.key))
+        (listed,) = [row for row in desk.world.outbox() if row.kind == "reply"]
+        assert (listed.body["actions"], listed.body["notices"][1]["args"]["state"]) == ([], "link")
+        assert listed.body["notices"][1]["args"]["reason"]
         assert (outside / "отпуск.md").read_text(encoding="utf-8") == "чужой"
 
 

@@ -55,3 +55,36 @@ async def test_a_manager_reads_who_adds_documents(tmp_path: Path) -> None:
         await send(chat, 1, document(file_name="отпуск.md"))
         assert "Файлы в документы компании добавляет администратор" in chat.shown()[-1]["text"]
         assert (chat.wire.downloads, "reply_markup" in chat.shown()[-1]) == ([], False)
+
+
+async def test_an_album_goes_to_the_folder_that_its_last_caption_names(tmp_path: Path) -> None:
+    """The question about the first file is edited in its place, and its buttons mean the folder."""
+    (tmp_path / "docs" / "Кадры").mkdir(parents=True)
+    async with a_chat(tmp_path) as chat:
+        chat.wire.files |= {"one": b"first text", "two": b"second text"}
+        await send(chat, 1, document("one", file_name="а.md"), media_group_id="77")
+        await send(chat, 2, document("two", file_name="б.md"), media_group_id="77", caption="Кадры")
+        assert [one["text"].replace("\u2060", "")[:24] for one in chat.shown()] == [
+            "Добавить «а.md» (1 КБ) в",
+            "Добавить «Кадры/а.md» (1",
+            "Добавить «Кадры/б.md» (1",
+        ]
+        buttons = [one["reply_markup"]["inline_keyboard"][0][0]["callback_data"] for one in chat.shown()]
+        for data in buttons:
+            await chat.press_data(data)
+        assert sorted(str(one.relative_to(tmp_path / "docs")) for one in (tmp_path / "docs").rglob("*.md")) == ["Кадры/а.md", "Кадры/б.md"]
+
+
+async def test_a_list_is_leafed_through_in_its_message(tmp_path: Path) -> None:
+    """The button shows the next ten, and the way back."""
+    (tmp_path / "docs").mkdir()
+    for number in range(12):
+        (tmp_path / "docs" / f"{number:02}.md").write_text(f"text {number}")
+    async with a_chat(tmp_path) as chat:
+        await chat.say("/docs")
+        assert "Документы: 12. Страница 1 из 2" in chat.shown()[-1]["text"]
+        await chat.press("Дальше")
+        assert "Страница 2 из 2" in chat.shown()[-1]["text"]
+        assert [one for one in chat.buttons() if one.startswith("✖")][-2:] == ["✖ 10.md", "✖ 11.md"]
+        await chat.press("◀")
+        assert "Страница 1 из 2" in chat.shown()[-1]["text"]

@@ -1,0 +1,115 @@
+"""Handles /docs, the pages of the list, and the buttons that ask whether a document is to be removed.
+
+A button of the list names the document by a hash of its path and its stamp, so that it means exactly the one that was listed.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
+from orchestrator.domain.inputs import Command
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
+from orchestrator.domain.shelf import DocumentShelf, ShelfDocument, ShelfFailed
+from orchestrator.features.documents.answering import PRESS, answer, require_administrator
+from orchestrator.features.documents.offers import Listing, Offer, build_offer_id, keep, load_listing
+from orchestrator.features.documents.wording import build_failure, describe_document, shorten
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from state.journal.store import InboxRow
+
+LISTED: Final = 10
+"""How many documents a page has."""
+_WANTED: Final = 100
+_MARK: Final = 16
+_DIGITS: Final = 6
+
+
+async def list_documents(row: InboxRow, session: Session, tools: Tools, *, shelf: DocumentShelf | None) -> None:
+    """Show the documents, or those whose path holds what was typed after the command, each with a button that removes it."""
+    actor = await require_administrator(row, session, tools)
+    if actor is None:
+        return
+    if Address.parse(session.key).is_group:
+        await answer(build_reply(Notice(code="docs-private")), row, actor, session)
+        return
+    if shelf is None:
+        await answer(build_reply(Notice(code="docs-elsewhere")), row, actor, session)
+        return
+    wanted = " ".join(Command.model_validate(row.body).args.split())[:_WANTED]
+    listing = Listing(id=build_offer_id(), wanted=wanted)
+    try:
+        reply = await _build_page(listing, 0, actor, shelf)
+    except ShelfFailed as error:
+        reply = build_reply(build_failure(error))
+    await answer(reply, row, actor, session, key=_build_key(listing.id), timers=[keep(listing, session)])
+
+
+async def show_page(
+    number: str, listing_id: str, row: InboxRow, actor: Actor, session: Session, tools: Tools, shelf: DocumentShelf
+) -> None:
+    """Show another page of a list in its message. The page is counted from 0, and the last one stands for a number that is too large."""
+    listing = await load_listing(tools.store, session, listing_id)
+    if listing is None or not number.isdecimal() or len(number) > _DIGITS:
+        await answer(None, row, actor, session, toast="docs-toast-old")
+        return
+    try:
+        reply = await _build_page(listing, int(number), actor, shelf)
+    except ShelfFailed as error:
+        await answer(build_reply(build_failure(error)), row, actor, session)
+        return
+    await answer(reply, row, actor, session, key=_build_key(listing.id), timers=[keep(listing, session)])
+
+
+async def ask_to_remove(mark: str, row: InboxRow, actor: Actor, session: Session, shelf: DocumentShelf) -> None:
+    """Ask whether the document with this mark is to be removed. Each question is an offer of its own, which one answer ends."""
+    try:
+        found = next((one for one in await shelf.list_documents() if one.is_file and _build_mark(one) == mark), None)
+    except ShelfFailed as error:
+        await answer(build_reply(build_failure(error)), row, actor, session)
+        return
+    if found is None:
+        await answer(None, row, actor, session, toast="docs-toast-old")
+        return
+    offer = Offer(id=build_offer_id(), what="remove", path=found.path, size=found.size, stamp=found.stamp)
+    sure = Action(words=(PRESS, "do", offer.id), label=Notice(code="docs-button-remove-sure"))
+    left = Action(words=(PRESS, "no", offer.id), label=Notice(code="docs-button-keep"))
+    asked = Reply(notices=(Notice(code="docs-remove", args={"path": found.path}),), actions=(sure, left))
+    await answer(asked, row, actor, session, timers=[keep(offer, session)])
+
+
+async def _build_page(listing: Listing, number: int, actor: Actor, shelf: DocumentShelf) -> Reply:
+    found = [one for one in await shelf.list_documents() if listing.wanted.casefold() in one.path.casefold()]
+    pages = max(1, -(-len(found) // LISTED))
+    page = min(number, pages - 1)
+    shown = found[page * LISTED : (page + 1) * LISTED]
+    args = {"count": len(found), "wanted": listing.wanted or "none", "page": page + 1, "pages": pages}
+    return Reply(
+        notices=(Notice(code="docs-listed", args=args), *(describe_document(one, actor) for one in shown)),
+        actions=(*_build_removals(shown), *_build_turns(listing, page, pages)),
+    )
+
+
+def _build_removals(shown: Sequence[ShelfDocument]) -> list[Action]:
+    return [
+        Action(words=(PRESS, "ask", _build_mark(one)), label=Notice(code="docs-button-remove", args={"name": shorten(one.path)}))
+        for one in shown
+        if one.is_file
+    ]
+
+
+def _build_turns(listing: Listing, page: int, pages: int) -> list[Action]:
+    """Return the buttons that lead to the pages before and after this one."""
+    turns = [("docs-button-back", page - 1), ("docs-button-on", page + 1)]
+    return [
+        Action(words=(PRESS, "page", str(number), listing.id), label=Notice(code=code)) for code, number in turns if 0 <= number < pages
+    ]
+
+
+def _build_mark(document: ShelfDocument) -> str:
+    return hashlib.sha256(f"{document.stamp}\n{document.path}".encode(errors="surrogatepass")).hexdigest()[:_MARK]
+
+
+def _build_key(listing_id: str) -> str:
+    return f"docs-list:{listing_id}"

@@ -1,0 +1,52 @@
+"""Puts documents into words: their lines in a list, their sizes, who may read them, and why the folder cannot be used."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.shelf import ShelfDocument, ShelfFailed
+
+MEGABYTE: Final = 1024 * 1024
+_ON_BUTTON: Final = 60
+_IN_LINE: Final = 100
+"""Characters of a path and of a reason in a list, so that a page fits into one message of 4,096."""
+_ROLES: Final = ("admin", "lead", "manager")
+
+
+def build_failure(error: ShelfFailed) -> Notice:
+    """Return the sentence about a folder that cannot be used."""
+    return Notice(code="docs-failed", args={"reason": error.reason[:200]})
+
+
+def describe_document(found: ShelfDocument, actor: Actor) -> Notice:
+    """Return the line about a document: its path, size, whether people can ask it, and who."""
+    reason = found.reasons.get(actor.locale, "")
+    args = {
+        "path": shorten(found.path, _IN_LINE),
+        **measure(found.size),
+        "state": found.state if found.is_file else "link",
+        "reason": reason if len(reason) <= _IN_LINE else reason[: _IN_LINE - 1] + "…",
+        "readers": describe_readers(found.readers).model_dump(),
+    }
+    return Notice(code="docs-line", args=args)
+
+
+def describe_readers(readers: frozenset[str] | None) -> Notice:
+    """Return who may read a document, in words."""
+    if readers is None:
+        return Notice(code="docs-readers-everybody")
+    known: Sequence[str] = [one for one in _ROLES if one in readers]
+    return Notice(code=f"docs-readers-{'-'.join(known) or 'nobody'}")
+
+
+def measure(size: int) -> dict[str, object]:
+    """Return a size in bytes as people write it: {size, unit}, in whole kilobytes or in megabytes with one decimal."""
+    if size < MEGABYTE:
+        return {"size": max(1, round(size / 1024)), "unit": "kb"}
+    return {"size": round(size / MEGABYTE, 1), "unit": "mb"}
+
+
+def shorten(path: str, longest: int = _ON_BUTTON) -> str:
+    """Return a path that fits on a button or into a line: the end of a long one."""
+    return path if len(path) <= longest else "…" + path[-longest + 1 :]
