@@ -10,3 +10,9 @@ flow-parameter-unfit = { $problem ->
    *[other] The parameter “{ $name }” is of another type, it must be { $expected }.
 }
 flow-too-long = The flow made more than { $most } steps and was stopped: it seems to go in circles.
+flow-answer-unfit = { $type ->
+    [number] A number is needed, such as 25 or 1500.5.
+    [array] A list is needed: each value on a line of its own.
+    [object] A JSON object is needed, such as {"{"}"city": "Tomsk"{"}"}.
+   *[other] This answer does not fit. Please write it otherwise.
+}

@@ -8,12 +8,12 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from orchestrator.domain.taint import Origins, Value, combine
+from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.agents import Agent, FindAgents
 from orchestrator.engines.flows.definition import Flow, FlowStep
+from orchestrator.engines.flows.launch import find_start
 from orchestrator.engines.flows.memory import Channels
 from orchestrator.engines.flows.outputs import StepOutputs
-from orchestrator.engines.flows.parameters import read_parameters
 from orchestrator.engines.flows.prompt import build_request, read_output
 from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success
 from orchestrator.engines.runs import RunContext, RunFailed, RunModelRequest, RunResult, RunUpdate
@@ -22,9 +22,6 @@ MOST_STEPS: Final = 100
 """How many steps a run makes at most (S002-A6)."""
 PAUSE: Final = timedelta(seconds=1)
 """How long a flow waits before it tries a step again (S002-X6)."""
-PARAMETERS: Final = "parameters"
-CONTEXT: Final = "sharedContext"
-"""The names under which whoever starts a flow gives its launch parameters and its context (S002-X3)."""
 NO_ANSWER: Final = "degraded"
 """The code of the failure that a step may be repeated after: no provider answered. Others, such as a used-up budget, end the run."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
@@ -47,7 +44,8 @@ class FlowEngine:
         except ValidationError as error:
             raise RunFailed("flow-unreadable", f"the definition is no flow: {error.error_count()} mistakes") from None
         agents = await self._load_agents(ctx, flow)
-        return await _Playing(ctx, flow, agents, _read_start(ctx, flow), self._most_steps).play()
+        start = await find_start(ctx, flow)
+        return await _Playing(ctx, flow, agents, start, self._most_steps).play()
 
     async def _load_agents(self, ctx: RunContext, flow: Flow) -> Mapping[str, Agent]:
         """Return the agents by version, as they were when the run began: what is published afterwards does not reach it."""
@@ -60,21 +58,6 @@ class FlowEngine:
 
     async def _find(self, versions: list[str]) -> dict[str, object]:
         return dict(await self._find_agents(versions))
-
-
-def _read_start(ctx: RunContext, flow: Flow) -> Value:
-    """Return what every agent is told of the start: the launch parameters, and the flow's context under that of the start (S002-A10)."""
-    nothing = Value({}, _AUTHOR)
-    parameters, context = ctx.run.args.get(PARAMETERS, nothing), ctx.run.args.get(CONTEXT, nothing)
-    if not isinstance(parameters.data, Mapping) or not isinstance(context.data, Mapping):
-        raise RunFailed("flow-start-unfit", "parameters and sharedContext must be objects")
-    read, mistakes = read_parameters(flow.launch_parameters, parameters.data)
-    if mistakes:
-        first = mistakes[0]
-        detail = "; ".join(f"{one.name}: {one.problem} {one.expected}" for one in mistakes)
-        raise RunFailed("flow-parameter-unfit", detail, name=first.name, problem=first.problem, expected=first.expected)
-    own = Value(flow.defaults.context, _AUTHOR)
-    return combine(lambda mine, theirs, _: {"parameters": read, "context": {**mine, **theirs}}, own, context, parameters)
 
 
 class _Playing:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.engine import CONTEXT, PARAMETERS, FlowEngine
+from orchestrator.engines.flows.engine import FlowEngine
+from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from state.journal.store import InboxRow
 from tests.unit.runs import runs_kit
@@ -62,10 +63,15 @@ async def a_flow_world(
 
 def start(parameters: Mapping[str, Any] | None = None, context: Mapping[str, Any] | None = None) -> InboxRow:
     """The input that starts the flow."""
-    given = {PARAMETERS: parameters, CONTEXT: context}
+    given = {PARAMETERS: parameters or {}, CONTEXT: context}
     return runs_kit.start(
         "plan", engine="flow", **{name: Value(dict(one), frozenset({"person"})) for name, one in given.items() if one is not None}
     )
+
+
+def start_in_chat(text: str = "") -> InboxRow:
+    """The input that starts the flow as its command in a chat does."""
+    return runs_kit.start("plan", engine="flow", text=Value(text, frozenset({"person"})))
 
 
 def result(world: World) -> Any:
