@@ -26,6 +26,7 @@ from bot.access.portal_auth import build_portal_auth
 from bot.agent_texts import load_agent_texts
 from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
+from bot.flows import connect_agents
 from bot.http_credentials import load_http_credentials
 from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
@@ -201,7 +202,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
     services = services or build_service_clients(settings, ATTACHED_MODELS)
     documents = DocumentClient(services, top_k=settings.param_rag_top_k)
-    engines = connect_documents(engines, documents.ask)
+    engines = connect_agents(connect_documents(engines, documents.ask), store)
     credentials = load_http_credentials(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)

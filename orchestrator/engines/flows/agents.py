@@ -31,3 +31,8 @@ class FindAgents(Protocol):
 
     async def __call__(self, versions: list[str], /) -> Mapping[str, object]:
         """Return the documents of those versions that are published and whose agent is active; others are left out."""
+
+
+async def find_no_agents(_versions: list[str], /) -> Mapping[str, object]:
+    """Return nothing: of a program without a store of agents."""
+    return {}

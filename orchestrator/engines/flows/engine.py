@@ -9,13 +9,14 @@ from typing import Final
 from pydantic import ValidationError
 
 from orchestrator.domain.taint import Origins, Value
-from orchestrator.engines.flows.agents import Agent, FindAgents
+from orchestrator.engines.flows.agents import Agent, FindAgents, find_no_agents
 from orchestrator.engines.flows.definition import Flow, FlowStep
 from orchestrator.engines.flows.launch import find_start
 from orchestrator.engines.flows.memory import Channels
 from orchestrator.engines.flows.outputs import StepOutputs
 from orchestrator.engines.flows.prompt import build_request, read_output
 from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success
+from orchestrator.engines.flows.telling import build_result_reply
 from orchestrator.engines.runs import RunContext, RunFailed, RunModelRequest, RunResult, RunUpdate
 
 MOST_STEPS: Final = 100
@@ -33,9 +34,13 @@ class FlowEngine:
     replay = 1
     replays = frozenset({1})
 
-    def __init__(self, find_agents: FindAgents, *, most_steps: int = MOST_STEPS) -> None:
+    def __init__(self, find_agents: FindAgents = find_no_agents, *, most_steps: int = MOST_STEPS) -> None:
         """Play flows whose agents `find_agents` finds."""
         self._find_agents, self._most_steps = find_agents, most_steps
+
+    def connect(self, find_agents: FindAgents) -> "FlowEngine":
+        """Return an engine that is the same, whose agents `find_agents` finds; itself if it was made with a way to find them."""
+        return FlowEngine(find_agents, most_steps=self._most_steps) if self._find_agents is find_no_agents else self
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the flow and return {payload, summary}. Raises RunFailed and RunSuspended."""
@@ -89,7 +94,8 @@ class _Playing:
             place = route.next_step
         if doomed is not None:
             raise RunFailed("flow-step-failed", f"step {doomed.id} failed", step=doomed.name or doomed.id)
-        return RunResult(value=self._outputs.resolve(self._flow.outputs))
+        result = self._outputs.resolve(self._flow.outputs)
+        return RunResult(value=result, reply=build_result_reply(self._flow, self._outputs, result.data))
 
     async def _show(self, step: FlowStep) -> None:
         """Show which step is being done: a draft in the chat, and a picture to clients that watch the run."""
