@@ -32,7 +32,7 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.scenarios import connect_documents
+from bot.scenarios import build_file_reader, connect_services
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
 from orchestrator.directory.naming import Naming
@@ -70,6 +70,7 @@ from orchestrator.performers.knowledge import KnowledgePerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
+from orchestrator.runs.offers import list_startable
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.audit import Audit
@@ -202,15 +203,17 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
     services = services or build_service_clients(settings, ATTACHED_MODELS)
     documents = DocumentClient(services, top_k=settings.param_rag_top_k)
-    engines = connect_agents(connect_documents(engines, documents.ask), store)
     credentials = load_http_credentials(settings)
+    watch = PolicyWatcher()
+    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
+    folder = Folder(settings.files_dir) if settings.files_dir is not None else None
+    engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
-    watch, switch = PolicyWatcher(), LiveSwitch(store)
+    switch = LiveSwitch(store)
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
     kept = timedelta(days=settings.run_retention_days)
     ports = Ports(reads, naming, store, watcher, switch, members, ear, engines=engines, files=files, shelf=shelf, run_retention=kept)
-    live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     texts = load_agent_texts(DATA / "agent")
     histories = HistoryReader(store, HistoryData(catalogue=catalogue, names=naming, records=reads), clock, present)
@@ -226,7 +229,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "http": _build_http(credentials, live),
             "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories, documents),
             **_build_mongo(settings),
-            **_build_files(settings, live, members, messenger),
+            **_build_files(folder, live, members, messenger),
         },
         records=reads,
         names=naming,
@@ -241,7 +244,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "crm_agent": build_agent(settings, catalogue, live, texts),
             "tool_agent": build_tool_agent(settings, services, tells_asker="rag" in services.believed),
         },
-        queries=build_queries(reads, naming, clock, live),
+        queries={**build_queries(reads, naming, clock, live), "scenarios": partial_of(list_startable, engines=engines)},
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,
@@ -310,10 +313,9 @@ def _build_mongo(settings: Settings) -> dict[str, Performer]:
 
 
 def _build_files(
-    settings: Settings, policies: PolicySource, members: Members | None, messenger: ChatMessenger | None
+    folder: Folder | None, policies: PolicySource, members: Members | None, messenger: ChatMessenger | None
 ) -> dict[str, Performer]:
-    """Return the performers of file effects, if FILES_DIR is set, and of messages to chats, if there is a messenger."""
-    folder = Folder(settings.files_dir) if settings.files_dir is not None else None
+    """Return the performers of file effects, if there is a `folder` (FILES_DIR), and of messages to chats, if there is a messenger."""
     found: dict[str, Performer] = {} if folder is None else {"file": FilePerformer(folder)}
     if messenger is not None and members is not None:
         found["telegram"] = TelegramPerformer(messenger, members, policies, folder)

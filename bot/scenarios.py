@@ -1,18 +1,27 @@
 """Builds the engine of scenarios with everything that its steps reach. Part of the composition root."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from orchestrator.domain.errors import FileUnavailable
+from orchestrator.domain.file_path import PathRefused, parse_path
 from orchestrator.domain.outputs import Notice
+from orchestrator.engines.scenarios.definition import is_for_customers
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import KIND, build_kind, list_uses
 from orchestrator.engines.scenarios.registry import build_step_types, load_plugins
-from orchestrator.engines.scenarios.step_types import FindDocuments
+from orchestrator.engines.scenarios.step_types import FindDocuments, ReadFile
+from orchestrator.gate.call.gate_deps import PolicySource
+from orchestrator.performers.files.folder import FileRefused, Folder
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from orchestrator.runs.sent_items import LARGEST_FILE
 
 COMMAND: Final = "run"
+FILES: Final = "file"
+"""The kind of effects that the policy opens for the folder of files."""
 
 
 def build_scenarios() -> RegisteredEngine:
@@ -23,6 +32,7 @@ def build_scenarios() -> RegisteredEngine:
         commands={COMMAND: RunCommand(definition="", menu=Notice(code="menu-run"))},
         list_uses=partial(list_uses, types=types),
         describe=describe_scenario,
+        is_for_customers=is_for_customers,
         kind=build_kind(types),
     )
 
@@ -33,9 +43,26 @@ def describe_scenario(document: object) -> tuple[str, str]:
     return str(given.get("name") or ""), str(given.get("description") or "")
 
 
-def connect_documents(engines: Engines, find: FindDocuments) -> Engines:
-    """Return the engines in which the steps of scenarios look for documents with `find`."""
+def connect_services(engines: Engines, find: FindDocuments, read_file: ReadFile) -> Engines:
+    """Return the engines in which the steps of scenarios look for documents with `find` and read files with `read_file`."""
     found = engines.runs.get(KIND)
     if found is None or not isinstance(found.engine, ScenarioEngine):
         return engines
-    return replace(engines, runs={**engines.runs, KIND: replace(found, engine=found.engine.connect(find))})
+    return replace(engines, runs={**engines.runs, KIND: replace(found, engine=found.engine.connect(find, read_file))})
+
+
+def build_file_reader(folder: Folder | None, policies: PolicySource) -> ReadFile:
+    """Return what reads files of the folder for the chat of a run. The policy opens the folder to it as to every other reader."""
+
+    async def read_file(path: str) -> bytes:
+        if folder is None or FILES not in policies.now().open_kinds:
+            raise FileUnavailable("the folder of files is not open")
+        try:
+            content = await asyncio.to_thread(folder.read, parse_path(path), limit=LARGEST_FILE)
+        except (FileRefused, PathRefused) as refused:
+            raise FileUnavailable(f"{refused.code}: {refused}") from None
+        if content is None:
+            raise FileUnavailable("there is no such file")
+        return content.data
+
+    return read_file

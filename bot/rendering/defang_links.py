@@ -21,7 +21,7 @@ JOINER: Final = "\u2060"
 _URL_FIELDS: Final = frozenset({"url", "made_url", "links"})
 """Fields of message bodies that contain addresses built by the bot itself, of records' pages in the portal; they stay clickable."""
 _CODE_FIELDS: Final = _URL_FIELDS | {"method", "commands"}
-_ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people"})
+_ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people", "sent"})
 _ADDRESSES_HIDDEN: Final = frozenset({"history", "news", "daily", "reminder"})
 _ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]{0,20}://\S+|www\.\S+"

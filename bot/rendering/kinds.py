@@ -15,7 +15,7 @@ from bot.rendering.record_changes import render_history, render_news
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import Span, Spans, build_spans
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.outputs import Code, Reply, Toast
+from orchestrator.domain.outputs import Code, Reply, SentFile, Toast
 from state.stored import JsonObject
 
 
@@ -51,10 +51,16 @@ def _render_code(code: Code, _tr: Translator) -> Spans:
     return build_spans(Span(code.text, "code"))
 
 
+def _render_sent_file(file: SentFile, tr: Translator) -> Spans:
+    said = tr.translate("run-sent-file", name=file.name)
+    return build_spans(f"{said}\n{file.caption}" if file.caption else said)
+
+
 RENDERERS: Final[Mapping[str, Renderer]] = {
     "reply": _build_renderer(Reply.model_validate, render_reply),
     "toast": _build_renderer(Toast.model_validate, _render_toast),
     "code": _build_renderer(Code.model_validate, _render_code),
+    "sent": _build_renderer(SentFile.model_validate, _render_sent_file),
     "card": _build_renderer(CardView.from_body, _render_card),
     "details": _build_renderer(CardView.from_body, _render_details),
     "news": render_news,

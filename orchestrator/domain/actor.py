@@ -30,6 +30,8 @@ class Actor(Frozen):
     time_zone: str = "Europe/Moscow"
     locale: Literal["ru", "en"] = "ru"
     may_approve: bool = True
+    for_customers: bool = False
+    """Whether it is a token that passes on what customers write: it starts only what is marked for them, and all that it changes asks."""
 
 
 def is_same_person(one: Actor, key: str, user: int | None) -> bool:

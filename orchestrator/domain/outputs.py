@@ -150,6 +150,15 @@ class Code(View):
     text: str
 
 
+class SentFile(View):
+    """A photo or document that a run sends to its chat. Its content is the blob `digest` of the run."""
+
+    kind: Literal["photo", "document"]
+    name: str
+    digest: str = ""
+    caption: str = ""
+
+
 class File(View):
     """A table that is sent to the person as an Excel or CSV file."""
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.models import ModelRequest, Role
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.domain.outputs import Notice, Reply, SentFile
 from orchestrator.domain.taint import NOWHERE, UNDECLARED, Origin, Origins, Value
 
 T = TypeVar("T")
@@ -116,7 +116,11 @@ class Ask:
     text: str = ""
     notice: Notice | None = None
     """The question as a sentence of the program, in place of `text`."""
+    heading: Notice | None = None
+    """A sentence of the program beside the question, such as how far the run is."""
     options: Sequence[Option] = ()
+    controls: Sequence[Option] = ()
+    """Buttons of the program below `options`, such as one that cancels; the label of each is the code of a sentence."""
     takes: frozenset[Takes] = frozenset()
     timeout: timedelta | None = None
     answers: tuple[str, ...] = ()
@@ -169,6 +173,12 @@ class RunContext(Protocol):
 
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat now, once for each `key`, also if the run is played again."""
+
+    async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
+        """Send a photo or document to the run's chat now, once for each `key`, which no message of the run has.
+
+        `load` gives its content, and is called only if it was not sent yet. Raises RunFailed if the file is empty or too large.
+        """
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
         """Show progress at this node: a draft in the run's chat, a picture to clients that watch the run. It may be dropped."""

@@ -35,6 +35,8 @@ class Children:
         if (woken := ctx.known.woken.get(node)) is not None:
             return read_child_result(woken)
         if engine in ctx.tools.engines:
+            if ctx.actor.for_customers:  # a turn reads whatever the words ask for
+                raise RunFailed("run-not-for-customers", f"a turn of {engine} is not for customers")
             return await play_turn(ctx, node, ctx.tools.engines[engine], args)
         ctx.check_going_on(node)
         if not ctx.is_waiting(node):

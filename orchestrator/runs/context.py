@@ -7,13 +7,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import RunOver
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Reply, build_reply
+from orchestrator.domain.outputs import Reply, SentFile, build_reply
 from orchestrator.domain.taint import UNDECLARED, Origin, Origins, Value
 from orchestrator.engines.runs import (
     Ask,
@@ -52,11 +53,14 @@ from state.clock import format_iso
 from state.events.base import Event
 from state.events.runs import NodeDone, RunWaits, RunWoken
 from state.journal.async_store import run_to_end
-from state.journal.blobs import get_blob_prefix, unpack_file
+from state.journal.blobs import get_blob_prefix, pack_file, unpack_file
 from state.journal.store import InboxRow, OutboxRow, Timer
 
 MAX_UNWRITTEN: Final = 4_000_000
 """How many characters of large values may wait in memory until they are stored."""
+MEGABYTE: Final = 1024 * 1024
+LARGEST: Final = {"photo": 10 * MEGABYTE, "document": 20 * MEGABYTE}
+"""The largest files that a run sends to its chat, in bytes: Telegram takes no larger photo, and a blob holds no larger file."""
 SLEEP: Final = "run_sleep"
 TIMEOUT: Final = "run_timeout"
 """The kinds of the timers of a sleeping node, and of a question that nobody has answered in time."""
@@ -122,6 +126,25 @@ class Context(RunContext):
         cleaned = self._tools.guard.clean_reply(reply, "", locale=self.actor.locale)
         row = outbox.build_reply_row(self._session.key, cleaned, self.now, key=f"{self._session.key}:{key}")
         await self.store(NodeDone(node=node, kind="say"), outbox=[row])
+        self.records.append(PlayedNode(node=node, what="say"))
+
+    async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
+        """Send a photo or document to the run's chat now, once for each `key`. Its content becomes a blob of the run."""
+        self.names.add_message(key)
+        node = f"say/{key}"
+        if node in self.known.done:
+            return
+        self.check_going_on(node)
+        content = await load()
+        most = LARGEST[file.kind]
+        if not 0 < len(content) <= most:
+            raise RunFailed("run-file-size", f"{file.name} has {len(content)} bytes", name=file.name, most=most // MEGABYTE)
+        digest, text = await asyncio.to_thread(pack_file, self._session.key, content)
+        del content
+        caption = self._tools.guard.clean_reply(build_reply(text=file.caption), "", locale=self.actor.locale).text
+        sent = file.model_copy(update={"digest": digest, "caption": caption})
+        row = outbox.build_sent_file_row(self._session.key, sent, self.now, key=f"{self._session.key}:{key}")
+        await self.store(NodeDone(node=node, kind="say", output_blob=digest), outbox=[row], blobs={digest: text})
         self.records.append(PlayedNode(node=node, what="say"))
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
@@ -212,6 +235,8 @@ class Context(RunContext):
 
     def _build_effect(self, node: str, effect: RunEffect, attempt: int) -> Effect:
         params, provenance = build_provenance(effect.params, self.foreign)
+        if self.actor.for_customers:  # a customer's words started it, so a person of the company decides every change
+            provenance = provenance.model_copy(update={"prose": True})
         if is_schedule(effect.kind, effect.method):
             params = {**params, ARG_ORIGINS: list_arg_origins(effect.params.get("args"), self.foreign)}
         return Effect(
@@ -341,15 +366,16 @@ class Context(RunContext):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
         inbox_new: Sequence[InboxRow] = (),
+        blobs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Store an event of the run and remember what it says.
+        """Store an event of the run, with the blobs that it speaks of, and remember what it says.
 
         With `at_once` it is durable when this returns; other events are stored with the next ones, before too many wait in memory. Events
         that several nodes store at the same time share a transaction. The first event that is stored shows that this attempt at the input
         makes progress, so the attempt is not counted any more. Raises RunSuspended if the run has ended meanwhile.
         """
         session = self._session
-        blobs: dict[str, str] = {}
+        blobs = dict(blobs)
         event = move_to_blob(event, session.key, blobs)  # the memo, too, keeps no large values in memory
         self._unwritten += sum(map(len, blobs.values()))
         much = self._unwritten > MAX_UNWRITTEN

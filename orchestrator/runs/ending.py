@@ -75,6 +75,8 @@ async def finish_run(
 
 def _build_end_reply(key: str, notice: Notice, run: RunState, *, can_retry: bool) -> Reply:
     """Return the message that a run has failed or was cancelled; a failed run can be retried with a button."""
+    if find_owner(run).for_customers:  # why it ended, and which step it was, is the company's business
+        return Reply(notices=(Notice(code="run-ended-outside") if can_retry else notice,))
     words = (BUTTON, key.removeprefix("run:"), "retry")
     actions = (Action(words=words, label=Notice(code="run-retry")),) if can_retry and not run.parent else ()
     return Reply(

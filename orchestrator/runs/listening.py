@@ -58,14 +58,29 @@ async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
     own, pasted = split_foreign_text(said.text)
     foreign = "\n\n".join(part for part in (said.quoted, pasted) if part)
     answer = RunAnswer(question_id=question_id, text=own, quoted=foreign)
+    told = [*build_receipt("run-passed", run, session), *await _tell_choice(session, row.actor_key, run, tools)]
     await session.commit(
         InputTaken(question_id=question_id),
         actor=actor.key,
-        outbox=build_receipt("run-passed", run, session),
+        outbox=told,
         inbox_done=[row.id],
         inbox_new=[build_input(answer, run, actor, session, source=f"run-answer:{row.id}")],
     )
     return True
+
+
+async def _tell_choice(session: Session, person: str, run: str, tools: Tools) -> list[OutboxRow]:
+    """Return the message that says which run got the words, if others wait here for words of this person, too."""
+    listening = (session.state.listening or {}).values()
+    waiting = dict.fromkeys(one.run for one in listening if "text" in one.takes and person in one.answers)
+    others = [key for key in waiting if key != run]
+    if not others:
+        return []
+    names = [row.definition for key in (run, others[-1]) for row in await tools.store.list_runs(RunFilter(run_id=key.removeprefix(PREFIX)))]
+    if len(names) != len((run, others[-1])):
+        return []
+    notice = Notice(code="run-chosen", args={"taken": names[0], "waiting": names[1], "count": len(others)})
+    return [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
 
 
 def find_listener(session: Session, person: str, takes: str) -> tuple[str, str] | None:

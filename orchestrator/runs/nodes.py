@@ -139,9 +139,9 @@ def check_reply(node: str, reply: Reply) -> None:
 
 def check_ask(node: str, ask: Ask) -> None:
     """Raise EngineMistake if nobody can answer the question, RunFailed if it cannot be shown."""
-    if not ask.options and not ask.takes and ask.timeout is None:
+    if not ask.options and not ask.controls and not ask.takes and ask.timeout is None:
         raise EngineMistake(f"the question of node {node!r} has no buttons, takes nothing, and never ends")
-    if len(ask.options) > MAX_OPTIONS or not ask.takes <= _TAKES:
+    if len(ask.options) + len(ask.controls) > MAX_OPTIONS or not ask.takes <= _TAKES:
         raise EngineMistake(f"the question of node {node!r} has {len(ask.options)} buttons and takes {sorted(map(str, ask.takes))}")
     shown = [
         ask.text,

@@ -9,19 +9,22 @@ from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Definition
 from orchestrator.runs.listening import build_receipt, build_start, refuse_click
-from orchestrator.runs.registry import Engines
+from orchestrator.runs.registry import Engines, may_start
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import hash_text
 from state.clock import UUID_NAMESPACE, generate_id
 from state.journal.store import InboxRow
+from state.stored import JsonObject
 
 OFFER: Final = "begin"
 """The first word of the buttons of offers: ("begin", name of the offer, id of the list)."""
 NO_SUMMARY: Final = "none"
 LONGEST_SUMMARY: Final = 200
 LONGEST_TITLE: Final = 60
+MOST_TOLD: Final = 20
+"""How many definitions a model is told of."""
 _NAME_LENGTH: Final = 12
 _LIST_LENGTH: Final = 8
 
@@ -29,7 +32,7 @@ _LIST_LENGTH: Final = 8
 async def list_offers(engine: str, command: str, actor: Actor, engines: Engines) -> Reply:
     """Return the message that lists the definitions of an engine which the actor may start, each with its button."""
     registered = engines.runs[engine]
-    found = await engines.definitions.list_all(engine) if actor.role in registered.roles else []
+    found = [one for one in await engines.definitions.list_all(engine) if may_start(actor, registered, one.document)]
     if not found:
         return build_reply(Notice(code="run-offers-none", args={"command": command}))
     list_id = generate_id()[-_LIST_LENGTH:]
@@ -42,6 +45,25 @@ async def list_offers(engine: str, command: str, actor: Actor, engines: Engines)
         )
         buttons.append(Action(words=(OFFER, _name_offer(engine, one), list_id), label=Notice(code="run-offer", args={"title": title})))
     return Reply(notices=(Notice(code="run-offers"), *lines), actions=tuple(buttons))
+
+
+async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:
+    """Return {name, title, does, words} of the definitions that the actor may start with /run, for a model that may offer them.
+
+    `words` are those of the button that starts one, without the last, which makes the button different from others. For customers there
+    are none.
+    """
+    listed = [name for name, one in engines.runs.items() if any(not command.definition for command in one.commands.values())]
+    found: list[JsonObject] = []
+    for engine in listed if not actor.for_customers else ():
+        registered = engines.runs[engine]
+        for one in await engines.definitions.list_all(engine):
+            if may_start(actor, registered, one.document):
+                title, summary = registered.describe(one.document)
+                does = " ".join(summary.split())[:LONGEST_SUMMARY]
+                words = [OFFER, _name_offer(engine, one)]
+                found.append({"name": one.key, "title": (title or one.key)[:LONGEST_TITLE], "does": does, "words": words})
+    return found[:MOST_TOLD]
 
 
 def _name_offer(engine: str, definition: Definition) -> str:
@@ -64,13 +86,13 @@ async def take_offer(row: InboxRow, session: Session, tools: Tools, *, engines: 
     args = {"text": Value("", frozenset({"person"}))}
     start = build_start(engine, definition.key, args, actor=actor, home=session.key, session=session, run_id=run_id)
     told = build_receipt("run-started", start.session, session, definition=definition.key)
+    told = told or build_click_toasts(row, session, Notice(code="toast-doing"))  # without an answer the button goes on turning
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[start])
 
 
 async def _find_offer(name: str, actor: Actor, engines: Engines) -> tuple[str, Definition] | None:
     for engine, registered in engines.runs.items():
-        if actor.role in registered.roles:
-            for one in await engines.definitions.list_all(engine):
-                if _name_offer(engine, one) == name:
-                    return engine, one
+        for one in await engines.definitions.list_all(engine):
+            if _name_offer(engine, one) == name and may_start(actor, registered, one.document):
+                return engine, one
     return None

@@ -13,7 +13,7 @@ from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Action, Notice, Reply, Text
 from orchestrator.domain.run_inputs import RunAnswer, RunQuestion
 from orchestrator.domain.taint import Origins, Value
-from orchestrator.engines.runs import Ask, Heard
+from orchestrator.engines.runs import Ask, Heard, Option
 from orchestrator.runs.foreign_texts import ForeignTexts
 from state.canonical import hash_text
 from state.clock import format_iso, generate_id
@@ -52,25 +52,24 @@ def open_question(key: str, node: str, ask: Ask, *, owner: str, now: datetime) -
         takes=sorted(ask.takes),
         question=ask.text,
         options=[one.label for one in ask.options],
+        controls=[one.label for one in ask.controls],
         notice=ask.notice.model_dump(mode="json") if ask.notice is not None else {},
     )
-    buttons = build_buttons(key, question_id, [one.label for one in ask.options])
+    buttons = build_buttons(key, question_id, event.options, event.controls)
     parts, notices = _say_question(ask)
     reply = Reply(parts=parts, notices=notices, actions=buttons)
     return Question(question_id=question_id, event=event, reply=reply, ask=ask, until=until)
 
 
-def build_buttons(key: str, question_id: str, labels: Sequence[str]) -> tuple[Action, ...]:
-    """Return the buttons that answer a question of the run `key`."""
+def build_buttons(key: str, question_id: str, options: Sequence[str], controls: Sequence[str] = ()) -> tuple[Action, ...]:
+    """Return the buttons that answer a question of the run `key`: with the labels `options`, and with the sentences `controls` by code."""
     run_id = key.removeprefix("run:")
-    return tuple(
-        Action(words=(BUTTON, run_id, question_id, str(number)), label=Notice(code="run-option", args={"label": label}))
-        for number, label in enumerate(labels)
-    )
+    labels = [*(Notice(code="run-option", args={"label": label}) for label in options), *(Notice(code=code) for code in controls)]
+    return tuple(Action(words=(BUTTON, run_id, question_id, str(number)), label=label) for number, label in enumerate(labels))
 
 
 def _say_question(ask: Ask) -> tuple[tuple[Text, ...], tuple[Notice, ...]]:
-    return (Text(text=ask.text),) if ask.text else (), (ask.notice,) if ask.notice is not None else ()
+    return (Text(text=ask.text),) if ask.text else (), tuple(one for one in (ask.notice, ask.heading) if one is not None)
 
 
 def close_question(ask: Ask, heard: Heard) -> Reply:
@@ -78,7 +77,9 @@ def close_question(ask: Ask, heard: Heard) -> Reply:
     parts, asked = _say_question(ask)
     match heard.kind:
         case "option":
-            label = next((one.label for one in ask.options if one.value == heard.value.data), "")
+            label: object = next((one.label for one in ask.options if one.value == heard.value.data), "")
+            if (control := _find_control(ask, heard)) is not None:
+                label = Notice(code=control.label).model_dump()
             return Reply(parts=parts, notices=(*asked, Notice(code="chosen", args={"label": label})))
         case "timeout":
             return Reply(parts=parts, notices=(*asked, Notice(code="run-question-late")))
@@ -89,12 +90,17 @@ def close_question(ask: Ask, heard: Heard) -> Reply:
             return Reply(parts=parts, notices=asked)
 
 
+def _find_control(ask: Ask, heard: Heard) -> Option | None:
+    """Return the program's own button that was pressed, None if it was another one."""
+    return next((one for one in ask.controls if one.value == heard.value.data), None)
+
+
 def mark_choice(heard: Heard, ask: Ask, foreign: ForeignTexts) -> Heard:
     """Return the answer; if it is a button whose value holds foreign text that its label did not show, the value counts as foreign.
 
     What the person saw and chose is their wish, whoever wrote it.
     """
-    if heard.kind != "option":
+    if heard.kind != "option" or _find_control(ask, heard) is not None:
         return heard
     label = next((one.label for one in ask.options if one.value == heard.value.data), "")
     data = heard.value.data
@@ -155,7 +161,8 @@ def build_answer(woken: RunWoken, ask: Ask) -> Heard:
     match kind:
         case "option":
             number = stored.get("option")
-            chosen = ask.options[number].value if isinstance(number, int) and 0 <= number < len(ask.options) else None
+            options = (*ask.options, *ask.controls)
+            chosen = options[number].value if isinstance(number, int) and 0 <= number < len(options) else None
             return Heard(kind="option", value=Value(chosen, origins), by=woken.by)
         case "text":
             return Heard(kind="text", value=Value(str(stored.get("text", "")), origins), by=woken.by)

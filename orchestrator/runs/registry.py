@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from orchestrator.definitions.kinds import DefinitionKind
-from orchestrator.domain.actor import Role
+from orchestrator.domain.actor import Actor, Role
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import Engine
 from orchestrator.engines.runs import Definition, RunEngine
@@ -38,6 +38,11 @@ def describe_nothing(_document: Any) -> tuple[str, str]:
     return "", ""
 
 
+def is_for_nobody_outside(_document: Any) -> bool:
+    """Return False: no definition of the engine is meant for customers."""
+    return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class RegisteredEngine:
     """One engine with what it registers: who may start its runs, and the commands that do."""
@@ -52,10 +57,17 @@ class RegisteredEngine:
     """
     describe: Callable[[Any], tuple[str, str]] = describe_nothing
     """Returns (title, summary in a line) of a document, for the list of what can be started."""
+    is_for_customers: Callable[[Any], bool] = is_for_nobody_outside
+    """Returns whether a document is marked as one that may be started for customers."""
     kind: DefinitionKind | None = None
     """What its definitions are; None for an engine whose definitions come with the program alone and are never stored."""
     parts: Sequence[DefinitionKind] = ()
     """Kinds of definitions that those of this engine name and that it does not start, such as the agents of flows."""
+
+
+def may_start(actor: Actor, registered: RegisteredEngine, document: Any) -> bool:
+    """Return whether the actor may start runs of this definition: the role decides, and for customers the mark of the definition."""
+    return actor.role in registered.roles and (not actor.for_customers or registered.is_for_customers(document))
 
 
 class Definitions(Protocol):

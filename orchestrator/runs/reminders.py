@@ -95,5 +95,5 @@ def _build_reminder(key: str, run: RunState, asked: list[RunWaits], cards: list[
     notice = Notice(code="run-reminder", args={"definition": run.definition, "questions": named[0], "calls": named[1]})
     actions: tuple[Action, ...] = ()
     if len(asked) == 1 and not cards:
-        actions = build_buttons(key, asked[0].waits_for, asked[0].options)
+        actions = build_buttons(key, asked[0].waits_for, asked[0].options, asked[0].controls)
     return Reply(notices=(notice,), actions=actions)

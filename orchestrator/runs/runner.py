@@ -26,7 +26,7 @@ from orchestrator.runs.ending import finish_run
 from orchestrator.runs.memo import Memo, read_args
 from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
 from orchestrator.runs.planned import build_plan_notices
-from orchestrator.runs.registry import Engines, RegisteredEngine
+from orchestrator.runs.registry import Engines, RegisteredEngine, may_start
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -273,7 +273,9 @@ def _find_refusal(
         return Notice(code="run-engine-gone", args=trim_args({"engine": order.engine}))
     if actor.role not in registered.roles:
         return Notice(code="run-not-allowed", args=named)
-    return Notice(code="run-definition-gone", args=named) if not definitions else None
+    if not definitions or not may_start(actor, registered, definitions[0].document):  # what is not for customers does not exist for them
+        return Notice(code="run-definition-gone", args=named)
+    return None
 
 
 async def _refuse_start(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> None:

@@ -20,7 +20,7 @@ from orchestrator.runtime.feature import SHORT_ARGS, CommandSpec, Feature, Tools
 from orchestrator.runtime.grouped_cards import build_plan_details_rows
 from orchestrator.runtime.input_filter import build_cross_session_row
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.runtime.turn import admit_actor, build_runs_notices
 from state.canonical import dumps, to_storable_text
 from state.events.confirmations import CardOpened
 from state.events.conversation import ConversationCleared
@@ -148,9 +148,9 @@ async def _help(actor: Actor, session: Session, tools: Tools) -> Reply:
     return Reply(notices=(notice,), examples=_build_examples(resolve_mode(tools.mode, actor)))
 
 
-async def _new(_actor: Actor, session: Session, _tools: Tools) -> Reply:
+async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
     waiting = len(list_open_confirmations(session.state))
-    return build_reply(Notice(code="cleared", args={"waiting": waiting}))
+    return build_reply(Notice(code="cleared", args={"waiting": waiting}), *await build_runs_notices(actor, session, tools))
 
 
 async def _mode(actor: Actor, _session: Session, tools: Tools) -> Reply:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import is_shown_in_part
-from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.domain.outputs import Notice, Reply, SentFile
 from state.card import Card
 from state.clock import generate_id
 from state.events.talking import AnswerGiven
@@ -67,6 +67,11 @@ def build_file_row(session: str, body: Mapping[str, Any], now: datetime, *, key:
     `body` is {columns, rows} and optionally {name, format: "xlsx" or "csv", links, caption: a notice}.
     """
     return build_row(session, "file", body, now, key)
+
+
+def build_sent_file_row(session: str, file: SentFile, now: datetime, *, key: str) -> OutboxRow:
+    """Return the outbox row of a photo or document that a run sends to its chat."""
+    return build_row(session, "sent", file.model_dump(mode="json"), now, key)
 
 
 def build_toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:

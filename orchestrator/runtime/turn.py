@@ -41,6 +41,7 @@ from orchestrator.runtime.turn_ending import end_turn
 from state.clock import parse_iso
 from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnResumed
 from state.events.runs import NodeDone
+from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError
 
 log = logging.getLogger(__name__)
@@ -160,6 +161,12 @@ async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | 
     if actor is None:
         await session.commit(actor=stored.key, outbox=build_access_denied_rows(row, session.key, session), inbox_done=[row.id])
     return actor
+
+
+async def build_runs_notices(actor: Actor, session: Session, tools: Tools) -> list[Notice]:
+    """Return a list with the notice that the person's runs of this chat go on; empty if there are none. Raises StoreError."""
+    found = await tools.store.list_runs(RunFilter(home=session.key, owner=actor.key, statuses=("running", "waiting", "paused")))
+    return [Notice(code="runs-go-on", args={"count": len(found)})] if found else []
 
 
 def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:

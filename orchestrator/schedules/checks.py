@@ -4,7 +4,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.nodes import trim_args
-from orchestrator.runs.registry import Engines
+from orchestrator.runs.registry import Engines, may_start
 from orchestrator.runtime.feature import RefreshActor
 
 ENGINE_GONE, NOT_ALLOWED, DEFINITION_GONE = "run-engine-gone", "run-not-allowed", "run-definition-gone"
@@ -38,4 +38,6 @@ async def find_start_refusal(engines: Engines, engine: str, definition: str, act
         found = await engines.definitions.find(engine, definition)
     except RunFailed as error:  # there is one, and it is switched off, not published or damaged
         return Notice(code=error.code, args=trim_args(error.args_of_notice))
-    return None if found is not None else Notice(code=DEFINITION_GONE, args=trim_args({"definition": definition}))
+    if found is None or not may_start(actor, registered, found.document):
+        return Notice(code=DEFINITION_GONE, args=trim_args({"definition": definition}))
+    return None

@@ -47,7 +47,7 @@ CLEAR = frozenset(
         # names of providers of models in the settings, and the id of a reservation of tokens
         *("provider", "failed_before", "reservation"),
         # runs: their engine and definition, their nodes, and what a node waits for
-        *("engine", "definition", "digest", "parent", "parent_node", "node", "waits_for", "until", "takes", "origins", "run"),
+        *("engine", "definition", "digest", "parent", "parent_node", "node", "waits_for", "until", "takes", "controls", "origins", "run"),
         # schedules: their id, and their moments
         *("schedule", "due", "following"),
     }

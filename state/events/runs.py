@@ -107,6 +107,9 @@ class RunWaits(Event):
     question: Personal[str] = ""
     """The text of the question, and below it the texts of its buttons."""
     options: Personal[list[str]] = Field(default_factory=list)
+    later: ClassVar[frozenset[str]] = frozenset({"controls"})
+    controls: list[str] = Field(default_factory=list)
+    """The codes of the sentences on the program's own buttons, which stand below `options` and are numbered after them."""
     notice: Personal[dict[str, Any]] = Field(default_factory=dict)
     """A question in the words of the program as a stored `Notice`, in place of `question`; empty for none."""
 
@@ -195,7 +198,7 @@ def _fold_wait(state: State, data: dict[str, Any], ts: str) -> None:
         until=data.get("until", ""),
         answers=list(data.get("answers", ())),
         since=ts,
-        options=len(data.get("options", ())),
+        options=len(data.get("options", ())) + len(data.get("controls", ())),
         takes=list(data.get("takes", ())),
     )
     waits = {**run.waits, data["node"]: wait}

@@ -2,16 +2,35 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
+from bot.features import SHIPPED_ENGINES
 from examples.engines.definitions import load_engines
+from orchestrator.runs.registry import StaticDefinitions
 from tests.e2e.e2e_people import Person, Shown, until
 from tests.pictures.studio import RULES, Scene, Studio
 
 LEAD_DECIDES: Final = """rules:
   - {entity: deal, field: OPPORTUNITY, above: 100000, role: manager, then: lead, why: Скидки подтверждает руководитель}
 """
+QUALIFICATION: Final[dict[str, Any]] = {
+    "name": "Квалификация лида",
+    "description": "Имя, бюджет и срок нового клиента",
+    "show_progress": True,
+    "allow_back": True,
+    "allow_cancel": True,
+    "steps": [
+        {"type": "input", "params": {"prompt": "Как зовут клиента?", "input_variable": "client"}},
+        {"type": "input", "params": {"prompt": "Какой у клиента бюджет?", "input_variable": "sum", "buttons": ["До миллиона", "Больше"]}},
+        {"type": "input", "params": {"prompt": "Когда начинаем?", "input_variable": "when"}},
+    ],
+}
+BRIEF: Final[dict[str, Any]] = {
+    "name": "Бриф",
+    "steps": [{"type": "input", "params": {"prompt": "Что нужно клиенту?", "input_variable": "need"}}],
+}
 PETER: Final = {"phone_number": "+7 900 123-45-67", "first_name": "Пётр", "last_name": "Ильин"}
 
 
@@ -71,6 +90,30 @@ async def schedules(studio: Studio) -> None:
     await studio.shoot("late", boris, last=len(await boris.seen()) - count)
 
 
+async def scenarios(studio: Studio) -> None:
+    """A scenario from the list: how far it is, a step back, a second one beside it that gets the words, and the end by a button."""
+    definitions = StaticDefinitions({("scenario", "lead"): QUALIFICATION, ("scenario", "brief"): BRIEF})
+    await studio.bot.aclose()
+    await studio.begin(RULES, replace(SHIPPED_ENGINES, definitions=definitions))
+    boris = studio.world.boris
+    (listed,) = await boris.ask("/run")
+    await boris.decide(listed, "Квалификация")
+    await boris.sees_words(listed.number, "Как зовут")
+    await boris.ask("Пётр Ильин")
+    question = await boris.sees_words(listed.number, "бюджет")
+    await studio.shoot("steps", boris)
+    await boris.decide(question, "Шаг назад")
+    await boris.sees_words(question.number, "Как зовут")
+    await boris.ask("Пётр Ильич Ильин")
+    again = await boris.sees_words(question.number, "бюджет")
+    await boris.ask("/run brief")
+    await boris.ask("Сайт на две страницы")
+    await boris.decide(again, "Отменить")
+    await boris.sees_words(again.number, "отменили")
+    await studio.world.settled()
+    await studio.shoot("chosen", boris, last=len(await boris.seen(again.number)) + 1)
+
+
 async def _begin(studio: Studio, policy: str) -> None:
     await studio.bot.aclose()
     await studio.begin(policy, load_engines())
@@ -83,4 +126,4 @@ async def _ask_for_discount(person: Person) -> Shown:
     return await person.sees_words(question.number, "120 000 ₽ → 108 000 ₽")
 
 
-SCENES: Final[Sequence[Scene]] = (runs, runs_denied, schedules)
+SCENES: Final[Sequence[Scene]] = (runs, runs_denied, schedules, scenarios)

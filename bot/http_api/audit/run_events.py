@@ -44,7 +44,9 @@ def _to_failure(eyes: EventReader, said: runs.NodeFailed, _event: StoredEvent) -
 def _to_wait(eyes: EventReader, said: runs.RunWaits, _event: StoredEvent) -> EventFields:
     if said.node == runs.WHOLE:
         return {"type": "run_waits", "state": "pause", "by": eyes.find_person(said.by)}
-    asked = {"question": said.waits_for, "text": format_question(said, eyes.tr), "options": said.options} if said.on == "input" else {}
+    asked: dict[str, object] = {}
+    if said.on == "input":
+        asked = {"question": said.waits_for, "text": format_question(said, eyes.tr), "options": list_options(said, eyes.tr)}
     shown = asked if eyes.shows_words else {"question": asked.get("question", "")}
     return {"type": "run_waits", "node": said.node, "state": said.on, **shown}
 
@@ -52,6 +54,11 @@ def _to_wait(eyes: EventReader, said: runs.RunWaits, _event: StoredEvent) -> Eve
 def format_question(said: runs.RunWaits, tr: Translator) -> str:
     """Return the question of a waiting node, in the caller's language if it is a sentence of the program."""
     return tr.translate_notice(Notice.model_validate(said.notice)) if said.notice else said.question
+
+
+def list_options(said: runs.RunWaits, tr: Translator) -> list[str]:
+    """Return the texts of the buttons under the question of a waiting node, those of the program in the caller's language."""
+    return [*said.options, *(tr.translate(code) for code in said.controls)]
 
 
 def _to_wake(eyes: EventReader, said: runs.RunWoken, _event: StoredEvent) -> EventFields:

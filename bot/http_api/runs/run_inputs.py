@@ -155,6 +155,8 @@ async def check_start(engines: Engines, client: Client, engine: str, definition:
     """Raise ApiError 404 if there is no such definition, 403 if the token's role may not start its runs, 409 if nobody may start it now."""
     registered = engines.runs.get(engine)
     found = await _find_definition(engines, engine, definition) if registered is not None else None
+    if registered is not None and found is not None and client.customers and not registered.is_for_customers(found.document):
+        found = None  # it does not exist for customers
     if registered is None or found is None:
         wrong = f"engine: there is no engine {engine!r}" if registered is None else f"definition: there is no {definition!r}"
         known = ", ".join(sorted(engines.runs)) or "none"

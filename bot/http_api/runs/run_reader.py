@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.http_api.approvals.card_models import Person
-from bot.http_api.audit.run_events import format_question, format_value
+from bot.http_api.audit.run_events import format_question, format_value, list_options
 from bot.http_api.runs.run_models import Run, RunError, RunLine, RunQuery, Runs, Wait
 from bot.http_api.server.endpoint_context import EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError
@@ -131,7 +131,7 @@ def _to_wait(node: str, found: FoundRun, tail: Sequence[StoredEvent], viewer: Vi
         case "input":
             asked = _find_question(tail, wait.waits_for) if shows_words else None
             who = [_to_person(key, viewer) for key in wait.answers]
-            shown = {"text": format_question(asked, tr), "options": asked.options} if asked is not None else {}
+            shown = {"text": format_question(asked, tr), "options": list_options(asked, tr)} if asked is not None else {}
             return told.model_copy(update={"question": wait.waits_for, "takes": wait.takes, "answers": who, **shown})
         case "effect":
             cards = (card.confirmation_id for card in found.state.cards.values() if card.effect_id == wait.waits_for)

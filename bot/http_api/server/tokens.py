@@ -101,6 +101,7 @@ class Tokens:
             "sees": tuple(grant.sees) if isinstance(grant.sees, list) else grant.sees or seen,
             "locale": grant.locale,
             **({"time_zone": grant.time_zone} if grant.time_zone else {}),
+            **({"for_customers": True, "may_approve": False} if grant.customers else {}),
         }
         return replace(client, actor=client.actor.model_copy(update=rights), customers=grant.customers)
 

@@ -83,6 +83,7 @@ finding-variable-unset = Nothing sets the variable “{ $name }”: whoever star
 finding-variable-reserved = The name “{ $name }” is taken: only the program sets names with “__”.
 finding-mapping-missing = Without output_mapping the sub-scenario overwrites all variables of the same names.
 finding-pattern-wrong = The expression `regex` cannot be read: { $problem }.
+finding-step-internal = { $name } answers from all that the company knows, so it is not for a scenario for customers.
 finding-scenario-name-missing = The scenario has no name: people will see its key instead.
 finding-flow-step-unknown = There is no step “{ $name }”.
 finding-flow-sync-only = syncOnly is always true: steps of flows do not stream.

@@ -14,6 +14,10 @@ run-cancel-one = ✖ Cancel “{ $definition }”{ $id ->
     [none] {""}
    *[other] {" "}· { $id }
 }
+runs-go-on = { $count ->
+    [one] The scenario that you started here goes on.
+   *[other] The scenarios that you started here go on.
+} See them with /runs, cancel with /cancel.
 runs-listed = { $count ->
     [0] No scenario is under way.
    *[other] Scenarios:
@@ -34,6 +38,8 @@ run-ended = { $status ->
     [cancelled] The scenario “{ $definition }” is cancelled.
    *[failed] ⚠️ The scenario “{ $definition }” was not completed.
 }
+run-ended-outside = Sorry, this could not be completed. Begin again, or write to us directly.
+run-not-for-customers = The step answers from all that the company knows, so it is not carried out for customers.
 run-was-cancelled = { $who } cancelled it. What was done before stays, and the cards that waited are withdrawn.
 run-not-begun = The record of the scenario's start was not found. Start it again; if that does not help, tell the administrator.
 run-owner-gone = The person who started the scenario has no access any more, so nothing further is done.
@@ -86,9 +92,15 @@ run-answer-document = ✓ File received: { $name }
 run-answer-contact = ✓ Contact received: { $name }
 run-file-too-large = The file is larger than { $limit } MB, which is more than I can take. Send a smaller one; the scenario waits.
 run-file-unread = Telegram did not give the file. Send it again; the scenario waits.
+run-sent-file = 📎 { $name }
+run-file-size = The file “{ $name }” is empty or larger than { $most } MB and cannot be sent. Tell whoever wrote the scenario.
 run-file-gone = The file that the scenario needs is gone. Start the scenario anew and send the file again.
 run-started = Starting the scenario “{ $definition }”, its number is { $run }.
 run-passed = Passed on to the scenario.
+run-chosen = Your answer went to “{ $taken }”, which asked last. “{ $waiting }” waits for an answer, too{ $count ->
+    [one] {""}
+   *[other] {" "}– { $count } scenarios in all
+}.
 run-album = One file of the album was taken, the scenario does not need the others. If it was the wrong one, send the right one by itself when the scenario asks.
 run-buttons-elsewhere = This button works in the chat where the scenario runs
 run-plan-more = …and { $count ->

@@ -83,6 +83,7 @@ finding-variable-unset = Переменной «{ $name }» никто не да
 finding-variable-reserved = Имя переменной «{ $name }» занято: имена с «__» даёт только программа.
 finding-mapping-missing = Без output_mapping под-сценарий перезапишет все переменные с такими же именами.
 finding-pattern-wrong = Выражение regex не читается: { $problem }.
+finding-step-internal = Шаг { $name } отвечает всем, что знает компания: в сценарии для клиентов его быть не может.
 finding-scenario-name-missing = У сценария нет названия: вместо него люди увидят его ключ.
 finding-flow-step-unknown = Шага «{ $name }» нет.
 finding-flow-sync-only = syncOnly всегда true: шаги потока отвечают целиком.

@@ -32,6 +32,8 @@ _MOST: Final = 5000
 _LONGEST_NAME: Final = 80
 _START = re.compile(r"/start(?:@\w+)?\s+(?P<payload>\S+)")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_RUN = re.compile(r"run_(?P<key>[A-Za-z0-9][A-Za-z0-9_-]{0,58})")
+"""Matches the payload of a deep link that starts a scenario, such as "run_greeting"; one of 64 characters is the token of an invitation."""
 _PRESS = re.compile(r"p1:[a-z]{1,12}(?::[A-Za-z0-9_-]{1,24}){1,4}")
 _LIMIT = 64
 
@@ -101,6 +103,12 @@ def extract_start_payload(text: str) -> str:
     return found["payload"] if found and _TOKEN.fullmatch(found["payload"]) else ""
 
 
+def extract_run_key(payload: str) -> str:
+    """Return the key of the scenario that a deep link with this payload starts, "" if it starts none."""
+    found = _RUN.fullmatch(payload)
+    return found["key"] if found else ""
+
+
 def parse_stranger_message(message: Message, source: str, now: datetime) -> tuple[InboxRow, ...]:
     """Return the inbox row for a private message of a person without access.
 
@@ -113,7 +121,7 @@ def parse_stranger_message(message: Message, source: str, now: datetime) -> tupl
         return ()
     locale = "en" if (user.language_code or "").lower().startswith("en") else "ru"
     payload = extract_start_payload(message.text or "") if not is_foreign(message) else ""
-    if payload:
+    if payload and not extract_run_key(payload):  # a link to a scenario is no invitation
         proof = build_proof(payload)
         brought = JoinRequest(token_id=proof.fingerprint, unlock=proof.unlock, locale=locale)
         return (_build_row(brought, source, _describe_sender(user), now),)

@@ -15,7 +15,7 @@ from bot.i18n.translate import Translator
 from bot.telegram.intake.button_clicks import parse_click, parse_stop
 from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.intake.message_content import extract_quoted_text, extract_words, find_attached_kind, is_addressed_to, is_foreign
-from bot.telegram.intake.people import extract_start_payload, parse_stranger_message
+from bot.telegram.intake.people import extract_run_key, extract_start_payload, parse_stranger_message
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
 from bot.telegram.intake.sent_items import offer_to_documents, offer_to_run
 from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
@@ -138,13 +138,16 @@ def _build_recording(message: Message, voice: Voice, caption: str) -> VoiceMessa
 def _parse_command(message: Message, text: str, make: RowBuilder, features: Feature) -> ParsedUpdate:
     """Return a parsed update for the command `text`, such as "/history 481".
 
-    "/start" with the payload of a deep link becomes a request about a record, or a join request if the link is an invitation.
+    "/start" with the payload of a deep link becomes a request about a record, the start of a scenario, or a join request if the link is an
+    invitation.
     """
     head, *rest = text[1:].split(maxsplit=1) or [""]
     name, args = head.split("@", maxsplit=1)[0].lower(), rest[0] if rest else ""
     payload = extract_start_payload(text)
     if name != "start" or not payload:
         return make.build(*parse_command(name, args, features))
+    if key := extract_run_key(payload):
+        return make.build(*parse_command("run", key, features))
     record = _RECORD.fullmatch(payload)
     if record is not None:
         asked = Translator(make.actor.locale).translate(f"start-{record['kind']}", number=record["number"])

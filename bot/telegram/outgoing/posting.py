@@ -7,9 +7,10 @@ is retried here.
 import asyncio
 import contextlib
 import logging
+from typing import Any
 
 from aiogram.exceptions import TelegramBadRequest
-from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageText, SendDocument, SendMessage
+from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageText, SendDocument, SendMessage, SendPhoto
 from aiogram.types import BufferedInputFile, InlineKeyboardMarkup
 
 from bot.i18n.translate import Translator
@@ -21,7 +22,7 @@ from bot.telegram.outgoing.rate_limiter import Rank
 from bot.telegram.outgoing.sender import Sender
 from bot.telegram.view.entities import trim_text
 from bot.telegram.view.keyboards import Markup
-from bot.telegram.view.message_builder import Attachment, Piece, RenderedMessage, build_fallback_message, build_message
+from bot.telegram.view.message_builder import Attachment, Piece, RenderedMessage, build_fallback_message, build_message, build_sent_file
 from orchestrator.domain.outputs import Notice, Toast
 from state.canonical import dumps, hash_text
 from state.journal.async_store import AsyncStore
@@ -65,7 +66,7 @@ class Poster:
         tr = self._people.build_translator(row.session)
         if row.kind == "toast":
             return await self._reply_to_click(row, tr)
-        letter = _render_row(row, tr)
+        letter = _render_row(row, tr) if row.kind != "sent" else await self._render_sent_file(row, tr)
         chat = parse_chat(row.session)[0]
         outlet = self._for_anyone if is_for_anyone(row) else self._outlet
         noted = await self._store.find_sent_ref(row.session, row.key) if row.key else ""
@@ -77,6 +78,13 @@ class Poster:
         ref = await _Posting(self, outlet, row, letter).run(known, stands_in)
         self._progress.refresh(row.session)
         return _format_ref(ref, chat, self._outlet.find_current_chat(chat)) if ref else noted
+
+    async def _render_sent_file(self, row: OutboxRow, tr: Translator) -> RenderedMessage:
+        """Return the file that a run sends. Raises LookupError if its content is gone, as with a run that was forgotten or erased."""
+        blob = await self._store.load_blob(str(row.body["digest"]))
+        if blob is None:
+            raise LookupError("the content of a file is gone")
+        return build_sent_file(row, blob, tr)
 
     async def _remove_old_buttons(self, row: OutboxRow, known: int, tr: Translator) -> None:
         """Replace the row's earlier message `known` by a text without buttons, because the card is sent again at the end of the chat.
@@ -196,16 +204,18 @@ class _Posting:
         return shown
 
     async def _send_file(self, attachment: Attachment) -> int:
-        content = await asyncio.to_thread(attachment.build)
-        document = SendDocument(
-            chat_id=self._chat,
-            document=BufferedInputFile(content, filename=attachment.name),
-            caption=attachment.caption or None,
-            parse_mode=None,
-            message_thread_id=self._thread,
-            disable_notification=self._silent,
-        )
-        return (await self._outlet.send(document, self._chat, self._rank)).message_id
+        content = BufferedInputFile(await asyncio.to_thread(attachment.build), filename=attachment.name)
+        common: dict[str, Any] = {
+            "chat_id": self._chat,
+            "caption": attachment.caption or None,
+            "parse_mode": None,
+            "message_thread_id": self._thread,
+            "disable_notification": self._silent,
+        }
+        if attachment.is_photo:
+            with contextlib.suppress(TelegramBadRequest):  # what Telegram takes for no picture goes as a document
+                return (await self._outlet.send(SendPhoto(photo=content, **common), self._chat, self._rank)).message_id
+        return (await self._outlet.send(SendDocument(document=content, **common), self._chat, self._rank)).message_id
 
     async def _edit_in_place(self, message_id: int, piece: Piece) -> bool:
         """Change a message to the text `piece` and return True; return False if Telegram no longer allows edits of it.

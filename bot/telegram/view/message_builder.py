@@ -16,7 +16,8 @@ from bot.telegram.outgoing.delivery_state import parse_chat
 from bot.telegram.view.entities import LIMIT, is_blank, render_entities, split_entities, trim_text
 from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard
 from orchestrator.domain.card_view import CardView, count_units
-from orchestrator.domain.outputs import FIRST_ROWS, File, Notice, Reply, Table, build_reply
+from orchestrator.domain.outputs import FIRST_ROWS, File, Notice, Reply, SentFile, Table, build_reply
+from state.journal.blobs import unpack_file
 from state.journal.store import OutboxRow
 
 MOST_PIECES = 3
@@ -34,6 +35,7 @@ class Attachment:
     name: str
     caption: str
     build: Callable[[], bytes]
+    is_photo: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +69,15 @@ def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
             return build_fallback_message(row, tr) if said and not letter.pieces and not letter.files else letter
         case kind:
             return _build_trimmed(render_message(kind, safe, tr), build_keyboard(kind, row.body, tr), (), tr)
+
+
+def build_sent_file(row: OutboxRow, blob: str, tr: Translator) -> RenderedMessage:
+    """Return the photo or document that a run sends; `blob` is the text of the blob with its content."""
+    file = SentFile.model_validate(row.body)
+    safe = SentFile.model_validate(disable_message_links(row.kind, row.body, locale=tr.locale))
+    caption = trim_text(safe.caption, CAPTION)
+    sent = Attachment(name=file.name, caption=caption, build=lambda: unpack_file(blob), is_photo=file.kind == "photo")
+    return RenderedMessage(pieces=(), files=(sent,))
 
 
 def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:

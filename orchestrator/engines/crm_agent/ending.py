@@ -40,6 +40,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
         parts=(*placed.parts, *(work.passages if placed.parts else ())),
         notices=notices,
         confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
+        actions=tuple(work.offers.values()),
         turn_id=ctx.turn.turn_id,
     )
     return TurnEnd(

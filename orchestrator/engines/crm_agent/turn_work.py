@@ -12,7 +12,7 @@ from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Notice, Passage, Table
+from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext
 from orchestrator.engines.crm_agent.setbacks import StepResult
 from state.session_state import SessionState
@@ -82,6 +82,8 @@ class TurnWork:
     """What the steps of the turn read that can be shown as a list, by (iteration, step)."""
     passages: list[Passage] = field(default_factory=list)
     """The passages of documents that the turn has read, which the person is shown below the answer."""
+    offers: dict[str, Action] = field(default_factory=dict)
+    """The buttons of scenarios that the model offers, by name."""
     remembered: tuple[str, ...] = ()
     """Names that others may have written: those in lists of earlier answers, which the prompt repeats, and those that a turn that goes on
     had read before its cards."""

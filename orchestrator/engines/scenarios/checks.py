@@ -11,7 +11,7 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import DefinitionRefused, Finding, Path, Severity, format_path
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.scenarios.answers import compile_pattern
-from orchestrator.engines.scenarios.definition import RESERVED, SCENARIO_FIELDS, STEP_FIELDS, Scenario
+from orchestrator.engines.scenarios.definition import RESERVED, SCENARIO_FIELDS, STEP_FIELDS, Scenario, is_for_customers
 from orchestrator.engines.scenarios.graph import Node, build_graph, find_endless_loops, find_reached
 from orchestrator.engines.scenarios.plan import ACTION, ACTION_TYPE, StepTypes
 from orchestrator.engines.scenarios.sentences import SENTENCES
@@ -96,6 +96,8 @@ class _Checking:
         self._read_templates({name: one for name, one in given.items() if name not in node.type.unfilled}, params)
         self._check_pattern(params, given)
         self._check_branch(node, step, path)
+        if node.type.is_internal and is_for_customers(self._data):
+            self._add("finding-step-internal", (*path, "type"), name=node.type.name)
         for name in node.type.list_outputs(node.params):
             if name.startswith(RESERVED):
                 self._add("finding-variable-reserved", params, name=quote_part(name))

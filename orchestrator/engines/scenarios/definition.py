@@ -1,5 +1,6 @@
 """The form of a scenario as authors write it: a JSON object with steps (S000-1 … S000-14)."""
 
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -33,6 +34,10 @@ class Scenario(BaseModel):
     name: str = Field("", max_length=200, description="What people and logs call it.")
     description: str = Field("", max_length=2000, description="What it is for, in a sentence.")
     version: Annotated[str, BeforeValidator(_to_text)] = Field("", max_length=50, description='Such as "1.0".')
+    customers: bool = Field(False, description="Whether customers may start it, through a token of the HTTP API that speaks for them.")
+    show_progress: bool = Field(False, description="Whether each question says how far the scenario is.")
+    allow_back: bool = Field(False, description="Whether a question has a button that goes back to the one before it.")
+    allow_cancel: bool = Field(False, description="Whether a question has a button that cancels the scenario.")
     initial_context: JsonObject = Field(default_factory=dict, description="Variables that are there before the first step.")
     steps: list[Step] = Field(min_length=1, description="What is done, one after another.")
 
@@ -42,3 +47,8 @@ SCENARIO_FIELDS: Final = tuple(Scenario.model_fields)
 BRANCHES: Final = ("if", "else")
 RESERVED: Final = "__"
 """How the names of variables begin that only the engine sets (S000-X5)."""
+
+
+def is_for_customers(document: object) -> bool:
+    """Return whether a scenario is marked as one that customers may start."""
+    return isinstance(document, Mapping) and document.get("customers") is True

@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from typing import Final
+from dataclasses import replace
+from typing import Final, Literal
 
 from pydantic import ValidationError
 
@@ -11,7 +12,8 @@ from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunSuspe
 from orchestrator.engines.scenarios.executor_log import ExecutorLog
 from orchestrator.engines.scenarios.logged_context import LoggedContext
 from orchestrator.engines.scenarios.plan import Plan, PlannedStep, Plans, StepTypes
-from orchestrator.engines.scenarios.step_types import AnyStepCall, FindDocuments, StepCall, StepResult, Surroundings
+from orchestrator.engines.scenarios.steering import CANCELLED, Point, Steering
+from orchestrator.engines.scenarios.step_types import AnyStepCall, FindDocuments, ReadFile, StepCall, StepResult, Surroundings
 from orchestrator.engines.scenarios.variables import ReservedName, Variables
 from orchestrator.expressions.placeholders import TemplateRefused
 
@@ -31,19 +33,25 @@ class ScenarioEngine:
         types: StepTypes,
         *,
         find_documents: FindDocuments | None = None,
+        read_file: ReadFile | None = None,
         most_steps: int = MOST_STEPS,
         most_depth: int = MOST_DEPTH,
         agent: str = "sdelka",
     ) -> None:
         """Play steps of these types; at most so many in a run, and so many scenarios inside of each other (S000-A11)."""
         self._types, self._plans = types, Plans(types)
-        self._find_documents = find_documents
+        self._find_documents, self._read_file = find_documents, read_file
         self._most_steps, self._most_depth, self._agent = most_steps, most_depth, agent
 
-    def connect(self, find_documents: FindDocuments) -> "ScenarioEngine":
-        """Return an engine that is the same, with steps that find documents."""
+    def connect(self, find_documents: FindDocuments, read_file: ReadFile | None = None) -> "ScenarioEngine":
+        """Return an engine that is the same, with steps that find documents and read files."""
         return ScenarioEngine(
-            self._types, find_documents=find_documents, most_steps=self._most_steps, most_depth=self._most_depth, agent=self._agent
+            self._types,
+            find_documents=find_documents,
+            read_file=read_file,
+            most_steps=self._most_steps,
+            most_depth=self._most_depth,
+            agent=self._agent,
         )
 
     async def run(self, ctx: RunContext) -> RunResult:
@@ -51,7 +59,8 @@ class ScenarioEngine:
         if ctx.run.depth > self._most_depth:
             raise RunFailed("scenario-too-deep", f"more than {self._most_depth} scenarios inside of each other", most=self._most_depth)
         plan = self._plans.find(ctx.run.definition.document)
-        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._find_documents, self._most_steps)
+        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._most_steps)
+        playing.connect(self._find_documents, self._read_file)
         return await playing.play()
 
     def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
@@ -65,13 +74,18 @@ class ScenarioEngine:
 class _Playing:
     """One pass through a scenario."""
 
-    def __init__(self, ctx: RunContext, plan: Plan, variables: Variables, find_documents: FindDocuments | None, most_steps: int) -> None:
+    def __init__(self, ctx: RunContext, plan: Plan, variables: Variables, most_steps: int) -> None:
         self._log = ExecutorLog(ctx.run.run_id)
         self._ctx = LoggedContext(ctx, self._log)
         self._plan, self._variables, self._most_steps = plan, variables, most_steps
-        self._surroundings = Surroundings(note=self._log.add_note, find_documents=find_documents)
+        self._steering = Steering(ctx.run.definition.document, [one.index for one in plan.steps if one.type.asks])
+        self._surroundings = Surroundings(note=self._log.add_note, steering=self._steering)
         self._visits: Counter[str] = Counter()
         self._count = 0
+
+    def connect(self, find_documents: FindDocuments | None, read_file: ReadFile | None) -> None:
+        """Let the steps reach these services."""
+        self._surroundings = replace(self._surroundings, find_documents=find_documents, read_file=read_file)
 
     async def play(self) -> RunResult:
         place: int | None = 0
@@ -81,12 +95,38 @@ class _Playing:
             if self._count > self._most_steps:
                 raise RunFailed("scenario-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
             planned = self._plan.steps[place]
+            point = self._build_point(planned) if self._steering.may_go_back and planned.type.asks else None
+            self._steering.begin_step(place)
             result = await self._play_step(planned)
+            if result.cancels:
+                return self._end("cancelled", CANCELLED)
+            if result.goes_back:
+                place = self._go_back()
+                continue
+            if self._ctx.has_acted:
+                self._steering.drop_points()
+            elif point is not None:
+                self._steering.keep_point(point)
             place = self._find_next(planned, result)
-        self._log.add_end(self._count, "done")
+        return self._end("done")
+
+    def _end(self, status: Literal["done", "cancelled"], code: str = "") -> RunResult:
+        """Return the result of the run with its final variables."""
+        self._log.add_end(self._count, status)
         self._log.flush()
-        final = self._variables.to_value()
-        return RunResult(value=final.map(lambda data: {**data, "success": True}))
+        final = self._variables.to_value().map(lambda data: {**data, "success": status == "done"})
+        return RunResult(value=final, status=status, code=code)
+
+    def _build_point(self, planned: PlannedStep) -> Point:
+        """Return the question that is about to be asked, as one to which the person may go back."""
+        return Point(place=planned.index, variables=self._variables.copy(), options=self._surroundings.keyboard.options)
+
+    def _go_back(self) -> int:
+        """Make everything as it was before the last question, and return its place."""
+        point = self._steering.take_point()
+        self._variables = point.variables
+        self._surroundings.keyboard.options = point.options
+        return point.place
 
     async def _play_step(self, planned: PlannedStep) -> StepResult:
         self._visits[planned.label] += 1
@@ -115,6 +155,8 @@ class _Playing:
     def _build_call(self, planned: PlannedStep, node: str) -> AnyStepCall:
         """Return the call of a step with its parameters filled. Raises RunFailed if they do not fit."""
         name = planned.step.id or node
+        if planned.type.is_internal and self._ctx.actor.for_customers:
+            raise RunFailed("run-not-for-customers", f"step {node}: {planned.step.type} is not for customers")
         try:
             filled = planned.fill(self._variables.values)
             params = planned.parse(filled)

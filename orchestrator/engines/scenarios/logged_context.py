@@ -2,13 +2,16 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.outputs import Reply
+from orchestrator.domain.outputs import Reply, SentFile
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
 from orchestrator.engines.runs import Ask, Heard, NodeState, RunContext, RunEffect, RunModelRequest, RunResult, RunUpdate
 from orchestrator.engines.scenarios.executor_log import ExecutorLog
+
+READ: Final = "R"
+"""The class of calls that change nothing."""
 
 
 class LoggedContext(RunContext):
@@ -20,10 +23,13 @@ class LoggedContext(RunContext):
         self.run, self.actor, self.mode = ctx.run, ctx.actor, ctx.mode
         self.state: NodeState = "new"
         """The state of the node that the present step has played last."""
+        self.has_acted = False
+        """Whether the present step has done something, or let another run do it, that a step back could not undo."""
 
     def begin_step(self) -> None:
         """Note that a step begins, which has played no node."""
         self.state = "new"
+        self.has_acted = False
 
     @property
     def now(self) -> datetime:
@@ -46,6 +52,11 @@ class LoggedContext(RunContext):
         self._note(key, is_message=True)
         await self._ctx.say(reply, key=key)
 
+    async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
+        """Send a file to the run's chat."""
+        self._note(key, is_message=True)
+        await self._ctx.say_file(file, load, key=key)
+
     async def show(self, update: RunUpdate, *, node: str) -> None:
         """Show progress."""
         await self._ctx.show(update, node=node)
@@ -63,7 +74,9 @@ class LoggedContext(RunContext):
     async def submit(self, node: str, effect: RunEffect) -> Outcome:
         """Submit an effect to the gate."""
         self._note(node)
-        return await self._ctx.submit(node, effect)
+        outcome = await self._ctx.submit(node, effect)
+        self.has_acted |= outcome.call_class != READ
+        return outcome
 
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         """Ask a person."""
@@ -82,6 +95,7 @@ class LoggedContext(RunContext):
     async def child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
         """Start another run and wait for its end."""
         self._note(node)
+        self.has_acted = True
         return await self._ctx.child(node, engine, definition, args)
 
     def count_failures(self, node: str) -> int:

@@ -15,6 +15,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-variable-unset": 'nothing sets the variable "{name}": whoever starts the scenario has to give it',
     "finding-variable-reserved": 'the name "{name}" is taken: only the program sets names with "__"',
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",
+    "finding-step-internal": "{name} answers from all that the company knows, so it is not for a scenario for customers",
     "finding-pattern-wrong": "the expression regex cannot be read: {problem}",
     "finding-scenario-name-missing": "the scenario has no name: people will see its key instead",
 }

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from orchestrator.definitions.kinds import Write
+from orchestrator.domain.outputs import Notice
 from orchestrator.domain.own_reads import DocumentAnswer
 from orchestrator.domain.taint import Origins, Value, join_origins, split_values
 from orchestrator.engines.runs import Option, RunContext, RunFailed
@@ -49,6 +50,13 @@ class Keyboard:
     options: tuple[Option, ...] = ()
 
 
+class ReadFile(Protocol):
+    """Reads a file of the folder of files."""
+
+    async def __call__(self, path: str, /) -> bytes:
+        """Return the content. Raises FileUnavailable, which says why there is none."""
+
+
 class NoteStep(Protocol):
     """Writes a line of an author to the log of scenarios."""
 
@@ -56,12 +64,26 @@ class NoteStep(Protocol):
         """Write the line."""
 
 
+class Controls(Protocol):
+    """What stands beside the author's buttons of a question, and how far the run is."""
+
+    @property
+    def controls(self) -> tuple[Option, ...]:
+        """The buttons of the program."""
+
+    @property
+    def heading(self) -> Notice | None:
+        """How far the scenario is, None if that is not shown."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """What steps reach beside the run: services of the program, and the log."""
 
     note: NoteStep
+    steering: Controls
     find_documents: FindDocuments | None = None
+    read_file: ReadFile | None = None
     keyboard: Keyboard = field(default_factory=Keyboard)
 
 
@@ -122,6 +144,10 @@ class StepResult:
     """The id of the step that follows, if the step itself decides it."""
     ends: bool = False
     """Whether the scenario is over."""
+    cancels: bool = False
+    """Whether the person has cancelled the scenario."""
+    goes_back: bool = False
+    """Whether the person goes back to the question before."""
 
 
 DONE: Final = StepResult()
@@ -165,6 +191,10 @@ class StepType(Generic[P]):
     """Whether `type: action` with this name as `action_type` is the same step (S000-52)."""
     waits: bool = False
     """Whether it gives way to people, time or other parties, so that a loop through it never runs hot."""
+    asks: bool = False
+    """Whether it asks the person a question to which they may go back."""
+    is_internal: bool = False
+    """Whether it gives whatever the company knows of what the words ask for, which is nothing for customers."""
     decides: bool = False
     """Whether it chooses between ways by a condition."""
     can_continue: Callable[[Raw], bool] = lambda _raw: True

@@ -54,6 +54,12 @@ class Variables:
         kept = {name: one for name, one in self._values.items() if name not in self._system}
         return Value({name: one.data for name, one in kept.items()}, join_origins(kept.values()) | self.decided_by)
 
+    def copy(self) -> "Variables":
+        """Return the variables as they are now; what is set afterwards changes one of the two only."""
+        made = Variables({}, {}, {})
+        made._values, made._system, made.decided_by = dict(self._values), self._system, self.decided_by
+        return made
+
 
 class ReservedName(ValueError):
     """A step sets a variable that only the engine may set; the text of the error is its name."""

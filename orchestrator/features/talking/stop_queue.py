@@ -14,7 +14,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.paused_turns import list_paused_turns
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.runtime.turn import admit_actor, build_click_toasts, build_runs_notices
 from state.events.talking import RequestDropped, StopAsked
 from state.journal.store import InboxRow
 
@@ -45,6 +45,7 @@ async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
         left = [Notice(code="stop-queue", args={"count": behind})] * bool(behind) + [Notice(code="stop-paused")] * paused
         if left:
             told = [*told[: int(running or theirs)], *left]
+        told += await build_runs_notices(actor, session, tools)
         reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
         shown = outbox.build_reply_row(session.key, reply, session.now)
         turn = session.state.turn if running else None

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
 from orchestrator.engines.scenarios.definition import RESERVED
+from orchestrator.engines.scenarios.steering import CANCELLED
 from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, Words, mark_author
 from orchestrator.engines.scenarios.variables import DECIDED_BY, NEVER_HANDED_ON
 from orchestrator.expressions.conditions import ConditionFailed
@@ -119,6 +120,8 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
     if call.variables.decided_by:
         given[DECIDED_BY] = Value(None, call.variables.decided_by)
     ended = await call.ctx.child(call.node, ENGINE, params.sub_scenario_id, given)
+    if (ended.status, ended.code) == ("cancelled", CANCELLED):  # by its person, at a question of its own
+        return StepResult(cancels=True)
     if ended.status != "done":
         raise call.fail(
             "scenario-child-failed", f"{params.sub_scenario_id} ended as {ended.status} {ended.code}", child=params.sub_scenario_id

@@ -99,6 +99,7 @@ RAG_SEARCH: Final = StepType(
     perform=_search,
     list_outputs=list_named("output_var", "rag_results"),
     is_action=True,
+    is_internal=True,
 )
 ASK_TOOL_AGENT: Final = StepType(
     name="tool_agent",
@@ -107,5 +108,6 @@ ASK_TOOL_AGENT: Final = StepType(
     perform=_ask_tool_agent,
     list_outputs=list_named("output_var", "tool_result"),
     is_action=True,
+    is_internal=True,
 )
 TYPES: Final = (LLM_REQUEST, RAG_SEARCH, ASK_TOOL_AGENT)

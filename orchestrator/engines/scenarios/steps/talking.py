@@ -1,6 +1,7 @@
 """The steps that talk with the person of the run: a message, and a question with its answer (S000-23 … 29, S000-X18)."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any, Final
 
@@ -10,6 +11,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, Takes
 from orchestrator.engines.scenarios.answers import LONGEST_ANSWER, Expected, InputType, Mistake
+from orchestrator.engines.scenarios.steering import BACK, CANCEL
 from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, Words
 from orchestrator.expressions.placeholders import format_value
 
@@ -87,12 +89,15 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
     """Ask until an answer fits. Raises RunFailed after the last try if the author names no step for that."""
     params, expected = call.params, call.params.build_expected()
     keyboard = call.surroundings.keyboard
-    question = _build_question(params, expected, keyboard.options)
+    steering = call.surroundings.steering
+    question = replace(_build_question(params, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
     keyboard.options = ()
     for number in range(1, params.tries + 1):
         heard = await call.ctx.wait_input(f"{call.node}/{number}", question)
         if heard.kind == "timeout":
             return _go_on(call, Value(None, AUTHOR), params.on_timeout)
+        if heard.kind == "option" and heard.value.data in (BACK.value, CANCEL.value):
+            return StepResult(goes_back=heard.value.data == BACK.value, cancels=heard.value.data == CANCEL.value)
         read = expected.read(heard.kind, heard.value.data)
         if not isinstance(read, Mistake):
             value = Value(read, heard.value.origins)
@@ -163,6 +168,7 @@ INPUT: Final = StepType(
     list_targets=_list_input_targets,
     unfilled=frozenset({"regex", "next_step_map", "on_invalid", "on_timeout"}),
     waits=True,
+    asks=True,
     can_continue=_can_input_continue,
 )
 TYPES: Final = (MESSAGE, INPUT)

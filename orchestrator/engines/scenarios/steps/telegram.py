@@ -3,21 +3,24 @@
 A message to the chat in which the run works is a message of the run; one to any other chat is an effect that the gate decides.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from orchestrator.definitions.kinds import Write
 from orchestrator.domain.address import Address
-from orchestrator.domain.outputs import build_reply
-from orchestrator.domain.taint import Value
+from orchestrator.domain.errors import FileUnavailable
+from orchestrator.domain.outputs import SentFile, build_reply
+from orchestrator.domain.taint import FOREIGN, Value
 from orchestrator.engines.runs import Option, RunEffect
 from orchestrator.engines.scenarios.step_types import (
     AUTHOR,
     DONE,
     AnyStepCall,
     AnyStepType,
+    Raw,
     StepCall,
     StepParams,
     StepResult,
@@ -56,7 +59,8 @@ class SendMessageParams(ChatParams):
 class SendFileParams(ChatParams):
     """Which file is sent."""
 
-    path: str = Field(min_length=1, description="The file, in the folder of files.")
+    path: str = Field("", description="The file, in the folder of files.")
+    file: Any = Field(None, description="In place of path: a variable with a photo or document that the person sent to this scenario.")
     caption: Words = Field("", description="The text below it.")
 
 
@@ -79,8 +83,38 @@ async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
     return DONE
 
 
-async def _send_file(call: StepCall[SendFileParams], method: str) -> StepResult:
-    return await _submit(call, method, "path", "caption")
+async def _send_file(call: StepCall[SendFileParams], kind: Literal["photo", "document"]) -> StepResult:
+    """Send the file: to the run's own chat as a message, to another one as an effect, which takes files of the folder only."""
+    params = call.params
+    if bool(params.path) == (params.file is not None):
+        raise call.fail("scenario-file-which", "exactly one of path and file is needed")
+    if not is_own_chat(call):
+        if not params.path:
+            raise call.fail("scenario-file-own", "a file that was sent goes to the scenario's own chat only")
+        return await _submit(call, f"telegram.send_{kind}", "path", "caption")
+    sent = params.file if isinstance(params.file, Mapping) else {}
+    name = str(sent.get("name") or "") or params.path.rpartition("/")[2] or kind
+    file = SentFile(kind=kind, name=name, caption=params.caption)
+    await call.ctx.say_file(file, partial(_load_file, call), key=call.node)
+    return DONE
+
+
+async def _load_file(call: StepCall[SendFileParams]) -> bytes:
+    """Return the content of the file that the step names. Raises RunFailed."""
+    params = call.params
+    if params.file is not None:
+        content: bytes = (await call.ctx.load_file(Value(params.file, call.find_origins("file")))).data
+        return content
+    if call.find_origins("path") & FOREIGN:  # text of strangers must not choose what is shown
+        raise call.fail("scenario-value-unfit", "path comes from text of strangers", name="path")
+    read = call.surroundings.read_file
+    why: object = "there is no folder of files"
+    if read is not None:
+        try:
+            return await read(params.path)
+        except FileUnavailable as error:
+            why = error
+    raise call.fail("scenario-file-unread", f"{params.path}: {why}", name=params.path)
 
 
 async def _submit(call: AnyStepCall, method: str, *names: str) -> StepResult:
@@ -105,7 +139,16 @@ SEND_MESSAGE: Final = StepType(
     list_targets=list_refused,
     is_action=True,
 )
-_FILES: Final = {"photo": "Sends a photo to a chat of Telegram.", "document": "Sends a document to a chat of Telegram."}
+_FILES: Final[Mapping[Literal["photo", "document"], str]] = {
+    "photo": "Sends a photo to a chat of Telegram; to other chats than its own a person is asked.",
+    "document": "Sends a document to a chat of Telegram; to other chats than its own a person is asked.",
+}
+
+
+def _list_file_writes(method: str, raw: Raw) -> Sequence[Write]:
+    return (("telegram", method),) if raw.get("chat_id") is not None else ()
+
+
 TYPES: Final[tuple[AnyStepType, ...]] = (
     SEND_MESSAGE,
     *(
@@ -113,9 +156,9 @@ TYPES: Final[tuple[AnyStepType, ...]] = (
             name=f"telegram_send_{kind}",
             summary=summary,
             params=SendFileParams,
-            perform=partial(_send_file, method=f"telegram.send_{kind}"),
+            perform=partial(_send_file, kind=kind),
             list_outputs=list_named("output_var", _OUTPUT),
-            list_writes=partial(lambda method, _raw: (("telegram", method),), f"telegram.send_{kind}"),
+            list_writes=partial(_list_file_writes, f"telegram.send_{kind}"),
             list_targets=list_refused,
             is_action=True,
         )

@@ -23,6 +23,7 @@ from tests.unit.spine_kit import ANNA, CHAT, NOW
 pytestmark = pytest.mark.req("S004-58", "G1")
 
 DOCUMENTS = {("steps", "plan"): steps({"say": "Начинаю"}), ("steps", "ask"): steps({"ask": "Какой тариф?", "options": ["Базовый"]})}
+DOCUMENTS |= {("scenario", "survey"): {"name": "Опрос", "customers": True, "steps": [{"type": "message", "params": {"text": "Начинаю"}}]}}
 DAILY = {"engine": "steps", "definition": "plan", "cron": "0 9 * * 1-5", "args": {"deal": 481}, "note": "для Ромашки"}
 ONCE = {"engine": "steps", "definition": "plan", "at": "2026-11-22T09:00:00+03:00"}
 
@@ -212,6 +213,6 @@ async def test_a_token_has_a_limit(tmp_path: Path) -> None:
 async def test_what_customers_write_stays_text_of_strangers(tmp_path: Path) -> None:
     async with a_planner(tmp_path) as api:
         api.grants["site"] = TokenGrant(name="site", customers=True)
-        await made(api)
+        await made(api, engine="scenario", definition="survey")
         (added,) = api.world.events("ScheduleAdded", key="http:site:runs")
         assert added.data["args"] == {"deal": {"data": 481, "origins": ["prose"]}}

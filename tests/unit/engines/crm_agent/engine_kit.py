@@ -94,6 +94,8 @@ class Fake:
                 return {}
             case "portal_card":
                 return self.card
+            case "scenarios":
+                return ()
             case "resolve":
                 return self.resolve(**args)
             case "dates":

@@ -9,12 +9,13 @@ from typing import Any
 
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.inputs import FeatureClick
+from orchestrator.engines.scenarios.definition import is_for_customers
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import build_kind, list_uses
 from orchestrator.engines.scenarios.registry import build_step_types
 from orchestrator.performers import schedule as performers
 from orchestrator.runs.feature import build_feature
-from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
+from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.runtime.feature import merge_features
 from orchestrator.schedules.checks import StartChecker
 from state.clock import generate_id
@@ -56,7 +57,11 @@ def build_engines(documents: Mapping[str, Any], **options: Any) -> Engines:
     return Engines(
         runs={
             "scenario": RegisteredEngine(
-                engine=ScenarioEngine(TYPES, **options), list_uses=partial(list_uses, types=TYPES), kind=build_kind(TYPES)
+                engine=ScenarioEngine(TYPES, **options),
+                commands={"run": RunCommand(definition="")},
+                list_uses=partial(list_uses, types=TYPES),
+                is_for_customers=is_for_customers,
+                kind=build_kind(TYPES),
             )
         },
         definitions=StaticDefinitions({("scenario", key): document for key, document in documents.items()}),

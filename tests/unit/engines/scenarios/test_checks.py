@@ -139,3 +139,12 @@ def test_of_eight_thousand_unknown_names_only_those_that_are_listed_get_a_sugges
     monkeypatch.setattr(checks, "suggest_name", lambda wrong, _known: asked.append(wrong) or "")
     assert errors(scenario(*({**say(f"{{n{number}}}"), "id": f"s{number}", "next_step": f"t{number}"} for number in range(8000))))
     assert len(asked) <= MOST
+
+
+def test_what_answers_from_all_that_the_company_knows_is_no_step_for_customers() -> None:
+    """The mark for customers makes such a step a mistake; without the mark it is none, and neither is a word in its place."""
+    search = {"type": "rag_search", "params": {"query": "цена"}}
+    asked = {"type": "action", "params": {"action_type": "tool_agent", "question": "цена"}}
+    assert errors(scenario(search, asked, customers=True)) == ["finding-step-internal"] * 2
+    assert errors(scenario(search, asked)) == []
+    assert errors(scenario(say("да"), customers="yes")) != []

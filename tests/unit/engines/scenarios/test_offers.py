@@ -57,7 +57,9 @@ async def test_the_list_names_each_scenario_and_a_button_starts_it_once(tmp_path
         ]
         words = listed.body["actions"][1]["words"]
         await world.work(press(words), press(words))
-        assert told(world) == ["Здравствуйте, Анна! "]
+        rows = world.outbox()
+        assert [part["text"] for row in rows if row.kind == "reply" for part in row.body["parts"]] == ["Здравствуйте, Анна! "]
+        assert [row.body["notice"]["code"] for row in rows if row.kind == "toast"] == ["toast-doing"] * 2
         assert len(world.sql.list_runs(RunFilter())) == 1
 
 

@@ -219,6 +219,19 @@ def test_a_deep_link_brings_an_invitation_or_opens_a_record(payload: str, sender
         assert (row.body["text"], row.body["origin"]) == ("Покажи сделку 1532", "button")
 
 
+@pytest.mark.parametrize("key", ["greet", "Lead_qualification-2", "a" * 59])
+def test_a_deep_link_starts_a_scenario(key: str) -> None:
+    """It is the command with the name of the scenario; for somebody without access it is no invitation, whose token would be looked for."""
+    row = _row(message(f"/start run_{key}", sender=ANNA))
+    assert (row.kind, row.body["name"], row.body["args"]) == ("command", "run", key)
+    assert _row(message(f"/start run_{key}", sender=STRANGER)).kind == "knock"
+
+
+def test_an_invitation_that_begins_like_a_scenario_is_an_invitation() -> None:
+    """Its token has 64 characters, of which any may be the first."""
+    assert _row(message(f"/start run_{'a' * 60}", sender=STRANGER)).kind == "join"
+
+
 def test_the_stop_button_of_a_draft_is_the_command() -> None:
     stop = {"chat": {"id": ANNA, "type": "private", "first_name": "А"}, "draft_id": 5}
     row = _row(Update.model_validate({"update_id": 7, "stopped_message_generation": stop}))

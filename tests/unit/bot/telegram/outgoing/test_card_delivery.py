@@ -87,6 +87,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "reply": {"notices": [{"code": "stopped", "args": {}}]},
     "toast": {"notice": {"code": "stopped", "args": {}}},
     "code": {"text": "<b>*"},
+    "sent": {"kind": "document", "name": "смета.pdf", "digest": "1", "caption": "Смета"},
     "card": {**ENTRY, "effect_id": "f" * 32},
     "details": ENTRY,
     "news": {"items": [{"what": "changed", "entity": "deal", "title": "Р", "who": [], "lines": []}]},

@@ -1,0 +1,31 @@
+"""A link to the bot starts a scenario, if there is one that the person may start."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.runtime import worker
+from tests.unit.bot.telegram.door_kit import opened_door
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, say
+from tests.unit.runs.test_runs_telegram import Chat
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+@pytest.mark.parametrize(
+    ("link", "told"),
+    [("run_plan", "Здравствуйте, Анна!"), ("run_nowhere", "Сценария «nowhere» нет: возможно, его переименовали или удалили.")],
+)
+async def test_a_link_starts_the_scenario_or_says_why_not(tmp_path: Path, link: str, told: str) -> None:
+    """Over the door's wire, as Telegram hands the press in."""
+    greet: dict[str, Any] = say("Здравствуйте, {user_name}!")
+    async with a_scenario_world(tmp_path, greet) as world, world.working(), opened_door(world) as (door, wire):
+        chat = Chat(world, door, wire)
+        await chat.say(f"/start {link}")
+        assert chat.shown()[-1]["text"].endswith(told)
+        assert world.model.prompts == []

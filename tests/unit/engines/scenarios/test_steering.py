@@ -1,0 +1,167 @@
+"""Where a scenario allows it, its person sees how far it is, goes a question back, and cancels it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.inputs import FeatureClick
+from orchestrator.runtime import worker
+from state.clock import generate_id
+from state.journal.run_index import RunFilter
+from state.journal.store import InboxRow
+from state.sql.dialect import build_sqlite_url
+from state.sql.store import open_store
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, replies, say, scenario, start
+from tests.unit.runs.runs_kit import index
+from tests.unit.spine_kit import ANNA, CHAT, NOW, World, message
+
+ALL = {"show_progress": True, "allow_back": True, "allow_cancel": True}
+NAME, SUM = ask("name", "Имя?", step="name"), ask("sum", "Сумма?", step="sum")
+NOTE = {
+    "type": "bitrix_call",
+    "params": {"method": "crm.timeline.comment.add", "params": {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "x"}}},
+}
+READ = {"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 481}}}
+BACK, CANCEL = "scenario-back", "scenario-cancel"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+class Talk:
+    """What Anna sees last, and the buttons that she presses."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.text, self.progress = "", ""
+        self.buttons: dict[str, list[str]] = {}
+
+    async def work(self, *rows: InboxRow) -> None:
+        """Work the inputs, and look at the last message."""
+        await self.world.work(*rows)
+        for row in replies(self.world):
+            self.text = " ".join(part["text"] for part in row.body["parts"])
+            shown = [one for one in row.body["notices"] if one["code"] == "scenario-progress"]
+            self.progress = f"{shown[0]['args']['step']}/{shown[0]['args']['of']}" if shown else ""
+            self.buttons = {one["label"]["args"].get("label", one["label"]["code"]): one["words"] for one in row.body["actions"]}
+
+    async def press(self, label: str) -> None:
+        """Press a button of the last message."""
+        fresh = generate_id()
+        body = FeatureClick(words=tuple(self.buttons[label]), callback_id=fresh).to_json()
+        row = InboxRow(
+            id=fresh, source=f"click:{fresh}", session=CHAT, lane="express", kind=FeatureClick.KIND, actor=ANNA.model_dump(mode="json"),
+            body=body, received_at=NOW,
+        )  # fmt: skip
+        await self.work(row)
+
+
+def result(world: World) -> dict[str, Any]:
+    """The final variables of the run."""
+    return dict(failure(world)["result"])
+
+
+async def test_a_step_back_asks_again_and_forgets_what_came_since(tmp_path: Path) -> None:
+    """The progress goes back too, what was set behind the question is gone, and the new answer stands."""
+    shout = {"type": "update_context", "params": {"updates": {"shout": "{shout}{name}!"}}}
+    plan = scenario(NAME, shout, SUM, say("{name} {sum} {shout}"), initial_context={"shout": ""}, **ALL)
+    async with a_scenario_world(tmp_path, plan) as world:
+        talk = Talk(world)
+        await talk.work(start())
+        assert (talk.progress, list(talk.buttons)) == ("1/2", [CANCEL])
+        await talk.work(message("Иван"))
+        assert (talk.text, talk.progress, list(talk.buttons)) == ("Сумма?", "2/2", [BACK, CANCEL])
+        await talk.press(BACK)
+        assert (talk.text, talk.progress, list(talk.buttons)) == ("Имя?", "1/2", [CANCEL])
+        await talk.work(message("Пётр"))
+        await talk.work(message("5"))
+        assert talk.text == "Пётр 5 Пётр!"
+        assert index(world).status == "done"
+
+
+async def test_the_buttons_announced_before_a_question_stand_there_again(tmp_path: Path) -> None:
+    """A message of the run announced them for the question to which the person goes back."""
+    tell = {"type": "telegram_send_message", "params": {"text": "Тарифы", "inline_keyboard": [[{"text": "Базовый"}]]}}
+    async with a_scenario_world(tmp_path, scenario(tell, NAME, SUM, allow_back=True)) as world:
+        talk = Talk(world)
+        await talk.work(start())
+        await talk.press("Базовый")
+        await talk.press(BACK)
+        assert (talk.text, list(talk.buttons)) == ("Имя?", ["Базовый"])
+
+
+@pytest.mark.parametrize(("between", "buttons"), [(READ, [BACK]), (NOTE, []), (say("Так."), [BACK])])
+async def test_nothing_that_was_done_is_gone_back_over(tmp_path: Path, between: dict[str, Any], buttons: list[str]) -> None:
+    """Behind an effect there is no way back; behind a read or a message there is."""
+    async with a_scenario_world(tmp_path, scenario(NAME, between, SUM, allow_back=True)) as world:
+        talk = Talk(world)
+        await talk.work(start())
+        await talk.work(message("Иван"))
+        assert (talk.text, list(talk.buttons)) == ("Сумма?", buttons)
+
+
+async def test_behind_an_effect_only_later_questions_are_gone_back_to(tmp_path: Path) -> None:
+    """The comment is made once, however often the person goes back."""
+    third = ask("when", "Когда?", step="when")
+    async with a_scenario_world(tmp_path, scenario(NAME, NOTE, SUM, third, allow_back=True)) as world:
+        talk = Talk(world)
+        await talk.work(start())
+        for typed in ("Иван", "5"):
+            await talk.work(message(typed))
+        await talk.press(BACK)
+        assert (talk.text, list(talk.buttons)) == ("Сумма?", [])
+        await talk.work(message("6"))
+        await talk.work(message("завтра"))
+        assert (result(world)["sum"], result(world)["when"]) == ("6", "завтра")
+        assert len(world.portal.written("crm.timeline.comment.add")) == 1
+
+
+async def test_a_step_back_holds_over_a_restart(tmp_path: Path) -> None:
+    """Another process plays the same way: the question that was asked again waits for its answer."""
+    path, plan = build_sqlite_url(tmp_path / "sdelka.db"), scenario(NAME, SUM, say("{name} {sum}"), **ALL)
+    async with a_scenario_world(tmp_path, plan, store=open_store(path)) as world:
+        talk = Talk(world)
+        await talk.work(start())
+        await talk.work(message("Иван"))
+        await talk.press(BACK)
+    async with a_scenario_world(tmp_path, plan, store=open_store(path)) as world:
+        talk = Talk(world)
+        await talk.work(message("Пётр"))
+        assert (talk.text, talk.progress) == ("Сумма?", "2/2")
+        await talk.work(message("7"))
+        assert talk.text == "Пётр 7"
+
+
+async def test_a_cancelled_scenario_ends_and_does_nothing_further(tmp_path: Path) -> None:
+    """The person reads that what was done stays."""
+    async with a_scenario_world(tmp_path, scenario(NAME, NOTE, allow_cancel=True)) as world:
+        talk = Talk(world)
+        await talk.work(start())
+        await talk.press(CANCEL)
+        assert (failure(world)["status"], failure(world)["code"], result(world)["success"]) == ("cancelled", "scenario-cancelled", False)
+        assert world.portal.written() == []
+
+
+async def test_cancelling_inside_cancels_the_whole(tmp_path: Path) -> None:
+    """The scenario around it does not go on with its next step."""
+    call = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "inner", "output_mapping": {}}}
+    inner = scenario(NAME, allow_cancel=True)
+    async with a_scenario_world(tmp_path, scenario(call, NOTE), others={"inner": inner}) as world:
+        talk = Talk(world)
+        await talk.work(start())
+        await talk.press(CANCEL)
+        assert [one.status for one in world.sql.list_runs(RunFilter())] == ["cancelled", "cancelled"]
+        assert world.portal.written() == []
+
+
+async def test_without_leave_of_the_author_there_is_nothing_of_it(tmp_path: Path) -> None:
+    """No progress and no buttons: the questions are as they were."""
+    async with a_scenario_world(tmp_path, NAME, SUM) as world:
+        talk = Talk(world)
+        await talk.work(start())
+        await talk.work(message("Иван"))
+        assert (talk.text, talk.progress, talk.buttons) == ("Сумма?", "", {})
