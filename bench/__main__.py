@@ -21,6 +21,7 @@ from bench.postgres import postgres_benches
 from bench.prompt import prompt_benches
 from bench.rag import rag_benches
 from bench.runs import run_benches
+from bench.scenarios import scenario_benches
 from bench.scripts import script_benches
 from bench.tokens import token_benches
 from bench.turn import turn_benches
@@ -35,6 +36,7 @@ BENCHES = {
     "bulk": bulk_benches,
     "runs": run_benches,
     "definitions": definition_benches,
+    "scenarios": scenario_benches,
     "expressions": expression_benches,
     "scripts": script_benches,
     "tokens": token_benches,

@@ -115,23 +115,32 @@ async def run_benches() -> list[dict[str, Any]]:
 async def _measure(what: str) -> Cost:
     """Return what a run costs until all its nodes are done, and when another process resumes it."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder)
-        settings = Settings(
-            bitrix_webhook_url=SecretStr("https://example.bitrix24.ru/rest/1/bench00000/"),
-            openai_api_key=SecretStr("bench"),
-            agent_mode="full",
-            state_dir=path / "state",
-            log_dir=path / "logs",
-            _env_file=None,
-        )
+        settings = build_settings(Path(folder))
         key = f"run:{generate_id()}"
         order = RunStart(engine="nodes", definition=what, home="tg:7")
         first, second = NodesEngine(), NodesEngine()
-        async with _started(settings, first) as orchestrator:
-            played = await _work(orchestrator, first, _build_row(key, RunStart.KIND, order.to_json()))
-        async with _started(settings, second) as orchestrator:
-            resumed = await _work(orchestrator, second, _build_row(key, RunPlay.KIND, {}))
+        async with started(settings, _build_engines(first)) as orchestrator:
+            played = await _work(orchestrator, first, build_row(key, RunStart.KIND, order.to_json()))
+        async with started(settings, _build_engines(second)) as orchestrator:
+            resumed = await _work(orchestrator, second, build_row(key, RunPlay.KIND, {}))
     return Cost(played, resumed, first.noted)
+
+
+def _build_engines(engine: NodesEngine) -> Engines:
+    definitions = StaticDefinitions({("nodes", what): {"what": what} for what in ("fan", "chain", "memo")})
+    return Engines(runs={"nodes": RegisteredEngine(engine=engine)}, definitions=definitions)
+
+
+def build_settings(folder: Path) -> Settings:
+    """Return the settings of a product whose state and logs are in the folder."""
+    return Settings(
+        bitrix_webhook_url=SecretStr("https://example.bitrix24.ru/rest/1/bench00000/"),
+        openai_api_key=SecretStr("bench"),
+        agent_mode="full",
+        state_dir=folder / "state",
+        log_dir=folder / "logs",
+        _env_file=None,
+    )
 
 
 async def _work(orchestrator: Orchestrator, engine: NodesEngine, row: InboxRow) -> float:
@@ -160,7 +169,8 @@ def _measure_floor() -> int:
         return round(NODES / (time.process_time() - begun))
 
 
-def _build_row(key: str, kind: str, body: JsonObject) -> InboxRow:
+def build_row(key: str, kind: str, body: JsonObject) -> InboxRow:
+    """Return an input of this kind for the run `key`."""
     fresh = generate_id()
     return InboxRow(
         id=fresh, source=fresh, session=key, lane="turn", kind=kind, actor=ANNA.model_dump(mode="json"), body=body,
@@ -169,12 +179,8 @@ def _build_row(key: str, kind: str, body: JsonObject) -> InboxRow:
 
 
 @contextlib.asynccontextmanager
-async def _started(settings: Settings, engine: NodesEngine) -> AsyncIterator[Orchestrator]:
-    """The product on that database, with the engine of this file."""
-    engines = Engines(
-        runs={"nodes": RegisteredEngine(engine=engine)},
-        definitions=StaticDefinitions({("nodes", what): {"what": what} for what in ("fan", "chain", "memo")}),
-    )
+async def started(settings: Settings, engines: Engines) -> AsyncIterator[Orchestrator]:
+    """The product on that database, with these engines."""
     async with open_async_store(settings) as store:
         orchestrator = build_from_clients(
             settings,

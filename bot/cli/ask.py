@@ -6,9 +6,10 @@ Standard output has nothing but the seed's sentences; everything else is in the 
 import asyncio
 import logging
 import sys
+import threading
 import unicodedata
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
@@ -46,6 +47,8 @@ _LOG_BYTES: Final = 5_000_000
 CLEAR: Final = "/clear"
 FAILED: Final = 1
 INTERRUPTED: Final = 130
+READING_SECONDS: Final = 60.0
+"""How long the first prompt waits for documents that are read for the first time: a full disk or a large folder must not hide it."""
 ReadLine = Callable[[], str]
 Show = Callable[[str], None]
 
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from bot.bootstrap import TitleSearch
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -196,11 +200,9 @@ def run_ask(settings: Settings) -> int:
     """Run the conversation with the services of the settings; return the exit code."""
     models = build_models(settings)
     reader = _open_portal(settings)
-    with asyncio.Runner() as runner:
+    with run_beside() as run:
         stack = AsyncExitStack()
-        documents = runner.run(open_documents(settings, stack))
-        if documents is not None:
-            runner.run(documents.service.wait_until_read())
+        documents = run(open_documents(settings, stack))
         services = build_service_clients(settings, models.router, documents=documents)
         session = Session(
             settings,
@@ -208,16 +210,56 @@ def run_ask(settings: Settings) -> int:
             services,
             read_line=_read_line,
             show=_show,
-            run=runner.run,
+            run=run,
             find_records=None if reader is None else reader.find_records,
         )
         try:
+            if documents is not None:
+                run(_wait_until_read(documents.service.wait_until_read()))
             return session.talk()
+        except KeyboardInterrupt:
+            return INTERRUPTED
         except BrokenPipeError:
             sys.stdout = None  # nobody reads it, and the interpreter would flush it at its end
             return FAILED
         finally:
-            runner.run(_close(stack, services, [*models.clients.values(), *([] if reader is None else [reader])]))
+            run(_close(stack, services, [*models.clients.values(), *([] if reader is None else [reader])]))
+
+
+@contextmanager
+def run_beside() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
+    """Yield a function that runs a coroutine to its end, in an event loop of another thread.
+
+    The loop goes on while a person thinks at the prompt: the service of documents inside of this program may be the one that keeps the
+    index, and who may read what, up to date for others too.
+    """
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="ask", daemon=True)
+    thread.start()
+
+    def run(work: Coroutine[Any, Any, Any]) -> Any:
+        future = asyncio.run_coroutine_threadsafe(work, loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    try:
+        yield run
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+async def _wait_until_read(reading: Coroutine[Any, Any, None]) -> None:
+    try:
+        await asyncio.wait_for(reading, READING_SECONDS)
+    except TimeoutError:
+        told = "the documents have not been read yet; until then nobody can ask them"
+        log.error(told, extra={"action": "documents_unavailable"})  # noqa: TRY400 - the reason says it, a trace adds nothing
 
 
 def _open_portal(settings: Settings) -> "TitleSearch | None":

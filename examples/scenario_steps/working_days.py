@@ -53,6 +53,7 @@ WORKING_DAY: Final = StepType(
     summary="Finds the date so many working days from today.",
     params=WorkingDayParams,
     perform=_find_day,
+    example={"params": {"days": 3, "output_var": "deadline"}},
     list_outputs=list_named("output_var", "working_day"),
     is_action=True,
 )

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from orchestrator.definitions.mistakes import SENTENCES, report_missing, report_shape, report_unknown_value
+from orchestrator.definitions.mistakes import SENTENCES, report_missing, report_shape, report_unknown_fields, report_unknown_value
 from orchestrator.definitions.rules import KEY_PATTERN, LONGEST_KEY
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
@@ -85,6 +85,8 @@ def _report(findings: Findings, error: ErrorDetails, given: object, path: Path) 
     name = quote_part(format_path(place[-1:]) or format_path(path[-1:]) or "/")
     if kind == "missing":
         report_missing(findings, full, str(error["loc"][-1]))
+    elif kind == "extra_forbidden":
+        report_unknown_fields(findings, full[:-1], {str(error["loc"][-1]): None}, ())
     elif kind in _SHAPES:
         report_shape(findings, full, name, _SHAPES[kind])
     elif kind in {"literal_error", "enum"}:

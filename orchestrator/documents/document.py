@@ -1,11 +1,19 @@
 """A document as it was read: its data, and where in the text each key and value of it stands."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 DocumentFormat = Literal["json", "yaml"]
+_ESCAPED: Final = {
+    '"': re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)"),
+    "'": re.compile("''"),
+}
+"""How a sign inside of quotes is written that is written as several."""
+_INDENT: Final = re.compile(" *")
+_BLOCKS: Final = frozenset("|>")
 NO_PLACE: Final = (0, 0)
 """Line and column of what stands in no text."""
 
@@ -15,7 +23,7 @@ class LineIndex:
 
     def __init__(self, text: str) -> None:
         """Find the beginnings of the lines; `text` ends its lines with LF alone."""
-        self._starts = [0]
+        self._text, self._starts = text, [0]
         at = text.find("\n")
         while at >= 0:
             self._starts.append(at + 1)
@@ -25,6 +33,26 @@ class LineIndex:
         """Return (line, column) of an offset."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
+
+    def locate_inside(self, offset: int, line: int, column: int) -> tuple[int, int]:
+        """Return (line, column) of a place inside of the text value that is written at `offset`: in its own line and column, from 1.
+
+        Quotes and escapes before the place are counted as they are written. In a value that is folded over several lines it is the line
+        alone that is right, for one of several lines in quotes its beginning.
+        """
+        sign = self._text[offset : offset + 1]
+        begun, first = self.locate(offset)
+        if sign in _BLOCKS:
+            start = self.find_start(begun + line)
+            indent = _INDENT.match(self._text, start)
+            return begun + line, (indent.end() - start if indent else 0) + column
+        if line > 1:
+            return begun, first
+        at = offset + (sign in _ESCAPED)
+        for _ in range(column - 1):
+            found = _ESCAPED[sign].match(self._text, at) if sign in _ESCAPED else None
+            at = found.end() if found else at + 1
+        return begun, first + at - offset
 
     def find_start(self, line: int) -> int:
         """Return the offset at which a line begins; of the last line if there is no such line."""
@@ -69,6 +97,15 @@ class Document:
                 break
             spot = below
         return self.lines.locate(spot.value if of_value and is_found else spot.key)
+
+    def find_inside(self, path: Iterable[str | int], line: int, column: int) -> tuple[int, int]:
+        """Return (line, column) in the document of a place inside of the text at `path`, which is given by its own line and column."""
+        spot = self.spots
+        for part in path:
+            spot = spot.parts.get(part) if spot is not None else None
+        if spot is None or self.lines is None:
+            return NO_PLACE
+        return self.lines.locate_inside(spot.value, max(line, 1), max(column, 1))
 
     def find_step(self, path: Iterable[str | int]) -> str:
         """Return the `id` of the innermost object on `path` that has one as a text, "" if none has."""

@@ -4,11 +4,12 @@ There is no recursion: what is open stands in a list, so that a deeply nested te
 """
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from orchestrator.documents.document import LineIndex, Spot
-from orchestrator.documents.json_texts import QUOTES, read_text, skip_space
+from orchestrator.documents.json_texts import BEFORE, QUOTES, read_text, skip_space
 from orchestrator.documents.numbers import JSON_NUMBER, read_number
 from orchestrator.documents.reports import MAX_DEPTH, MAX_VALUES, AnyPath, ReadingStopped, Reports
 from orchestrator.domain.finding import Path
@@ -59,6 +60,12 @@ class JsonReader:
         self._open: list[_Open] = []
         self._root: tuple[Any, Spot] | None = None
         self._values = 0
+        self._readers: Mapping[_Expects, Callable[[str], None]] = {
+            "key": self._read_key,
+            "colon": self._read_colon,
+            "value": self._read_value,
+            "comma": self._read_comma,
+        }
 
     def read(self) -> tuple[Any, Spot] | None:
         """Return the data and the places of its parts, None if there is no value. With mistakes, it is what could be made of the text."""
@@ -73,7 +80,8 @@ class JsonReader:
 
     def _read_token(self) -> bool:
         """Read the next sign, key or value; return False at the end."""
-        self._at = skip_space(self._text, self._at, self.reports)
+        if self._at >= len(self._text) or self._text[self._at] in BEFORE:
+            self._at = skip_space(self._text, self._at, self.reports)
         if self._at >= len(self._text):
             for one in self._open:
                 self.reports.report(
@@ -89,9 +97,7 @@ class JsonReader:
         elif not self._open:
             self._read_value(sign)
         else:
-            {"key": self._read_key, "colon": self._read_colon, "value": self._read_value, "comma": self._read_comma}[
-                self._open[-1].expects
-            ](sign)
+            self._readers[self._open[-1].expects](sign)
         return True
 
     def _read_comma(self, sign: str) -> None:

@@ -10,6 +10,8 @@ QUOTES: Final = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“", "
 _PLAIN: Final = {quote: re.compile(rf"[^{quote}\\\x00-\x1f]*") for quote in QUOTES.values()}
 _ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
+BEFORE: Final = frozenset(" \t\n/#")
+"""The signs with which space and comments begin."""
 _SPACE: Final = re.compile(r"[ \t\n]+")
 _LOW, _HIGH, _END = 0xDC00, 0xD800, 0xE000
 
@@ -47,8 +49,10 @@ def read_text(text: str, start: int, path: AnyPath, reports: Reports) -> tuple[s
         reports.report("finding-quotes-form", start, path, suggestion='"')
     closing = QUOTES[opened]
     plain = _PLAIN[closing]
-    parts: list[str] = []
     at = start + 1
+    if (found := plain.match(text, at)) and text.startswith(closing, found.end()):
+        return found[0], found.end() + 1
+    parts: list[str] = []
     while at < len(text):
         found = plain.match(text, at)
         end = found.end() if found else at

@@ -17,6 +17,8 @@ CARD_CHANNELS: Final = TALK_CHANNELS | {RUN_CHANNEL}
 """Channels whose sessions hold cards that people decide about: conversations, and runs, whose cards are shown in a conversation."""
 CHANNEL_WORDS: Final[Mapping[str, str]] = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
 """How each channel is named in the sentences of reports."""
+REHEARSAL_PERSON: Final = "tg:1"
+"""The key of whoever has the dialogue of a rehearsal, in which nothing is sent, and of their chat."""
 KEY_EXAMPLES: Final = 'a key such as "employee:7", "tg:1007" or "http:site"'
 _CHAT: Final = re.compile(r"-?[0-9]{1,20}(?::[0-9]{1,12})?", re.ASCII)
 _RUN: Final = re.compile(rf"{RUN_CHANNEL}:[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}", re.ASCII)

@@ -59,6 +59,12 @@ class RunInfo:
     home: str
     owner_name: str = ""
     """The owner's name when the run began, so that a run that is played again reads the same."""
+    employee: int | None = None
+    """The owner's number as an employee of the portal, as it was then; None for somebody who is none."""
+    time_zone: str = ""
+    """The owner's time zone, as it was then."""
+    today: str = ""
+    """The day on which the run began in that time zone, such as 2026-11-27."""
     parent: str = ""
     depth: int = 0
     """How many runs wait for the end of this one."""
@@ -172,7 +178,10 @@ class RunContext(Protocol):
         """Return whether the node was played, or failed, before a person last had the run retried."""
 
     async def say(self, reply: Reply, *, key: str) -> None:
-        """Send a message to the run's chat now, once for each `key`, also if the run is played again."""
+        """Send a message to the run's chat, once for each `key`, also if the run is played again.
+
+        It leaves with what is stored next, 0.05 s later at the latest.
+        """
 
     async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
         """Send a photo or document to the run's chat now, once for each `key`, which no message of the run has.

@@ -49,10 +49,14 @@ class Condition:
         """Return whether the condition holds for the variables `names`. Raises ConditionFailed."""
         return bool(self.evaluate(names))
 
-    def decide(self, names: Mapping[str, Value]) -> Value:
-        """Return whether the condition holds, as a `Value` with the origins of all variables that it reads. Raises ConditionFailed."""
+    def compute(self, names: Mapping[str, Value]) -> Value:
+        """Return the value of the condition as a `Value` with the origins of all variables that it reads. Raises ConditionFailed."""
         read = names.values() if self.reads is None else [names[name] for name in self.reads if name in names]
-        return Value(self.holds({name: value.data for name, value in names.items()}), join_origins(read))
+        return Value(self.evaluate({name: value.data for name, value in names.items()}), join_origins(read))
+
+    def decide(self, names: Mapping[str, Value]) -> Value:
+        """Return whether the condition holds, as a `Value` like that of `compute`. Raises ConditionFailed."""
+        return self.compute(names).map(bool)
 
 
 def compile_condition(source: str, *, known: Iterable[str] | None = None) -> Condition:

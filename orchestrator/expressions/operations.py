@@ -7,7 +7,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
 from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from orchestrator.domain.suggestions import suggest_name
 
@@ -19,6 +21,10 @@ MAX_SEARCHED: Final = 100_000
 """Maximum length of a list in which `in` searches: a condition may search in many. A number is searched in at most LONGEST texts."""
 _NUMERIC: Final = re.compile(r"\s*[+-]?(\d{1,18})(\.\d{1,18})?\s*", re.ASCII)
 _NUMBERS: Final = (int, float)
+_DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(T.*)?", re.ASCII)
+"""A day, or a moment, of which the day is what is written."""
+_CLOCK: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
+_FARTHEST_DAYS: Final = 36_600
 
 
 class OperationFailed(Exception):
@@ -253,6 +259,15 @@ def _round(value: Any, digits: Any = None) -> int | float:
     return check_number(round(value, digits))
 
 
+def _format_number(value: Any) -> str:
+    """Return a number as Russian texts write it: 120 000 or 1 500,5, with spaces that do not break."""
+    if not _is_number(value):
+        message = f"format_number() does not take a {name_type(value)}"
+        raise OperationFailed("expression-function", message, name="format_number", left=name_type(value))
+    shown = f"{check_number(value):,}" if isinstance(value, int) else f"{value:,.2f}".rstrip("0").rstrip(".")
+    return shown.replace(",", "\u00a0").replace(".", ",")
+
+
 def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[object]) -> object:
     items = values[0] if len(values) == 1 else values
     if not isinstance(items, list | tuple) or len(items) == 0:
@@ -267,6 +282,40 @@ def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[object]) 
     return best
 
 
+def _read_day(name: str, value: object) -> date:
+    found = _DAY.fullmatch(value) if isinstance(value, str) else None
+    try:
+        return date.fromisoformat(found[1] if found is not None else "")
+    except ValueError:
+        message = f"{name}() takes a day such as 2026-11-27, not this {name_type(value)}"
+        raise OperationFailed("expression-function", message, name=name, left=name_type(value)) from None
+
+
+def _add_days(value: object, count: object) -> str:
+    """Return the day so many days after (or, with a negative number, before) the day of `value`."""
+    day, number = _read_day("add_days", value), read_number(count) if isinstance(count, str) else count
+    if type(number) is not int or abs(number) > _FARTHEST_DAYS:
+        message = f"add_days() takes a whole number of at most {_FARTHEST_DAYS} days"
+        raise OperationFailed("expression-function", message, name="add_days", left=name_type(count))
+    try:
+        return (day + timedelta(days=number)).isoformat()
+    except OverflowError:
+        raise OperationFailed("expression-function", "add_days() leaves the calendar", name="add_days", left=name_type(value)) from None
+
+
+def _at_time(value: object, clock: object, zone: object) -> str:
+    """Return the moment at this local time of the day of `value`, with its offset from UTC, as the portal reads it."""
+    day = _read_day("at_time", value)
+    found = _CLOCK.fullmatch(clock) if isinstance(clock, str) else None
+    try:
+        if found is not None and isinstance(zone, str) and zone:
+            return datetime.combine(day, time(int(found[1]), int(found[2])), ZoneInfo(zone)).isoformat()
+    except (ZoneInfoNotFoundError, OSError, ValueError):  # no such zone, a folder of the database, or a path
+        pass
+    message = "at_time() takes a day, a time such as 18:00 and a time zone such as Europe/Moscow"
+    raise OperationFailed("expression-function", message, name="at_time", left=name_type(clock if found is None else zone))
+
+
 FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "len": (_count, 1, 1),
     "str": (_to_text, 1, 1),
@@ -277,6 +326,10 @@ FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "round": (_round, 1, 2),
     "min": (lambda *values: _pick("min", operator.lt, values), 1, 20),
     "max": (lambda *values: _pick("max", operator.gt, values), 1, 20),
+    "add_days": (_add_days, 2, 2),
+    "at_time": (_at_time, 3, 3),
+    "format_number": (_format_number, 1, 1),
+    "weekday": (lambda value: _read_day("weekday", value).isoweekday(), 1, 1),
 }
 """The functions of conditions: what each does, and how few and how many arguments it takes."""
 

@@ -18,7 +18,7 @@ from state.journal.store import InboxRow
 if TYPE_CHECKING:
     from orchestrator.runs.context import Context
 
-MAX_DEPTH = 8
+MAX_DEPTH = 12
 """How many runs may wait for each other in a chain; a definition that starts itself ends here."""
 
 

@@ -116,7 +116,11 @@ class Context(RunContext):
         return node in self.known.before_retry
 
     async def say(self, reply: Reply, *, key: str) -> None:
-        """Send a message to the run's chat now, once for each `key`."""
+        """Send a message to the run's chat, once for each `key`.
+
+        It leaves with what is stored next, at the latest a moment later: until then a crash loses the message and the node together, so
+        the next pass says it. Messages in a row share a transaction.
+        """
         self.names.add_message(key)
         node = f"say/{key}"
         if node in self.known.done:
@@ -125,7 +129,7 @@ class Context(RunContext):
         check_reply(key, reply)
         cleaned = self._tools.guard.clean_reply(reply, "", locale=self.actor.locale)
         row = outbox.build_reply_row(self._session.key, cleaned, self.now, key=f"{self._session.key}:{key}")
-        await self.store(NodeDone(node=node, kind="say"), outbox=[row])
+        await self.store(NodeDone(node=node, kind="say"), outbox=[row], at_once=False)
         self.records.append(PlayedNode(node=node, what="say"))
 
     async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:

@@ -2,8 +2,8 @@
 
 Values carry their origins (`orchestrator.domain.taint`), but an engine may take their data out, join it with other texts and forget where
 it came from. So everything that a run sends, asks a model and hands on is also compared with the foreign texts that it has got: what has
-three words in a row of them, or one of their numbers, or is one of their words, counts as theirs, unless the author of the definition or
-the person wrote it. This is the second net: a word that was changed by one letter goes through it, a `Value` does not.
+three words in a row of them, or one of their numbers, or is one of their words or days, counts as theirs, unless the author of the
+definition or the person wrote it. This is the second net: a word that was changed by one letter goes through it, a `Value` does not.
 """
 
 import contextlib
@@ -19,6 +19,9 @@ MIN_LENGTH: Final = 3
 """Words and numbers that are shorter are in every text, so they say nothing."""
 _RUN: Final = 3
 _WORDS: Final = re.compile(r"\w+")
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
+_HOUR: Final = re.compile(r"(?<=\d)t(?=\d\d:)")
+"""The sign before the hour of a moment, at which its day ends."""
 
 
 class ForeignTexts:
@@ -66,6 +69,8 @@ class ForeignTexts:
             return False
         if self._count > MAX_WORDS:
             return True
+        if _MOMENT.fullmatch(text):  # its year stands in every record that has a date, and says nothing
+            return tuple(words[:_RUN]) in self._runs
         if any(word in self._words for word in words if word.isdecimal() and len(word) >= MIN_LENGTH):
             return True
         if len(words) < _RUN:
@@ -84,7 +89,7 @@ class ForeignTexts:
 
 
 def _split(text: str) -> list[str]:
-    return _WORDS.findall(text.casefold())
+    return _WORDS.findall(_HOUR.sub(" ", text.casefold()))
 
 
 def _join(words: list[str]) -> str:

@@ -29,6 +29,8 @@ class Memo:
     seq: int = 0
     """The number of the last event that was read or added."""
     started: RunStarted | None = None
+    started_at: str = ""
+    """When the run began, in UTC as the journal has it."""
     done: dict[str, NodeDone] = field(default_factory=dict)
     woken: dict[str, RunWoken] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Memo:
             for event in page:
                 self.is_incomplete |= event.erased and event.type in _VALUES
                 self.add(event.type, event.data)
+                self.started_at = event.ts if event.type == "RunStarted" else self.started_at
                 self.seq = event.seq
 
     def add(self, kind: str, data: Mapping[str, Any]) -> None:

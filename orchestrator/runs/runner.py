@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.domain.address import Address
@@ -31,7 +32,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import build_passed_message
-from state.clock import generate_id
+from state.clock import generate_id, parse_iso
 from state.events.runs import RunStarted
 from state.journal.restored_rows import SET_ASIDE
 from state.journal.store import InboxRow, StoreError
@@ -138,12 +139,16 @@ class Runner:
             raise RunFailed("run-not-begun", "the event that started the run is missing")
         if memo.is_incomplete:
             raise RunFailed("run-value-gone", "a person was erased whose answer or value the run worked with")
+        then = Actor.model_validate(run.actor)
         info = RunInfo(
             run_id=session.key.removeprefix("run:"),
             definition=await load_definition(memo.started, tools),
             owner=run.owner,
             home=run.home,
-            owner_name=Actor.model_validate(run.actor).name,
+            owner_name=then.name,
+            employee=then.bitrix_user_id,
+            time_zone=then.time_zone,
+            today=parse_iso(memo.started_at).astimezone(ZoneInfo(then.time_zone)).date().isoformat(),
             parent=run.parent,
             depth=memo.started.depth,
             args=read_args(memo.started),

@@ -45,9 +45,10 @@ class ServiceClients:
         if client is None:
             raise ServiceFailed(f"the address of the service {service} is not set")
         try:
-            # a service in this process has no connection whose time could run out
+            # the one limit: a service in this process has no connection whose time could run out, and httpx's own five seconds of silence
+            # would end a request that may take ten
             async with asyncio.timeout(seconds):
-                async with client.stream(method, path, json=body, headers=build_trace_headers()) as response:
+                async with client.stream(method, path, json=body, headers=build_trace_headers(), timeout=None) as response:
                     content = await _read_limited(response)
         except TimeoutError:
             raise ServiceFailed(f"no answer within {seconds:g} seconds") from None

@@ -4,14 +4,19 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 import httpx
 
+import examples
 from sandbox.demo.installation import Installation, Language, Mode
 from sandbox.demo.processes import Child
 
 Found = TypeVar("Found")
+SCENARIOS: Final = ("lead_qualification", "discount_approval")
+"""The example scenarios that the demo's bot offers with /run."""
+_EXAMPLES: Final = Path(examples.__file__).parent / "scenarios"
 _PATIENCE = 120.0
 """Seconds that even a busy machine needs for a start of the bot."""
 
@@ -45,10 +50,12 @@ class Needs:
 async def prepare_scene(client: httpx.AsyncClient, stage: Stage, needs: Needs) -> None:
     """Prepare a scene: let the bot write, deny open cards of the person or about the deals, and give the deals their seeded values back.
 
-    `needs` names the person and the deals. Faults that were ordered in the portal are removed.
+    `needs` names the person and the deals. Scenarios of the person that wait are cancelled, since they would take what the scene writes.
+    Faults that were ordered in the portal are removed.
     """
     await _set_mode(client, stage, "full")
     await _call_api(client, stage, "POST", "/freeze", {"frozen": False})
+    await _cancel_runs(client, stage, needs.person)
     await _close_cards(client, stage, needs)
     await client.delete(f"{stage.locate('portal')}/sandbox/faults")
     if needs.deals:
@@ -70,6 +77,20 @@ async def start_over(client: httpx.AsyncClient, stage: Stage) -> None:
     await installation.authorize(client)
     await _set_telegram_language(client, stage)
     await start_bot(client, stage)
+    await publish_scenarios(client, stage)
+
+
+async def publish_scenarios(client: httpx.AsyncClient, stage: Stage) -> None:
+    """Publish the demo's scenarios over the bot's API, as an administrator would.
+
+    What is stored already is left alone, and so is everything in a program without scenarios.
+    """
+    for key in SCENARIOS:
+        text = (_EXAMPLES / f"{key}.yaml").read_text(encoding="utf-8")
+        stored = await _call_api(client, stage, "POST", "/definitions/scenario", {"key": key, "text": text})
+        if "error" not in stored:
+            path = f"/definitions/scenario/{key}/versions/1/publish"
+            await _call_api(client, stage, "POST", path, {"note": ""}, revision=stored["revision"])
 
 
 async def set_language(client: httpx.AsyncClient, stage: Stage, language: Language) -> None:
@@ -121,6 +142,13 @@ async def _set_mode(client: httpx.AsyncClient, stage: Stage, mode: Mode) -> None
         await start_bot(client, stage)
 
 
+async def _cancel_runs(client: httpx.AsyncClient, stage: Stage, person: int) -> None:
+    """Cancel the runs of the person that wait for something."""
+    for run in (await _call_api(client, stage, "GET", "/runs?status=waiting&limit=100"))["runs"]:
+        if run["owner"]["id"] == f"tg:{person}":
+            await _call_api(client, stage, "POST", f"/runs/{run['id']}/cancel")
+
+
 async def _close_cards(client: httpx.AsyncClient, stage: Stage, needs: Needs) -> None:
     """Deny, over the bot's own API, the open cards of the person and about the deals that `needs` names."""
     about = {f'"deal:{number}"' for number in needs.deals}
@@ -137,13 +165,13 @@ async def _close_cards(client: httpx.AsyncClient, stage: Stage, needs: Needs) ->
             return
 
 
-async def _call_api(client: httpx.AsyncClient, stage: Stage, method: str, path: str, body: Any = None) -> Any:
+async def _call_api(client: httpx.AsyncClient, stage: Stage, method: str, path: str, body: Any = None, *, revision: int = 0) -> Any:
     """Call the bot's HTTP API and return its answer, parsed from JSON.
 
-    The call is repeated until the API can be reached, because it may start a moment after the bot's Telegram chat. Raises SceneFailed if it
-    cannot be reached in time or answers with a server error.
+    `revision` is that of the definition which the call changes. The call is repeated until the API can be reached, because it may start a
+    moment after the bot's Telegram chat. Raises SceneFailed if it cannot be reached in time or answers with a server error.
     """
-    headers = {"X-API-Key": stage.installation.tokens["tour"]}
+    headers = {"X-API-Key": stage.installation.tokens["tour"], **({"If-Match": f'"{revision}"'} if revision else {})}
 
     async def answered() -> httpx.Response | None:
         try:

@@ -97,6 +97,7 @@ UF_CRM_1747310102 money D Предоплата
 UF_CRM_1747310103 boolean D Нужен монтаж
 UF_CRM_1747310104 employee D Технический специалист
 UF_CRM_1747310105 string DM Номера накладных
+UF_CRM_DISCOUNT string D Скидка
 """
 
 CHOICES = MappingProxyType(

@@ -37,11 +37,14 @@ async def test_both_families_describe_the_same_fields() -> None:
 
 
 LISTS: list[tuple[dict[str, Any], list[str]]] = [
-    ({}, ["UF_CRM_1747309879", *(f"UF_CRM_{f}" for f in (LIST, MONEY, FLAG, PERSON, TEXTS))]),
+    ({}, ["UF_CRM_1747309879", *(f"UF_CRM_{f}" for f in (LIST, MONEY, FLAG, PERSON, TEXTS)), "UF_CRM_DISCOUNT"]),
     ({"filter": {"MULTIPLE": "Y"}}, [f"UF_CRM_{TEXTS}"]),
     ({"filter": {"USER_TYPE_ID": ["money", "boolean"]}, "order": {"ID": "DESC"}}, [f"UF_CRM_{FLAG}", f"UF_CRM_{MONEY}"]),
     ({"filter": {"FIELD_NAME": "UF_CRM_NOPE"}}, []),
-    ({"order": {"USER_TYPE_ID": "ASC", "SORT": "DESC"}, "filter": {"USER_TYPE_ID": "string"}}, [f"UF_CRM_{TEXTS}", "UF_CRM_1747309879"]),
+    (
+        {"order": {"USER_TYPE_ID": "ASC", "SORT": "DESC"}, "filter": {"USER_TYPE_ID": "string"}},
+        ["UF_CRM_DISCOUNT", f"UF_CRM_{TEXTS}", "UF_CRM_1747309879"],
+    ),
 ]
 
 

@@ -62,6 +62,8 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
         "injection",
         "kill-bot",
         "who-did-it",
+        "scenario-lead",
+        "scenario-discount",
     ]
 
 

@@ -1,4 +1,4 @@
-"""The engines of the lab's runs: the two examples, and one whose nodes do everything side by side. Imported by the child only."""
+"""The engines of the lab's runs: the two examples, that of scenarios, and one whose nodes do everything side by side. Imported by the child only."""
 
 from datetime import timedelta
 
@@ -6,7 +6,9 @@ from examples.engines.fan import FanEngine
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.outputs import build_reply
 from orchestrator.domain.taint import Value
-from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, RunModelRequest, RunResult, run_all
+from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunEngine, RunFailed, RunModelRequest, RunResult, run_all
+from orchestrator.engines.scenarios.engine import ScenarioEngine
+from orchestrator.engines.scenarios.registry import build_step_types
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from tests.crash.lab_runs import DEAL, build_documents
 
@@ -53,6 +55,11 @@ class WideEngine:
 
 def build_lab_engines(sleep: float) -> Engines:
     """Return the engines with the definitions of the lab, each with a command of its name."""
-    made = {"steps": StepsEngine(), "fan": FanEngine(), "wide": WideEngine()}
+    made: dict[str, RunEngine] = {
+        "steps": StepsEngine(),
+        "fan": FanEngine(),
+        "wide": WideEngine(),
+        "scenario": ScenarioEngine(build_step_types()),
+    }
     runs = {name: RegisteredEngine(engine=engine, commands={name: RunCommand(definition="")}) for name, engine in made.items()}
     return Engines(runs=runs, definitions=StaticDefinitions(build_documents(sleep)))

@@ -24,9 +24,46 @@ def _write(deal: int, mark: int) -> dict[str, Any]:
     return {"write": DEAL, "params": {"id": deal, "fields": {"OPPORTUNITY": mark}}}
 
 
+def _build_scenario(sleep: float) -> dict[str, Any]:
+    """A scenario with a question, the model, a write with a card, a child and a timer, and steps that store nothing between them."""
+    params = {"method": DEAL, "params": {"id": 481, "fields": {"OPPORTUNITY": 380011}}, "confirm": True}
+    return {
+        "name": "Продажа",
+        "initial_context": {"count": 1},
+        "steps": [
+            {"type": "message", "params": {"text": "Начинаю продажу"}},
+            {"id": "ask", "type": "input", "params": {"prompt": "Какой пакет?", "input_variable": "plan", "buttons": ["Малый", "Большой"]}},
+            {"type": "update_context", "params": {"updates": {"count": 2, "more": {"plan": "{plan}"}}}},
+            {"type": "branch", "condition": "plan == 'Большой'", "branches": {"if": "big", "else": "ask"}},
+            {"id": "big", "type": "message", "params": {"text": "Пакет {more.plan}, {count}"}},
+            {"type": "llm_request", "params": {"prompt": "пакет {plan}", "output_var": "advice"}},
+            {"type": "log_message", "params": {"message": "{advice}"}},
+            {"type": "bitrix_call", "params": params},
+            {"type": "message", "params": {"text": "Сумма записана"}},
+            {
+                "type": "execute_sub_scenario",
+                "params": {"sub_scenario_id": "after", "input_parameters": {"p": "{plan}"}, "output_mapping": ["won"]},
+            },
+            {"type": "wait", "params": {"seconds": sleep}},
+            {"type": "message", "params": {"text": "{won}: {advice}"}},
+        ],
+    }
+
+
+_AFTER = {
+    "name": "После продажи",
+    "steps": [
+        {"type": "llm_request", "params": {"prompt": "после {p}", "output_var": "won"}},
+        {"type": "message", "params": {"text": "Внутри {p}"}},
+    ],
+}
+
+
 def build_documents(sleep: float) -> dict[tuple[str, str], Any]:
     """Return the definitions by (engine, key); a step that sleeps does so for this many seconds."""
     return {
+        ("scenario", "sale"): _build_scenario(sleep),
+        ("scenario", "after"): _AFTER,
         ("steps", "plan"): _steps(
             {"say": "Начинаю план"},
             {"ask": "Какой тариф?", "options": ["Базовый", "Полный"]},
@@ -106,6 +143,20 @@ WAYS: dict[str, Way] = {
         cards={"310001": "y"},
         written={"310001": 1},
         said={"Начинаю план": 1, "Внутри": 1, "Конец плана": 1, "Готово.": 1},
+    ),
+    "run-scenario": Way(
+        starts=["/scenario sale"],
+        runs={"sale": "done", "after": "done"},
+        answers={"Какой пакет?": "1"},
+        cards={"380011": "yy"},
+        written={"380011": 1},
+        said={
+            "Начинаю продажу": 1,
+            "Пакет Большой, 2": 1,
+            "Сумма записана": 1,
+            "Внутри Большой": 1,
+            "ответ на после Большой: ответ на пакет Большой": 1,
+        },
     ),
     "run-child": Way(starts=["/steps outer"], runs={"outer": "done", "inner": "done"}, said={"Внутри": 1, "Снаружи": 1, "Готово.": 1}),
     "run-fan": Way(starts=["/fan fan"], runs={"fan": "done"}),

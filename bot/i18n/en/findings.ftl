@@ -84,6 +84,7 @@ finding-variable-reserved = The name “{ $name }” is taken: only the program 
 finding-mapping-missing = Without output_mapping the sub-scenario overwrites all variables of the same names.
 finding-pattern-wrong = The expression `regex` cannot be read: { $problem }.
 finding-step-internal = { $name } answers from all that the company knows, so it is not for a scenario for customers.
+finding-scenario-elsewhere = No file beside this one is called “{ $name }”: a scenario of this key has to be published.
 finding-scenario-name-missing = The scenario has no name: people will see its key instead.
 finding-flow-step-unknown = There is no step “{ $name }”.
 finding-flow-sync-only = syncOnly is always true: steps of flows do not stream.

@@ -25,6 +25,7 @@ scenario-too-long = The scenario has made more than { $most } steps, which looks
 scenario-step-unknown = Nothing here can do the step “{ $step }”: the program does not know “{ $type }”. Please tell the administrator.
 scenario-target-unknown = The step “{ $step }” leads to “{ $target }”, which does not exist. Please tell the scenario's author.
 scenario-condition-failed = The condition of step “{ $step }” could not be checked, so nothing more is done. Please tell the scenario's author.
+scenario-calculation-failed = The step “{ $step }” could not calculate “{ $name }”, so nothing more is done. Please tell the scenario's author.
 scenario-name-reserved = The step “{ $step }” changes “{ $name }”, a name that belongs to the program. Please tell the scenario's author.
 scenario-values-large = The step “{ $step }” makes too much data. Please tell the scenario's author.
 scenario-value-unfit = The value “{ $name }” does not fit in step “{ $step }”. Please tell the scenario's author.

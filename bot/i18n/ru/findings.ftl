@@ -84,6 +84,7 @@ finding-variable-reserved = Имя переменной «{ $name }» занят
 finding-mapping-missing = Без output_mapping под-сценарий перезапишет все переменные с такими же именами.
 finding-pattern-wrong = Выражение regex не читается: { $problem }.
 finding-step-internal = Шаг { $name } отвечает всем, что знает компания: в сценарии для клиентов его быть не может.
+finding-scenario-elsewhere = Рядом нет файла «{ $name }»: сценарий с таким ключом должен быть опубликован.
 finding-scenario-name-missing = У сценария нет названия: вместо него люди увидят его ключ.
 finding-flow-step-unknown = Шага «{ $name }» нет.
 finding-flow-sync-only = syncOnly всегда true: шаги потока отвечают целиком.

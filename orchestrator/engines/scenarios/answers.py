@@ -111,13 +111,15 @@ def _shorten(number: float) -> int | float:
     return int(number) if float(number).is_integer() else number
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=32)
 def compile_pattern(pattern: str) -> TypeAdapter[str]:
     """Return what matches a whole text with this expression, in time that grows with the text alone. Raises ValueError for a wrong one.
 
-    Pydantic's own engine is used: Python's takes years for some expressions of authors.
+    Pydantic's own engine is used: Python's takes years for some expressions of authors. It refuses what would need more than 10 MB.
+    The expression is read on its own first: in the brackets around it `a)|(?:b` would be one that matches a part of a text.
     """
     try:
+        TypeAdapter(Annotated[str, Field(pattern=pattern)])
         return TypeAdapter(Annotated[str, Field(pattern=rf"\A(?:{pattern})\z")])
     except SchemaError as error:
         raise ValueError(str(error).strip().splitlines()[-1].strip().removeprefix("error: ")) from None

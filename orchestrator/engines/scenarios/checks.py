@@ -19,7 +19,10 @@ from orchestrator.expressions.conditions import Condition, compile_condition
 from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
 from state.stored import JsonObject
 
-SYSTEM_NAMES: Final = ("__current_scenario_id__", "__scenario_instance_id__", "agent_id", "user_id", "user_name", "chat_id", "text")
+SYSTEM_NAMES: Final = (
+    *("__current_scenario_id__", "__scenario_instance_id__", "agent_id"),
+    *("user_id", "user_name", "employee_id", "chat_id", "text", "today", "time_zone"),
+)
 """The variables that every run has without anybody setting them."""
 _SHOWN_LOOP: Final = 6
 
@@ -90,6 +93,8 @@ class _Checking:
         given = {name: one for name, one in node.params.items() if not (kind == ACTION and name == ACTION_TYPE)}
         params: Path = (*path, "params")
         report_model_mistakes(self.findings, node.type.params, given, params, is_open=_has_placeholder)
+        for name in sorted(node.type.needs - given.keys()):
+            report_missing(self.findings, params, name)
         fields = tuple(node.type.params.model_fields)
         if fields:
             self._warn_of_misspelt_fields(params, given, fields, every=True)
@@ -98,6 +103,8 @@ class _Checking:
         self._check_branch(node, step, path)
         if node.type.is_internal and is_for_customers(self._data):
             self._add("finding-step-internal", (*path, "type"), name=node.type.name)
+        for place, source in node.type.list_expressions(node.params):
+            self._check_condition(source, (*params, *place))
         for name in node.type.list_outputs(node.params):
             if name.startswith(RESERVED):
                 self._add("finding-variable-reserved", params, name=quote_part(name))
@@ -143,17 +150,15 @@ class _Checking:
         try:
             return compile_condition(source)
         except DefinitionRefused as error:
-            line, column = self._document.find_position(path, of_value=True)
-            is_quoted = self._document.format == "json"
             for one in error.findings:
-                place = column + one.column - 1 + is_quoted if column and one.column and one.line == 1 else column
+                line, column = self._document.find_inside(path, one.line, one.column)
                 step = self._document.find_step(path)
                 told = Finding(
                     code=one.code,
                     message=one.message,
                     path=format_path(path),
                     line=line,
-                    column=place,
+                    column=column,
                     step=step,
                     suggestion=one.suggestion,
                     args=one.args,

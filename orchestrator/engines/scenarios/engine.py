@@ -14,7 +14,7 @@ from orchestrator.engines.scenarios.logged_context import LoggedContext
 from orchestrator.engines.scenarios.plan import Plan, PlannedStep, Plans, StepTypes
 from orchestrator.engines.scenarios.steering import CANCELLED, Point, Steering
 from orchestrator.engines.scenarios.step_types import AnyStepCall, FindDocuments, ReadFile, StepCall, StepResult, Surroundings
-from orchestrator.engines.scenarios.variables import ReservedName, Variables
+from orchestrator.engines.scenarios.variables import ReservedName, Variables, VariablesRefused
 from orchestrator.expressions.placeholders import TemplateRefused
 
 MOST_STEPS: Final = 1000
@@ -67,8 +67,13 @@ class ScenarioEngine:
         """Return the variables at the beginning: the author's, the caller's, the system's (S000-X5)."""
         name = Value(ctx.run.owner_name, frozenset({"person"}))
         system = {"__current_scenario_id__": ctx.run.definition.key, "__scenario_instance_id__": ctx.run.run_id, _AGENT: self._agent}
-        caller = {"user_id": Value(ctx.run.owner), "user_name": name, "chat_id": Value(ctx.run.home), **ctx.run.args}
-        return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
+        run = ctx.run
+        about = {"employee_id": Value(run.employee), "today": Value(run.today), "time_zone": Value(run.time_zone)}
+        caller = {"user_id": Value(run.owner), "user_name": name, "chat_id": Value(run.home), **run.args, **about}
+        try:
+            return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
+        except VariablesRefused as error:
+            raise RunFailed("scenario-values-large", f"at the beginning: {error}", step="1") from None
 
 
 class _Playing:
@@ -148,6 +153,8 @@ class _Playing:
             raise
         except ReservedName as error:
             raise RunFailed("scenario-name-reserved", f"step {node} sets {error}", step=planned.step.id or node, name=str(error)) from None
+        except (TemplateRefused, VariablesRefused) as error:
+            raise RunFailed("scenario-values-large", f"step {node}: {error}", step=planned.step.id or node) from None
         if self._ctx.state != "finished":
             self._log.add_step(node, planned.step.type, time.monotonic() - begun, result.changes)
         return result

@@ -42,7 +42,10 @@ class ExecutorLog:
     def flush(self) -> None:
         """Write the lines that wait."""
         for line in self._waiting:
-            log.log(line.level, "%s %s", self._run, line.text, extra={"action": line.action})
+            if log.isEnabledFor(line.level):
+                more = {"action": line.action}
+                # not `log.log`, which looks for its caller: no line shows that, and it takes longer than the rest
+                log.handle(log.makeRecord(LOGGER, line.level, __file__, 0, "%s %s", (self._run, line.text), None, extra=more))
         self._waiting.clear()
 
     def add_note(self, level: int, text: str) -> None:

@@ -17,5 +17,6 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",
     "finding-step-internal": "{name} answers from all that the company knows, so it is not for a scenario for customers",
     "finding-pattern-wrong": "the expression regex cannot be read: {problem}",
+    "finding-scenario-elsewhere": 'no file beside this one is called "{name}": a scenario of this key has to be published',
     "finding-scenario-name-missing": "the scenario has no name: people will see its key instead",
 }

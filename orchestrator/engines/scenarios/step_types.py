@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from orchestrator.definitions.kinds import Write
 from orchestrator.domain.outputs import Notice
@@ -15,7 +15,7 @@ from orchestrator.domain.own_reads import DocumentAnswer
 from orchestrator.domain.taint import Origins, Value, join_origins, split_values
 from orchestrator.engines.runs import Option, RunContext, RunFailed
 from orchestrator.engines.scenarios.definition import Step
-from orchestrator.engines.scenarios.variables import Variables
+from orchestrator.engines.scenarios.variables import MOST_PARTS, Variables
 from orchestrator.expressions.conditions import Condition
 from orchestrator.expressions.placeholders import format_value
 from state.stored import JsonObject
@@ -33,6 +33,17 @@ class StepParams(BaseModel):
 
 Words = Annotated[str, BeforeValidator(format_value)]
 """A text that people read: a placeholder that is the whole of it may stand for any value."""
+
+
+def _check_variable(name: str) -> str:
+    """Return the name of a variable that a step sets. Raises ValueError for one of too many parts."""
+    if name.count(".") >= MOST_PARTS:
+        raise ValueError(f"a name of a variable has more than {MOST_PARTS} parts")
+    return name
+
+
+VariableName = Annotated[str, AfterValidator(_check_variable)]
+"""The name of a variable that a step sets; with dots it is a part of an object."""
 P = TypeVar("P", bound=StepParams)
 
 
@@ -177,12 +188,20 @@ class StepType(Generic[P]):
     """What it does, in a sentence for authors."""
     params: type[P]
     perform: Callable[[StepCall[P]], Awaitable[StepResult]]
+    example: JsonObject = field(default_factory=dict)
+    """A step of this type without its `type`, for the documentation: a correct one, which a test checks."""
+    needs: frozenset[str] = frozenset()
+    """Parameters that must be given although `params`, which several types share, has a default for them."""
+    ignores: frozenset[str] = frozenset()
+    """Parameters of `params` that have no effect in this type."""
     list_outputs: Callable[[Raw], Iterable[str]] = list_none
     """Returns the names of the variables that a step with these parameters sets."""
     list_writes: Callable[[Raw], Sequence[Write] | None] = list_none
     """Returns the effects that such a step may submit; None if it cannot be told."""
     list_targets: Callable[[Raw], Iterable[tuple[tuple[str | int, ...], str]]] = list_none
     """Returns (path inside of the parameters, id) for each step to which its parameters may lead."""
+    list_expressions: Callable[[Raw], Iterable[tuple[tuple[str | int, ...], str]]] = list_none
+    """Returns (path inside of the parameters, source) for each expression in its parameters, which is checked as a condition is."""
     list_uses: Callable[[Raw], Iterable[tuple[str, str]]] = list_none
     """Returns (engine, key) of the definitions that it starts."""
     unfilled: frozenset[str] = frozenset()

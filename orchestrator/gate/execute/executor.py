@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Final, assert_never
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import is_run
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits
@@ -211,7 +212,7 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
     event = _build_outcome_event(order, performed, seconds, params={})
     outcome = _build_outcome(order, performed)
     # A run that is played again after the card goes on with what its write gave: an id, the number of a message, the answer of a site.
-    is_of_run = order.call.kind != "bitrix"
+    is_of_run = order.call.kind != "bitrix" or is_run(order.turn_id)
     told = outcome.model_dump(mode="json", exclude={"call", "repeat_of", "decided"} | (set() if is_of_run else {"result"}))
     change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=told)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []

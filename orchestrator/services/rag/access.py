@@ -72,15 +72,13 @@ def parse_access(data: bytes) -> Access:
     """Return the rules in the bytes of the file."""
     if len(data) > LARGEST:
         return close_everything(f"more than {LARGEST} bytes")
+    if not data.strip():  # a program that saves a file empties it first, and a full disk leaves it so
+        return close_everything("it is empty")
     reading = read_document(data, "yaml")
     if reading.document is None:
         fault = next((one for one in reading.findings if one.severity == "error"), None)
-        if fault is None or not data.strip():
-            return Access() if not data.strip() else close_everything("no table")
-        return close_everything(f"line {fault.line}")
+        return close_everything("no table" if fault is None else f"line {fault.line}")
     content = reading.document.data
-    if content is None:
-        return Access()
     if not isinstance(content, Mapping):
         return close_everything("no table")
     return _build_access(content)

@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.engines.runs import Definition
 from orchestrator.runs import definitions as pinning
+from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Definitions
 from orchestrator.runtime.feature import merge_features
@@ -89,7 +90,7 @@ async def test_a_definition_that_starts_itself_starts_itself_as_it_was(tmp_path:
     async with a_changing_world(tmp_path, {"plan": steps({"sleep": 3600}, {"child": "plan"})}) as (world, definitions):
         await world.work(start("plan"))
         definitions.documents = {"plan": LEAF}
-        await _let_hours_pass(world, 10)
+        await _let_hours_pass(world, MAX_DEPTH + 2)
         assert "Лист, как был" not in texts(world)
         assert {row.status for row in world.sql.list_runs(RunFilter())} == {"failed"}
 

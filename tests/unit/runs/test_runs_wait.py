@@ -8,6 +8,7 @@ import pytest
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.run_inputs import RunOrder
+from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
@@ -148,7 +149,7 @@ async def test_a_definition_that_starts_itself_ends(tmp_path: Path) -> None:
     async with a_run_world(tmp_path, {"plan": steps({"child": "plan"})}) as world:
         await world.work(start("plan"))
         found = world.sql.list_runs(RunFilter())
-        assert len(found) <= 10
+        assert len(found) == MAX_DEPTH + 1
         assert {row.status for row in found} == {"failed"}
 
 

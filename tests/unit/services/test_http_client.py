@@ -68,6 +68,21 @@ async def test_serving_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatc
         await post(drip)
 
 
+@pytest.mark.req("S001-X5")
+async def test_a_service_may_use_all_the_time_that_it_has() -> None:
+    """A client at an address has no shorter limit of its own: an answer that comes after nine seconds of silence counts."""
+    limits: list[object] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        limits.extend(request.extensions["timeout"].values())
+        return httpx.Response(200, json={})
+
+    clients = ServiceClients({"rag": httpx.AsyncClient(base_url="http://127.0.0.1:1", transport=httpx.MockTransport(answer))})
+    await clients.post("rag", "/search", {})
+    await clients.aclose()
+    assert limits == [None] * 4
+
+
 async def test_serving_that_is_not_there_is_a_failure() -> None:
     """Neither an unknown name nor a closed port raises anything else."""
     clients = ServiceClients({"rag": httpx.AsyncClient(base_url="http://127.0.0.1:1", trust_env=False)})

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
@@ -21,11 +22,13 @@ from orchestrator.engines.scenarios.step_types import (
     StepParams,
     StepResult,
     StepType,
+    VariableName,
     list_named,
     mark_author,
 )
 from orchestrator.engines.scenarios.steps.flow import ENGINE
 from orchestrator.expressions.placeholders import SCENARIO, Template
+from orchestrator.language.schedule_terms import is_plain_zone
 from state.stored import JsonObject
 
 _READ: Final[Mapping[str, Origin]] = {"bitrix": "prose", "mongo": "database", "http": "web", "file": "document"}
@@ -49,7 +52,7 @@ class BitrixCallParams(EffectParams):
     params: JsonObject = Field(default_factory=dict, description="Its parameters.")
     comment: str = Field("", max_length=500, description="What the card says the call is for.")
     confirm: bool = Field(False, description="Whether a person is asked in any case.")
-    output_var: str = Field("bitrix_result", min_length=1, description="The variable that gets the result.")
+    output_var: VariableName = Field("bitrix_result", min_length=1, description="The variable that gets the result.")
 
 
 class ScheduleParams(EffectParams):
@@ -57,11 +60,12 @@ class ScheduleParams(EffectParams):
 
     scenario_id: str = Field(min_length=1, description="The key of the scenario.")
     run_in_seconds: int | None = Field(None, ge=0, le=366 * 86_400, description="In how many seconds it starts, once.")
+    at: str = Field("", description="The moment at which it starts, once, such as 2026-11-30T09:00; without an offset in the zone.")
     cron: str = Field("", description="A line such as 0 9 * * 1: it starts again and again, and a person is asked.")
-    zone: str = Field("", description="The time zone of the line.")
+    zone: str = Field("", description="The time zone of the moment or the line; without it that of the person.")
     context_to_pass: JsonObject = Field(default_factory=dict, description="Variables for it.")
     note: str = Field("", max_length=200, description="A few words for the list of schedules.")
-    task_id_output_var: str = Field("task_id", min_length=1, description="The variable that gets the id of the schedule.")
+    task_id_output_var: VariableName = Field("task_id", min_length=1, description="The variable that gets the id of the schedule.")
 
 
 class MongoParams(EffectParams):
@@ -75,7 +79,7 @@ class MongoParams(EffectParams):
     sort: list[str] | None = Field(None, description="The order: names of fields, with - downwards.")
     fields: list[str] | None = Field(None, description="The fields to read.")
     limit: int | None = Field(None, ge=1, le=100, description="The most documents that are read.")
-    output_var: str = Field("", description="The variable that gets the result; without it the name of the result.")
+    output_var: VariableName = Field("", description="The variable that gets the result; without it the name of the result.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,15 @@ _MONGO: Final = (
     _MongoStep("delete_one", "Deletes one document.", ("query",), (), "delete_result"),
     _MongoStep("delete_many", "Deletes documents.", ("query",), (), "delete_result"),
 )
+
+
+_MONGO_EXAMPLES: Final[JsonObject] = {
+    "query": {"client": "{client}"},
+    "document": {"client": "{client}", "sum": "{budget}"},
+    "documents": [{"client": "{client}"}],
+    "update_data": {"$set": {"stage": "done"}},
+}
+_MONGO_PARTS: Final = (*_MONGO_EXAMPLES, "sort", "fields", "limit")
 
 
 async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome], JsonObject]) -> StepResult:
@@ -130,9 +143,11 @@ async def _call_bitrix(call: StepCall[BitrixCallParams]) -> StepResult:
 
 async def _schedule(call: StepCall[ScheduleParams]) -> StepResult:
     params, ctx = call.params, call.ctx
-    if (params.run_in_seconds is None) == (not params.cron):
-        raise call.fail("scenario-schedule-when", "exactly one of run_in_seconds and cron is needed")
+    if [params.run_in_seconds is not None, bool(params.at), bool(params.cron)].count(True) != 1:
+        raise call.fail("scenario-schedule-when", "exactly one of run_in_seconds, at and cron is needed")
     when: JsonObject = {"cron": Value(params.cron, call.find_origins("cron"))}
+    if params.at:
+        when = {"at": Value(_add_offset(call), call.find_origins("at"))}
     if params.run_in_seconds is not None:
         later = timedelta(seconds=params.run_in_seconds)
         at = await ctx.memo(f"{call.node}/at", lambda: _add(ctx.now, later), origins=AUTHOR)
@@ -146,6 +161,18 @@ async def _schedule(call: StepCall[ScheduleParams]) -> StepResult:
     }
     effect = RunEffect(kind="schedule", method="schedule.run.add", params=given)
     return await submit(call, effect, lambda outcome: {params.task_id_output_var: _read_part(outcome, "schedule")})
+
+
+def _add_offset(call: StepCall[ScheduleParams]) -> str:
+    """Return the moment with its offset from UTC: one without is local time in the step's zone, or the person's. Raises RunFailed."""
+    zone = call.params.zone or call.ctx.actor.time_zone
+    try:
+        moment = datetime.fromisoformat(call.params.at)
+    except ValueError:
+        raise call.fail("scenario-schedule-when", f"{call.params.at!r} is no moment") from None
+    if moment.tzinfo is None and is_plain_zone(zone):
+        moment = moment.replace(tzinfo=ZoneInfo(zone))
+    return moment.isoformat()
 
 
 async def _add(now: datetime, later: timedelta) -> str:
@@ -185,6 +212,9 @@ def _build_mongo(step: _MongoStep) -> StepType[MongoParams]:
         summary=step.summary,
         params=MongoParams,
         perform=partial(_use_mongo, step=step),
+        example={"params": {"collection_name": "visits", **{name: _MONGO_EXAMPLES[name] for name in step.needs or step.takes[:1]}}},
+        needs=frozenset(step.needs),
+        ignores=frozenset(_MONGO_PARTS) - {*step.needs, *step.takes},
         list_outputs=list_named("output_var", step.result),
         list_writes=lambda _raw: (("mongo", f"mongo.{step.name}"),),
         list_targets=list_refused,
@@ -197,6 +227,7 @@ BITRIX_CALL: Final = StepType(
     summary="Calls a method of the portal.",
     params=BitrixCallParams,
     perform=_call_bitrix,
+    example={"params": {"method": "crm.deal.get", "params": {"id": "{deal_id}"}, "output_var": "deal"}},
     list_outputs=list_named("output_var", "bitrix_result"),
     list_writes=_list_bitrix_writes,
     list_targets=list_refused,
@@ -207,6 +238,7 @@ SCHEDULE: Final = StepType(
     summary="Starts another scenario later, once or again and again.",
     params=ScheduleParams,
     perform=_schedule,
+    example={"params": {"scenario_id": "follow_up", "run_in_seconds": 86400, "context_to_pass": {"client": "{client}"}}},
     list_outputs=list_named("task_id_output_var", "task_id"),
     list_writes=lambda _raw: (("schedule", "schedule.run.add"),),
     list_targets=list_refused,

@@ -3,16 +3,29 @@
 import logging
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 from pydantic import Field
 
+from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
 from orchestrator.engines.scenarios.definition import RESERVED
 from orchestrator.engines.scenarios.steering import CANCELLED
-from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, Words, mark_author
+from orchestrator.engines.scenarios.step_types import (
+    AUTHOR,
+    DONE,
+    Raw,
+    StepCall,
+    StepParams,
+    StepResult,
+    StepType,
+    VariableName,
+    Words,
+    mark_author,
+)
 from orchestrator.engines.scenarios.variables import DECIDED_BY, NEVER_HANDED_ON
-from orchestrator.expressions.conditions import ConditionFailed
+from orchestrator.expressions.conditions import Condition, ConditionFailed, compile_condition
 from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
 
@@ -34,7 +47,13 @@ class WaitParams(StepParams):
 class UpdateContextParams(StepParams):
     """Which variables get which values."""
 
-    updates: JsonObject = Field(description="New values by variable; a.b sets a part of an object.")
+    updates: dict[VariableName, Any] = Field(description="New values by variable; a.b sets a part of an object.")
+
+
+class CalculateParams(StepParams):
+    """Which variables get the values of which expressions."""
+
+    values: dict[str, str] = Field(min_length=1, description="An expression by variable, such as due: add_days(today, 7).")
 
 
 class LogMessageParams(StepParams):
@@ -49,7 +68,7 @@ class SubScenarioParams(StepParams):
 
     sub_scenario_id: str = Field(min_length=1, description="The key of the scenario.")
     input_parameters: JsonObject = Field(default_factory=dict, description="Variables for it, beside its own initial ones.")
-    output_mapping: JsonObject | list[str] | None = Field(
+    output_mapping: dict[VariableName, Any] | list[VariableName] | None = Field(
         None, description="Which of its variables this scenario takes over; without it all of them."
     )
 
@@ -90,6 +109,23 @@ async def _update_context(call: StepCall[UpdateContextParams]) -> StepResult:
     """Set the variables. All placeholders were filled from the variables as they were before (S000-48)."""
     given = call.filled["updates"]
     return StepResult(changes={name: _gather(mark_author(one)) for name, one in given.items()})
+
+
+async def _calculate(call: StepCall[CalculateParams]) -> StepResult:
+    """Set the variables. All expressions read the variables as they were before. Raises RunFailed for one that makes no sense."""
+    changes: dict[str, Value] = {}
+    for name, source in call.params.values.items():
+        try:
+            found = _compile(source).compute(call.variables.values)
+        except (ConditionFailed, DefinitionRefused) as error:
+            raise call.fail("scenario-calculation-failed", f"{name}: {error}", name=name) from None
+        changes[name] = Value(found.data, found.origins | AUTHOR)
+    return StepResult(changes=changes)
+
+
+@lru_cache(maxsize=1024)
+def _compile(source: str) -> Condition:
+    return compile_condition(source)
 
 
 def _gather(tree: Any) -> Value:
@@ -156,6 +192,17 @@ def _list_updates(raw: Raw) -> Iterable[str]:
     return (name.split(".")[0] for name in updates) if isinstance(updates, Mapping) else ()
 
 
+def _list_calculated(raw: Raw) -> Iterable[str]:
+    values = raw.get("values")
+    return (str(name).split(".")[0] for name in values) if isinstance(values, Mapping) else ()
+
+
+def _list_expressions(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:
+    values = raw.get("values")
+    named = values.items() if isinstance(values, Mapping) else ()
+    return ((("values", name), source) for name, source in named if isinstance(source, str))
+
+
 def _list_mapped(raw: Raw) -> Iterable[str]:
     mapping = raw.get("output_mapping")
     return (str(name).split(".")[0] for name in mapping) if isinstance(mapping, Mapping | list) else ()
@@ -166,29 +213,60 @@ def _list_sub_scenarios(raw: Raw) -> Iterable[tuple[str, str]]:
     return ((ENGINE, key),) if isinstance(key, str) and key and not Template(key, SCENARIO).placeholders else ()
 
 
-START: Final = StepType(name="start", summary="Does nothing: a place to begin.", params=NoParams, perform=_do_nothing)
-END: Final = StepType(name="end", summary="Ends the scenario.", params=NoParams, perform=_end, can_continue=lambda _raw: False)
-BRANCH: Final = StepType(name="branch", summary="Goes one of two ways by a condition.", params=NoParams, perform=_decide, decides=True)
-WAIT: Final = StepType(name="wait", summary="Waits, also over restarts.", params=WaitParams, perform=_wait, waits=True)
+START: Final = StepType(
+    name="start", summary="Does nothing: a place to begin.", params=NoParams, perform=_do_nothing, example={"id": "begin"}
+)
+END: Final = StepType(
+    name="end", summary="Ends the scenario.", params=NoParams, perform=_end, example={"id": "bye"}, can_continue=lambda _raw: False
+)
+BRANCH: Final = StepType(
+    name="branch",
+    summary="Goes one of two ways by a condition.",
+    params=NoParams,
+    perform=_decide,
+    example={"condition": "budget >= 100000", "branches": {"if": "large", "else": "small"}},
+    decides=True,
+)
+WAIT: Final = StepType(
+    name="wait", summary="Waits, also over restarts.", params=WaitParams, perform=_wait, example={"params": {"seconds": 3600}}, waits=True
+)
 UPDATE_CONTEXT: Final = StepType(
     name="update_context",
     summary="Sets variables.",
     params=UpdateContextParams,
     perform=_update_context,
+    example={"params": {"updates": {"stage": "new", "deal.title": "{company}"}}},
     list_outputs=_list_updates,
     is_action=True,
 )
+CALCULATE: Final = StepType(
+    name="calculate",
+    summary="Sets variables to the values of expressions.",
+    params=CalculateParams,
+    perform=_calculate,
+    example={"params": {"values": {"due": "add_days(today, 7)"}}},
+    list_outputs=_list_calculated,
+    list_expressions=_list_expressions,
+    unfilled=frozenset({"values"}),
+    is_action=True,
+)
 LOG_MESSAGE: Final = StepType(
-    name="log_message", summary="Writes a line to scenario_executor.log.", params=LogMessageParams, perform=_log, is_action=True
+    name="log_message",
+    summary="Writes a line to scenario_executor.log.",
+    params=LogMessageParams,
+    perform=_log,
+    example={"params": {"message": "{user_id} chose {plan}", "level": "INFO"}},
+    is_action=True,
 )
 SUB_SCENARIO: Final = StepType(
     name="execute_sub_scenario",
     summary="Runs another scenario inside of this one.",
     params=SubScenarioParams,
     perform=_run_sub_scenario,
+    example={"params": {"sub_scenario_id": "ask_phone", "input_parameters": {"who": "{client}"}, "output_mapping": ["phone"]}},
     list_outputs=_list_mapped,
     list_uses=_list_sub_scenarios,
     unfilled=frozenset({"output_mapping"}),
     waits=True,
 )
-TYPES: Final = (START, END, BRANCH, WAIT, UPDATE_CONTEXT, LOG_MESSAGE, SUB_SCENARIO)
+TYPES: Final = (START, END, BRANCH, WAIT, UPDATE_CONTEXT, CALCULATE, LOG_MESSAGE, SUB_SCENARIO)

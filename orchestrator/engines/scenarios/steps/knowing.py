@@ -8,7 +8,7 @@ from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelOptions
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunModelRequest
-from orchestrator.engines.scenarios.step_types import StepCall, StepParams, StepResult, StepType, Words, list_named
+from orchestrator.engines.scenarios.step_types import StepCall, StepParams, StepResult, StepType, VariableName, Words, list_named
 from state.stored import JsonObject
 
 TOOL_AGENT: Final = "tool_agent"
@@ -23,7 +23,7 @@ class LlmRequestParams(StepParams):
     model: str = Field("", description="The name of a model of the settings; without it the variable llm_model, then the usual one.")
     temperature: float = Field(0.7, ge=0, le=2, description="How freely it writes.")
     max_tokens: int = Field(500, ge=1, le=32_000, description="The most tokens of its answer.")
-    output_var: str = Field("llm_result", min_length=1, description="The variable that gets the answer.")
+    output_var: VariableName = Field("llm_result", min_length=1, description="The variable that gets the answer.")
 
 
 class RagSearchParams(StepParams):
@@ -32,14 +32,14 @@ class RagSearchParams(StepParams):
     query: Words = Field(description="The question.")
     collection_name: str = Field("default", description="Only `default`: the documents of the company.")
     top_k: int | None = Field(None, ge=1, le=20, description="How many passages an answer is made from.")
-    output_var: str = Field("rag_results", min_length=1, description="The variable that gets {answer, passages}, or {error}.")
+    output_var: VariableName = Field("rag_results", min_length=1, description="The variable that gets {answer, passages}, or {error}.")
 
 
 class ToolAgentParams(StepParams):
     """What the tool agent is asked."""
 
     question: Words = Field(description="The question, as after /ask.")
-    output_var: str = Field("tool_result", min_length=1, description="The variable that gets its answer.")
+    output_var: VariableName = Field("tool_result", min_length=1, description="The variable that gets its answer.")
 
 
 async def _ask_model(call: StepCall[LlmRequestParams]) -> StepResult:
@@ -89,6 +89,7 @@ LLM_REQUEST: Final = StepType(
     summary="Asks a language model.",
     params=LlmRequestParams,
     perform=_ask_model,
+    example={"params": {"prompt": "Write one polite sentence to {client}.", "output_var": "letter"}},
     list_outputs=list_named("output_var", "llm_result"),
     is_action=True,
 )
@@ -97,6 +98,7 @@ RAG_SEARCH: Final = StepType(
     summary="Looks for an answer in the company's documents.",
     params=RagSearchParams,
     perform=_search,
+    example={"params": {"query": "When do we call after an offer?", "output_var": "rules"}},
     list_outputs=list_named("output_var", "rag_results"),
     is_action=True,
     is_internal=True,
@@ -106,6 +108,7 @@ ASK_TOOL_AGENT: Final = StepType(
     summary="Asks the tool agent, as /ask does.",
     params=ToolAgentParams,
     perform=_ask_tool_agent,
+    example={"params": {"question": "What does the regulation say about discounts?", "output_var": "found"}},
     list_outputs=list_named("output_var", "tool_result"),
     is_action=True,
     is_internal=True,

@@ -12,7 +12,7 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, Takes
 from orchestrator.engines.scenarios.answers import LONGEST_ANSWER, Expected, InputType, Mistake
 from orchestrator.engines.scenarios.steering import BACK, CANCEL
-from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, Words
+from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, VariableName, Words
 from orchestrator.expressions.placeholders import format_value
 
 MOST_TRIES: Final = 10
@@ -47,9 +47,9 @@ class InputParams(StepParams):
     """What is asked, and what counts as an answer."""
 
     prompt: Words = Field(min_length=1, description="The question.")
-    input_variable: str = Field("", description="The variable that gets the answer.")
+    input_variable: VariableName = Field("", description="The variable that gets the answer.")
     type: InputType = Field("text", description="What the answer must be. A number becomes a number.")
-    buttons: list[Annotated[Button, BeforeValidator(_expand_button)]] = Field(
+    buttons: list[Annotated[Button, BeforeValidator(_expand_button, json_schema_input_type=str | Button)]] = Field(
         default_factory=list, max_length=100, description="Answers to press: texts, or {text, value}."
     )
     only_buttons: bool = Field(False, description="Whether nothing may be typed.")
@@ -158,12 +158,19 @@ def _can_input_continue(raw: Raw) -> bool:
     return not has_all or (raw.get("timeout") is not None and not raw.get("on_timeout"))
 
 
-MESSAGE: Final = StepType(name="message", summary="Says something in the chat of the run.", params=MessageParams, perform=_say)
+MESSAGE: Final = StepType(
+    name="message",
+    summary="Says something in the chat of the run.",
+    params=MessageParams,
+    perform=_say,
+    example={"params": {"text": "Noted: {client}."}},
+)
 INPUT: Final = StepType(
     name="input",
     summary="Asks the person and waits for the answer, also over restarts.",
     params=InputParams,
     perform=_ask,
+    example={"params": {"prompt": "How large is the budget?", "input_variable": "budget", "type": "integer", "minimum": 1}},
     list_outputs=_list_input_outputs,
     list_targets=_list_input_targets,
     unfilled=frozenset({"regex", "next_step_map", "on_invalid", "on_timeout"}),

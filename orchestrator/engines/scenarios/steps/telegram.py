@@ -5,9 +5,9 @@ A message to the chat in which the run works is a message of the run; one to any
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from orchestrator.definitions.kinds import Write
 from orchestrator.domain.address import Address
@@ -25,6 +25,7 @@ from orchestrator.engines.scenarios.step_types import (
     StepParams,
     StepResult,
     StepType,
+    VariableName,
     Words,
     list_named,
 )
@@ -42,12 +43,29 @@ class InlineButton(StepParams):
     url: str = Field("", max_length=2000, description="The address that it opens.")
 
 
+MOST_BUTTONS: Final = 100
+MOST_IN_A_ROW: Final = 8
+"""How many buttons a message of Telegram has at most, and how many of them a row."""
+
+
+def _check_count(rows: list[list[InlineButton]]) -> list[list[InlineButton]]:
+    """Return the rows. Raises ValueError if they have too many buttons together."""
+    if sum(map(len, rows)) > MOST_BUTTONS:
+        raise ValueError(f"more than {MOST_BUTTONS} buttons")
+    return rows
+
+
+Row = Annotated[list[InlineButton], Field(max_length=MOST_IN_A_ROW)]
+
+
 class ChatParams(EffectParams):
     """Which chat."""
 
     chat_id: Any = Field(None, description="The chat: a number or the key of a person; without it the chat of the run.")
-    inline_keyboard: list[list[InlineButton]] = Field(default_factory=list, description="Rows of {text, callback_data} or {text, url}.")
-    output_var: str = Field(_OUTPUT, min_length=1, description="The variable that gets the id of the message in another chat.")
+    inline_keyboard: Annotated[list[Row], Field(max_length=MOST_BUTTONS), AfterValidator(_check_count)] = Field(
+        default_factory=list, description="Rows of {text, callback_data} or {text, url}."
+    )
+    output_var: VariableName = Field(_OUTPUT, min_length=1, description="The variable that gets the id of the message in another chat.")
 
 
 class SendMessageParams(ChatParams):
@@ -134,6 +152,7 @@ SEND_MESSAGE: Final = StepType(
     summary="Writes to a chat of Telegram; to other chats than its own a person is asked.",
     params=SendMessageParams,
     perform=_send_message,
+    example={"params": {"chat_id": "{manager_chat}", "text": "A new lead: {client}."}},
     list_outputs=list_named("output_var", _OUTPUT),
     list_writes=lambda raw: (("telegram", "telegram.send_message"),) if raw.get("chat_id") is not None else (),
     list_targets=list_refused,
@@ -157,6 +176,7 @@ TYPES: Final[tuple[AnyStepType, ...]] = (
             summary=summary,
             params=SendFileParams,
             perform=partial(_send_file, kind=kind),
+            example={"params": {"path": f"offers/{kind}.pdf" if kind == "document" else f"offers/{kind}.png", "caption": "For {client}"}},
             list_outputs=list_named("output_var", _OUTPUT),
             list_writes=partial(_list_file_writes, f"telegram.send_{kind}"),
             list_targets=list_refused,

@@ -60,20 +60,21 @@ def errors(document: object) -> list[str]:
 
 @pytest.mark.req("S000-62", "S000-12", "S000-8", "S000-7")
 def test_each_planted_mistake_is_an_error_at_its_place() -> None:
-    """One pass finds each, with its line, its step, and what was probably meant."""
+    """One pass finds each, with its line and column, and what was probably meant."""
     told = [one for one in find_mistakes(build_kind(TYPES), read_document(PLANTED)) if one.severity == "error"]
-    assert [(one.line, one.code, one.suggestion) for one in told] == [
-        (4, "finding-step-type-unknown", "message"),
-        (8, "finding-value-unknown", "number"),
-        (9, "finding-step-target-unknown", "check"),
-        (12, "expression-syntax", ""),
-        (13, "finding-step-target-unknown", "adult"),
-        (16, "finding-action-type-unknown", "update_context"),
-        (17, "finding-step-id-twice", ""),
-        (19, "finding-field-missing", ""),
-        (20, "finding-loop-endless", ""),
-        (25, "finding-field-shape", ""),
-        (28, "finding-field-missing", ""),
+    rows = PLANTED.splitlines()
+    assert [(one.line, rows[one.line - 1][one.column - 1 :], one.code, one.suggestion) for one in told] == [
+        (4, "type: mesage", "finding-step-type-unknown", "message"),
+        (8, "nummer}", "finding-value-unknown", "number"),
+        (9, "next_step: chek", "finding-step-target-unknown", "check"),
+        (12, "('age' >= 18", "expression-syntax", ""),
+        (13, "else: adlut}", "finding-step-target-unknown", "adult"),
+        (16, "action_type: update_contxt, updates: {a: 1}}", "finding-action-type-unknown", "update_context"),
+        (17, "id: adult", "finding-step-id-twice", ""),
+        (19, "params: {}", "finding-field-missing", ""),
+        (20, "id: spin", "finding-loop-endless", ""),
+        (25, "долго}", "finding-field-shape", ""),
+        (28, "params: {}", "finding-field-missing", ""),
     ]
 
 

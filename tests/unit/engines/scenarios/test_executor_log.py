@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.monitoring import scenario_log
 from bot.monitoring.scenario_log import NAME, keep_scenario_log
+from orchestrator.engines.scenarios.executor_log import LOGGER
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, start
 from tests.unit.spine_kit import WEBHOOK, message
@@ -71,3 +73,17 @@ async def test_without_a_folder_scenarios_go_on(tmp_path: Path, caplog: pytest.L
         async with a_scenario_world(tmp_path, say("Привет")) as world:
             await world.work(start())
     assert "ends done after 1 steps" in caplog.text
+
+
+def test_the_file_is_rotated_before_a_line_makes_it_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is larger than the bound, also one that was there before, and of the newest lines none is missing."""
+    monkeypatch.setattr(scenario_log, "MOST_BYTES", 2000)
+    (tmp_path / NAME).write_text("давно\n" * 100, encoding="utf-8")
+    with keep_scenario_log(tmp_path, "INFO"):
+        for number in range(90):
+            logging.getLogger(LOGGER).info("строка %s", number, extra={"action": "probe"})
+    files = sorted(tmp_path.glob(f"{NAME}*"), key=lambda one: (len(one.name), one.name), reverse=True)
+    assert len(files) > 2
+    assert all(0 < one.stat().st_size <= 2000 for one in files)
+    lines = "".join(one.read_text(encoding="utf-8") for one in files).splitlines()
+    assert [line.split()[-1] for line in lines if "строка" in line] == [str(number) for number in range(90)]

@@ -41,8 +41,11 @@ from tests.unit.services.rag.rag_kit import build_service, run_rag, write_files
         ("Кадры: [lead]\nКадры: [manager]", "Кадры/а.md", CLOSED),
         ("просто текст", "Другое/а.md", CLOSED),
         ("a: &x [lead]\nb: *x", "Другое/а.md", None),
-        ("", "а.md", ""),
-        ("# пока пусто\n", "а.md", None),
+        ("", "а.md", CLOSED),
+        (" \n", "а.md", CLOSED),
+        ("null", "а.md", CLOSED),
+        ("# пока пусто\n", "а.md", CLOSED),
+        ("{}", "а.md", ""),
     ],
 )
 def test_the_nearest_folder_decides_and_a_mistake_closes(text: str, path: str, found: str | None) -> None:

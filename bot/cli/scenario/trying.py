@@ -1,0 +1,172 @@
+"""`sdelka scenario run`: a scenario in the terminal, with answers from a script or the keyboard. Nothing is sent and nothing is stored."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from bitrix.masking import hide_installed
+from bot.cli.definition_desk import write_findings
+from bot.cli.ops import escape_text, write_json_lines
+from bot.cli.scenario.files import Documents, Folder, get_key, load_engines, load_scenario, load_types, read_file
+from bot.i18n.translate import Translator
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
+from orchestrator.documents.document import Document
+from orchestrator.domain.errors import ModelClientError, SettingsError
+from orchestrator.domain.finding import DefinitionRefused
+from orchestrator.engines.runs import RunModelRequest
+from orchestrator.rehearsals.dialogue import Dialogue, check_dialogue
+from orchestrator.rehearsals.playing import Played, play_dialogue, say_reply
+from orchestrator.rehearsals.rehearsal import Happening, Place
+from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
+from state.canonical import dumps, to_storable_text
+from state.clock import SystemClock
+from state.stored import JsonObject
+
+_NAME: Final = "run"
+_LONGEST: Final = 4000
+
+
+class Terminal(Script):
+    """A rehearsal that is seen while it goes on, and that asks at the keyboard what its script does not say."""
+
+    def __init__(self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO) -> None:
+        """Show each thing that happens with `show`; lines of `stdin` are the answers."""
+        super().__init__(dialogue, ask_further=self._read_line, model=model, is_strict=False)
+        self._show, self._stdin = show, stdin
+        self._options: tuple[str, ...] = ()
+
+    def tell(self, happening: Happening) -> None:
+        """Keep and show what happened."""
+        super().tell(happening)
+        if happening.kind == "question":
+            self._options = happening.options
+        self._show(happening)
+
+    async def _read_line(self, place: Place, asked: str) -> str | None:
+        """Return a line of the person; the number of a button is its words. None at the end of the input."""
+        if self._stdin.isatty():
+            sys.stderr.write("> " if asked == "answer" else escape_text(f"[{place.step}] {asked}\n[{place.step}]> "))
+            sys.stderr.flush()
+        line = await asyncio.to_thread(self._stdin.readline)
+        if not line:
+            return None
+        text = to_storable_text(line.rstrip("\r\n"))
+        is_number = asked == "answer" and text.isascii() and text.isdecimal() and text not in self._options
+        return self._options[int(text) - 1] if is_number and 0 < int(text[:4]) <= len(self._options) else text
+
+
+def load_dialogue(inputs: Path | None, given: list[str], args: Mapping[str, Any]) -> Dialogue:
+    """Return the dialogue of a file of inputs (a list, or inputs with mocks and args), with further inputs. Raises SettingsError."""
+    data: JsonObject = {}
+    if inputs is not None:
+        reading = read_file(inputs)
+        found = reading.draft.data if reading.draft is not None else None
+        data = {"inputs": found} if isinstance(found, list) else found if isinstance(found, Mapping) else {}
+        findings = [*reading.findings, *(check_dialogue(replace_data(reading.draft, {"name": _NAME, **data})) if reading.draft else ())]
+        if any(one.severity == "error" for one in findings):
+            write_findings(findings)
+            raise SettingsError(escape_text(f"{inputs}: cannot be used as inputs"))
+    dialogue = Dialogue.model_validate({"name": _NAME, **data})
+    return dialogue.model_copy(update={"inputs": [*dialogue.inputs, *map(to_storable_text, given)], "args": {**dialogue.args, **args}})
+
+
+def replace_data(document: Document, data: JsonObject) -> Document:
+    """Return the document with other data; places of what is not in its text are unknown."""
+    return replace(document, data=data)
+
+
+def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: bool, locale: str) -> Played | None:
+    """Play a scenario in the terminal and return what came of it; None for a scenario with mistakes, which are written."""
+    try:
+        document = load_scenario(load_engines(), path)
+    except DefinitionRefused:
+        return None
+    folder, key = Folder(path.parent), get_key(path)
+    tr = Translator("en" if locale == "en" else "ru", "Europe/Moscow")
+    show = _write_event if as_json else lambda one: _write_happening(one, tr)
+    documents = Documents(folder, {key: document})
+
+    async def play() -> Played:
+        async with _open_model(asks_model) as model:
+            script = Terminal(dialogue, model=model, show=show, stdin=sys.stdin)
+            return await play_dialogue(key, documents, load_types(), dialogue, script, now=SystemClock().now())
+
+    played = asyncio.run(play())
+    if as_json:
+        told = {"event": "end", "outcome": "unfinished" if played.problem else played.result.status, "code": played.result.code}
+        write_json_lines([{**told, "problem": played.problem, "variables": played.variables}])
+    elif played.problem:
+        sys.stderr.write(escape_text(f"Not finished: {played.problem}.\n"))
+    else:
+        sys.stdout.write(escape_text(f"— {played.result.status}{f' ({played.result.code})' if played.result.code else ''}\n"))
+        sys.stdout.writelines(escape_text(hide_installed(f"  {name} = {_cut(dumps(one))}\n")) for name, one in played.variables.items())
+    return played
+
+
+@contextlib.asynccontextmanager
+async def _open_model(asks_model: bool) -> AsyncIterator[AskModel]:  # noqa: FBT001 - says whether it is opened
+    """Yield what answers in the place of a model that has no mock: the configured one if it is to be asked, otherwise the keyboard."""
+    if not asks_model:
+        yield ask_no_model
+        return
+    from bot.model_providers import build_models  # noqa: PLC0415 - only this option needs models and their settings
+    from bot.settings import load_settings  # noqa: PLC0415 - see above
+
+    models = build_models(load_settings())
+
+    async def ask(request: RunModelRequest) -> str | None:
+        try:
+            answer = await models.router.chat(request)
+        except ModelClientError as error:
+            raise SettingsError(f"the model does not answer: {error.reason}") from None
+        return answer.text
+
+    try:
+        yield ask
+    finally:
+        for client in models.clients.values():
+            await client.aclose()
+
+
+def _write_event(one: Happening) -> None:
+    """Write one thing that happened as a line of JSON."""
+    told = {"event": one.kind, "scenario": one.place.definition, "step": one.place.step, "node": one.place.node}
+    text = say_reply(one) if one.reply is not None else one.text
+    options = {"options": list(one.options)} if one.options else {}
+    write_json_lines([{**told, "text": text, **options, "data": one.data}])
+
+
+def _write_happening(one: Happening, tr: Translator) -> None:
+    """Write one thing that happened for a person to read."""
+    spoken = to_plain_text(render_message("reply", one.reply.model_dump(mode="json"), tr)) if one.reply is not None else ""
+    lines: list[str] = []
+    match one.kind:
+        case "message":
+            lines = [spoken]
+        case "question":
+            lines = [spoken, *(f"  {number}. {label}" for number, label in enumerate(one.options, start=1))]
+        case "answer":
+            lines = [f"> {_cut(dumps(one.data) if not isinstance(one.data, str) else one.data)}"]
+        case "effect":
+            mark = {"planned": "planned, not sent", "succeeded": "mocked", "refused": f"refused: {one.text}"}[one.data["status"]]
+            comment = f" — {one.data['comment']}" if one.data["comment"] else ""
+            lines = [f"[{one.place.step}] {mark}: {one.data['method']} {_cut(dumps(one.data['params']))}{comment}"]
+        case "model" | "agent":
+            lines = [f"[{one.place.step}] the {one.kind} answers: {_cut(one.text)}"]
+        case "wait":
+            lines = [f"[{one.place.step}] waits until {one.text}; the clock jumps there"]
+        case "child":
+            lines = [f"[{one.place.step}] begins {one.text}"]
+        case "failure":
+            lines = [spoken, f"[{one.data}] {_cut(one.text)}"]
+    sys.stdout.write(escape_text(hide_installed("\n".join(line for line in lines if line))) + "\n")
+    sys.stdout.flush()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,117 @@
+"""The form of a test of a scenario: what is answered, what the outside gives in its place, and what is to come of it.
+
+It stands beside the scenario as `NAME.test.yaml`. Texts may be written as numbers or true, as in the scenario itself.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import Findings
+from orchestrator.domain.address import REHEARSAL_PERSON
+from orchestrator.domain.finding import Finding
+from state.stored import JsonObject
+
+EACH: Final = "each"
+"""The key of a mock that has one value for each time the step is done."""
+REFUSED: Final = "refused"
+"""The key of a mock of an effect that a person or a rule refuses; its value is the reason."""
+FAILED: Final = "failed"
+"""The key of a mock of a model, an agent or a service that gives no answer; its value is the reason."""
+
+
+class _Part(BaseModel):
+    """A part of the file; a field that there is not is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Given(_Part):
+    """One answer of the person that is more than a typed text; exactly one field is given."""
+
+    text: str | None = Field(None, description="What is typed, also if a button says the same.")
+    press: str | None = Field(None, description="The words on the button that is pressed.")
+    contact: str | None = Field(None, description="The telephone of the contact that is sent.")
+    photo: str | None = Field(None, description="The name of the photo that is sent.")
+    document: str | None = Field(None, description="The name of the file that is sent.")
+    timeout: Literal[True] | None = Field(None, description="True if no answer comes until the time is over.")
+
+    @model_validator(mode="after")
+    def _check_one(self) -> "Given":
+        if len(self.model_dump(exclude_none=True)) != 1:
+            raise ValueError("exactly one of text, press, contact, photo, document, timeout is needed")
+        return self
+
+
+class ExpectedEffect(_Part):
+    """One effect that must have been asked for."""
+
+    step: str | None = None
+    method: str
+    params: JsonObject | None = Field(None, description="All parameters; without it any.")
+
+
+class Expected(_Part):
+    """What must come of a dialogue. What is left out is not looked at."""
+
+    outcome: Literal["done", "failed", "cancelled"] = "done"
+    code: str = Field("", description="The code of the failure.")
+    messages: list[str] | None = Field(
+        None, description="Everything that the person reads, in order; a sentence of the program as [its-code]."
+    )
+    variables: JsonObject = Field(default_factory=dict, description="Variables at the end; others are not looked at.")
+    effects: list[ExpectedEffect] | None = Field(None, description="All effects, in order.")
+
+
+class Person(_Part):
+    """Who has the dialogue."""
+
+    name: str = "Test"
+    key: str = REHEARSAL_PERSON
+
+
+class Dialogue(_Part):
+    """One dialogue."""
+
+    name: str = Field(min_length=1, max_length=200)
+    person: Person = Field(default_factory=Person)
+    args: JsonObject = Field(default_factory=lambda: {"text": ""}, description="What it is started with; without it as by a bare /run.")
+    inputs: list[str | Given] = Field(default_factory=list, description="The answers, in order.")
+    mocks: dict[str, Any] = Field(default_factory=dict, description="What models, effects, documents and agents give, by step.")
+    expect: Expected = Field(default_factory=Expected)
+
+    @field_validator("inputs", mode="before")
+    @classmethod
+    def _to_texts(cls, given: object) -> object:
+        """Return numbers and truth values as the texts that a person would type."""
+        return [to_typed(one) for one in given] if isinstance(given, list) else given
+
+
+class DialogueFile(_Part):
+    """All dialogues of one scenario."""
+
+    dialogues: list[Dialogue] = Field(min_length=1, max_length=1000)
+
+
+def to_typed(given: object) -> object:
+    """Return a scalar of a file as a person types it."""
+    if isinstance(given, bool):
+        return str(given).lower()
+    return str(given) if isinstance(given, int | float) else given
+
+
+def check_dialogue(document: Document) -> Iterable[Finding]:
+    """Return what is wrong with a document that is a single dialogue."""
+    findings = Findings(document)
+    report_model_mistakes(findings, Dialogue, document.data, ())
+    return findings.list_all()
+
+
+def check_dialogues(document: Document) -> Iterable[Finding]:
+    """Return what is wrong with a file of dialogues, all of it."""
+    findings = Findings(document)
+    report_model_mistakes(findings, DialogueFile, document.data, ())
+    return findings.list_all()

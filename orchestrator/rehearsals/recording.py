@@ -1,0 +1,196 @@
+"""Turns a finished run of the journal into a dialogue that can be played as a test.
+
+What people answered and what models, effects and services gave is read from the run's stream. What the run said is not: the recorded
+dialogue is played once, and what comes of it is what the test expects, if the run ended as that does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.runs import RunFailed
+from orchestrator.engines.scenarios.kind import KIND
+from orchestrator.engines.scenarios.plan import StepTypes, build_plan
+from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Expected, Given, Person
+from orchestrator.rehearsals.playing import Played, list_effects, list_messages, play_dialogue
+from orchestrator.rehearsals.script import Script
+from orchestrator.runs.memo import PAGE, Memo, load_output, read_args
+from state.canonical import hash_text, loads
+from state.events.runs import NodeDone, RunStarted, RunWaits, RunWoken
+from state.journal.async_store import AsyncStore
+from state.stored import JsonObject
+
+_STREAM: Final = "run:"
+_DOCUMENTS: Final = "rag_search"
+_AGENT: Final = "tool_agent"
+_NOTHING: Final = object()
+
+
+class NotRecordable(Exception):
+    """The run cannot be made a test; the text says why."""
+
+
+@dataclass
+class Recorded:
+    """What was read of a run and of those that it started."""
+
+    key: str
+    dialogue: Dialogue
+    documents: Mapping[str, Any]
+    """The scenarios in the versions that were executed, by key."""
+    status: str
+    code: str
+
+
+@dataclass
+class _Tape:
+    """What has been read so far, in the order in which it happened."""
+
+    inputs: list[str | Given] = field(default_factory=list)
+    outputs: dict[str, list[Any]] = field(default_factory=dict)
+    documents: dict[str, Any] = field(default_factory=dict)
+
+
+async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Recorded:
+    """Return what a run was given, ready to be played. Raises NotRecordable."""
+    tape = _Tape()
+    memo = await _read_run(f"{_STREAM}{run_id}", store, tape, types)
+    started, finished = memo.started, memo.finished
+    if started is None or finished is None:
+        raise NotRecordable("the run has not ended yet")
+    person = Actor.model_validate(started.actor)
+    args = {name: one.data for name, one in read_args(started).items()}
+    mocks = {name: values[0] if len(values) == 1 else {EACH: values} for name, values in tape.outputs.items()}
+    name = f"{started.definition} {run_id}"
+    dialogue = Dialogue(name=name, person=Person(name=person.name, key=person.key), args=args, inputs=tape.inputs, mocks=mocks)
+    return Recorded(key=started.definition, dialogue=dialogue, documents=tape.documents, status=finished.status, code=finished.code)
+
+
+async def complete_recording(recorded: Recorded, types: StepTypes) -> Dialogue:
+    """Return the dialogue with what is to come of it, after playing it. Raises NotRecordable if it does not end as the run did."""
+    played = await play_dialogue(recorded.key, recorded.documents, types, recorded.dialogue, Script(recorded.dialogue))
+    if played.problem:
+        raise NotRecordable(f"played again it does not come to its end: {played.problem}")
+    if (played.result.status, played.result.code) != (recorded.status, recorded.code):
+        came = f"{played.result.status} {played.result.code}".strip()
+        raise NotRecordable(f"the run ended as {recorded.status} {recorded.code}, and played again it ends as {came}")
+    return recorded.dialogue.model_copy(update={"expect": build_expected(played)})
+
+
+def build_expected(played: Played) -> Expected:
+    """Return what came of a dialogue as what is expected of it, without the variables that every run has."""
+    outcome: Any = played.result.status
+    own = {name: one for name, one in played.variables.items() if name not in {"user_id", "user_name", "chat_id", "text", "success"}}
+    effects, messages = list_effects(played.happenings), list_messages(played.happenings)
+    return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=own, effects=effects)
+
+
+async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepTypes) -> Memo:
+    """Read one run and those that it started, where it waited for their ends. Raises NotRecordable."""
+    memo = Memo()
+    await memo.read(store, stream)
+    started = memo.started
+    if started is None:
+        raise NotRecordable(f"there is no run {stream.removeprefix(_STREAM)}")
+    if started.engine != KIND:
+        raise NotRecordable(f"it is a run of {started.engine}, and only scenarios are tested so")
+    if memo.is_incomplete or memo.finished is None:
+        raise NotRecordable("a person was erased whose answer it worked with" if memo.is_incomplete else "the run has not ended yet")
+    document = await _load_document(started, store)
+    tape.documents[started.definition] = document
+    reader = _Reader(store, tape, types, started, {one.label: one.type.name for one in build_plan(document, types).steps})
+    await reader.read(stream)
+    return memo
+
+
+async def _load_document(started: RunStarted, store: AsyncStore) -> Any:
+    """Return the text that the run executed. Raises NotRecordable if it is gone or damaged."""
+    text = await store.load_blob(started.digest)
+    if text is None or hash_text(text) != started.digest:
+        raise NotRecordable(f"the text of {started.definition} that it executed is gone")
+    return loads(text)
+
+
+class _Reader:
+    """Reads the events of one run onto the tape."""
+
+    def __init__(self, store: AsyncStore, tape: _Tape, types: StepTypes, started: RunStarted, kinds: Mapping[str, str]) -> None:
+        self._store, self._tape, self._types = store, tape, types
+        self._key, self._kinds = started.definition, kinds
+        self._buttons: dict[str, Sequence[str]] = {}
+        """The words on the buttons of each question, by node."""
+
+    async def read(self, stream: str) -> None:
+        after = 0
+        while page := await self._store.read_events(stream, after=after, limit=PAGE):
+            for event in page:
+                after = event.seq
+                match event.type:
+                    case "RunWaits":
+                        await self._read_wait(RunWaits.from_data(event.data))
+                    case "RunWoken":
+                        self._read_answer(RunWoken.from_data(event.data))
+                    case "NodeDone":
+                        await self._read_output(NodeDone.from_data(event.data))
+
+    async def _read_wait(self, waits: RunWaits) -> None:
+        if waits.on == "input":
+            self._buttons[waits.node] = waits.options
+        elif waits.on == "run":  # it has ended before this one went on
+            await _read_run(waits.waits_for, self._store, self._tape, self._types)
+
+    def _read_answer(self, woken: RunWoken) -> None:
+        stored: JsonObject = woken.value if isinstance(woken.value, Mapping) else {}
+        sent: JsonObject = stored.get("sent") or {}
+        buttons = self._buttons.get(woken.node)
+        if buttons is None or self._find_kind(woken.node) == _AGENT:  # which record the agent meant is no question of the scenario
+            return
+        match stored.get("kind") if woken.by != "timeout" else "timeout":
+            case "timeout":
+                self._tape.inputs.append(Given(timeout=True))
+            case "option":
+                number = int(stored["option"])
+                self._tape.inputs.append(Given(press=buttons[number]) if number < len(buttons) else "")
+            case "contact":
+                self._tape.inputs.append(Given(contact=str(sent.get("phone", ""))))
+            case "photo":
+                self._tape.inputs.append(Given(photo=str(sent.get("name", ""))))
+            case "document":
+                self._tape.inputs.append(Given(document=str(sent.get("name", ""))))
+            case _:
+                text = str(stored.get("text", ""))
+                self._tape.inputs.append(Given(text=text) if text in buttons else text)
+
+    async def _read_output(self, done: NodeDone) -> None:
+        """Take what a model, an effect, the documents or an agent gave; what the program itself noted is made anew."""
+        kind = self._find_kind(done.node)
+        is_own = done.kind in {"model", "effect"} and kind not in {_DOCUMENTS, _AGENT} and "#" not in done.node
+        if not (is_own or done.kind == "turn" or (done.kind == "memo" and kind == _DOCUMENTS)):
+            return
+        try:
+            output = (await load_output(done, self._store)).data
+        except RunFailed as error:
+            raise NotRecordable(error.detail) from None
+        mock = _build_mock(done.kind, output)
+        if mock is not _NOTHING:
+            self._tape.outputs.setdefault(f"{self._key}/{done.node.partition('/')[0]}", []).append(mock)
+
+    def _find_kind(self, node: str) -> str:
+        """Return the type of the step to which a node belongs."""
+        return self._kinds.get(node.partition("/")[0], "")
+
+
+def _build_mock(kind: str, output: Any) -> Any:
+    """Return an output of a node as a mock of its step, `_NOTHING` for one that needs none."""
+    if kind == "effect":
+        outcome = Outcome.model_validate(output)
+        if outcome.status == "refused" and not outcome.already:
+            return {REFUSED: outcome.detail}
+        return _NOTHING if outcome.status == "planned" else outcome.result
+    if kind == "turn":
+        return output.get("text", _NOTHING)
+    if isinstance(output, Mapping) and set(output) == {"error"}:
+        return {FAILED: output["error"]}
+    return output

@@ -1,0 +1,87 @@
+"""A finished run of the journal becomes a test that plays to the same end."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.rehearsals.dialogue import Given
+from orchestrator.rehearsals.playing import compare, play_dialogue
+from orchestrator.rehearsals.recording import NotRecordable, complete_recording, read_recording
+from orchestrator.rehearsals.script import Script
+from orchestrator.runtime import worker
+from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, ask, click, say, scenario, start
+from tests.unit.runs.runs_kit import RUN
+from tests.unit.spine_kit import World, message
+
+RUN_ID = RUN.removeprefix("run:")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+async def record(world: World) -> Any:
+    """The run of the world as a complete recording, with what was read of it."""
+    recorded = await read_recording(RUN_ID, world.store, TYPES)
+    return recorded, await complete_recording(recorded, TYPES)
+
+
+async def test_a_run_with_questions_a_model_an_effect_and_a_child_is_played_again(tmp_path: Path) -> None:
+    """Typed answers, buttons, wrong answers, the model's words and what the database of effects gave are all in the test."""
+    child = scenario(ask("more", "Ещё?", buttons=["Да", "Нет"]))
+    steps = (
+        ask("age", type="integer"),
+        {"id": "write", "type": "llm_request", "params": {"prompt": "Возраст {age}"}},
+        {"id": "read", "type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 481}, "output_var": "deal"}},
+        {"id": "sub", "type": "execute_sub_scenario", "params": {"sub_scenario_id": "child", "output_mapping": ["more"]}},
+        say("{llm_result}: {deal.TITLE}, {more}, {text}"),
+    )
+    async with a_scenario_world(tmp_path, *steps, others={"child": child}) as world:
+        world.model.will("Понятно")
+        await world.work(start())
+        await world.work(message("сто"))
+        await world.work(message("17"))
+        await world.work(click(world, 1))
+        recorded, dialogue = await record(world)
+    assert dialogue.inputs == ["сто", "17", Given(press="Нет")]
+    assert dialogue.mocks["plan/write"] == "Понятно"
+    title = dialogue.mocks["plan/read"]["TITLE"]
+    assert dialogue.expect.messages[-1] == f"Понятно: {title}, Нет, {{text}}"
+    assert dialogue.expect.variables["age"] == 17
+    assert [one.method for one in dialogue.expect.effects] == ["crm.deal.get"]
+    assert set(recorded.documents) == {"plan", "child"}
+    played = await play_dialogue("plan", recorded.documents, TYPES, dialogue, Script(dialogue))
+    assert compare(dialogue.expect, played) == []
+
+
+async def test_a_run_that_waits_or_is_not_there_is_not_recorded(tmp_path: Path) -> None:
+    """The reason is said."""
+    async with a_scenario_world(tmp_path, ask()) as world:
+        with pytest.raises(NotRecordable, match="there is no run"):
+            await read_recording(RUN_ID, world.store, TYPES)
+        await world.work(start())
+        with pytest.raises(NotRecordable, match="has not ended yet"):
+            await read_recording(RUN_ID, world.store, TYPES)
+
+
+async def test_a_failed_run_is_a_test_of_its_failure(tmp_path: Path) -> None:
+    """What it failed with is what the test expects."""
+    branch = {"id": "choose", "type": "branch", "condition": "missing > 5", "branches": {"if": "choose"}}
+    async with a_scenario_world(tmp_path, say("Начнём"), branch) as world:
+        await world.work(start())
+        _, dialogue = await record(world)
+    assert (dialogue.expect.outcome, dialogue.expect.code) == ("failed", "scenario-condition-failed")
+    assert dialogue.expect.messages == ["Начнём"]
+
+
+async def test_a_run_that_ends_otherwise_when_played_again_is_not_recorded(tmp_path: Path) -> None:
+    """A test that is red from its first day helps nobody."""
+    async with a_scenario_world(tmp_path, say("Привет")) as world:
+        await world.work(start())
+        recorded = await read_recording(RUN_ID, world.store, TYPES)
+    recorded.status = "cancelled"
+    with pytest.raises(NotRecordable, match="played again it ends as done"):
+        await complete_recording(recorded, TYPES)

@@ -1,0 +1,173 @@
+"""A rehearsal plays a scenario with its real engine, and nothing of it reaches the outside."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import Ask, Option, RunContext, RunResult, RunSuspended
+from orchestrator.rehearsals.dialogue import Dialogue, Given
+from orchestrator.rehearsals.playing import BEGINS, Played, compare, list_effects, list_messages, play_dialogue
+from orchestrator.rehearsals.rehearsal import Place, Rehearsal
+from orchestrator.rehearsals.script import Script, ScriptEnded, read_answer
+from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario
+
+DEAL = {"id": "deal", "type": "bitrix_call", "params": {"method": "crm.deal.add", "params": {"fields": {"TITLE": "{name}"}}}}
+
+
+async def play(*steps: Mapping[str, Any], others: Mapping[str, Any] | None = None, **dialogue: Any) -> Played:
+    """Play a scenario of these steps with a dialogue of these fields."""
+    script = Dialogue.model_validate({"name": "x", **dialogue})
+    return await play_dialogue("plan", {"plan": scenario(*steps), **(others or {})}, TYPES, script, Script(script))
+
+
+async def test_questions_are_answered_in_order_and_checked_as_in_the_product() -> None:
+    """An answer that does not fit is asked again, in the program's own sentence; each thing is said once over all passes."""
+    played = await play(say("Здравствуйте"), ask("age", type="integer"), say("{age}"), inputs=["сто", 17])
+    assert list_messages(played.happenings) == ["Здравствуйте", "Что?", "[scenario-answer-number]", "Что?", "17"]
+    assert (played.result.status, played.variables["age"]) == ("done", 17)
+
+
+async def test_an_effect_is_planned_with_its_parameters_and_never_performed() -> None:
+    """Without a mock the variable gets nothing, as in a dry run; the plan holds what would be sent."""
+    played = await play(ask("name"), DEAL, say("Номер {bitrix_result}"), inputs=["Ромашка"])
+    (effect,) = [one for one in played.happenings if one.kind == "effect"]
+    assert effect.data["status"] == "planned"
+    assert effect.data["params"] == {"fields": {"TITLE": "Ромашка"}}
+    assert list_messages(played.happenings) == ["Что?", "Номер "]
+
+
+async def test_mocks_stand_for_effects_models_documents_and_agents() -> None:
+    """Each by the id of its step; a refusal takes its own branch, a list of values one for each time."""
+    steps = (
+        {"id": "llm", "type": "llm_request", "params": {"prompt": "?"}},
+        {"id": "docs", "type": "rag_search", "params": {"query": "?"}},
+        {"id": "agent", "type": "tool_agent", "params": {"question": "?"}},
+        {"id": "count", "type": "mongo_count", "params": {"collection_name": "c"}},
+        {**DEAL, "params": {**DEAL["params"], "on_refused": "no"}},
+        say("никогда"),
+        say("{llm_result}|{rag_results.answer}|{tool_result}|{count}", id="no"),
+        {"id": "again", "type": "branch", "condition": "llm_result == 'А'", "branches": {"if": "llm"}},
+    )
+    mocks = {
+        "llm": {"each": ["А", "Б"]},
+        "docs": {"answer": "В", "passages": ["Г"]},
+        "agent": "Д",
+        "count": {"count": 3},
+        "deal": {"refused": "нельзя"},
+    }
+    played = await play(*steps, mocks=mocks)
+    assert list_messages(played.happenings) == ["А|В|Д|3", "Б|В|Д|3"]
+    assert played.visited["plan"] == {"llm", "docs", "agent", "count", "deal", "no", "again"}
+
+
+async def test_a_failure_of_a_mock_is_a_failure_of_the_run() -> None:
+    """A model that does not answer ends the run, documents that do not are the variable's value."""
+    llm = {"id": "llm", "type": "llm_request", "params": {"prompt": "?"}}
+    played = await play(llm, mocks={"llm": {"failed": "кончились деньги"}})
+    assert (played.result.status, played.result.code) == ("failed", "degraded")
+    docs = {"id": "docs", "type": "rag_search", "params": {"query": "?"}}
+    played = await play(docs, say("{rag_results.error}"), mocks={"docs": {"failed": "нет связи"}})
+    assert list_messages(played.happenings) == ["нет связи"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "dialogue", "why"),
+    [
+        ([ask("a")], {}, 'step ask of plan asks "Что?", and no input is left'),
+        ([{"id": "llm", "type": "llm_request", "params": {"prompt": "?"}}], {}, "mocks.llm"),
+        ([{"type": "llm_request", "params": {"prompt": "?"}}], {}, "mocks.step-1"),
+        ([{"id": "docs", "type": "rag_search", "params": {"query": "?"}}], {}, "mocks.docs"),
+        ([{"id": "agent", "type": "tool_agent", "params": {"question": "?"}}], {}, "mocks.agent"),
+        ([ask("a", buttons=["Да"], only_buttons=True)], {"inputs": ["Нет"]}, 'takes the button "Да", not Нет'),
+        ([ask("a")], {"inputs": [{"press": "Да"}]}, "takes text, not {'press': 'Да'}"),
+        ([ask("a")], {"inputs": [{"timeout": True}]}, "waits for ever"),
+    ],
+)
+async def test_what_the_script_lacks_is_said_with_its_step(steps: list[Any], dialogue: dict[str, Any], why: str) -> None:
+    """A test that cannot go on says where, and what to write."""
+    played = await play(*steps, **dialogue)
+    assert why in played.problem
+
+
+async def test_sub_scenarios_ask_and_wait_inside_of_the_rehearsal() -> None:
+    """Their steps are counted under their own key and their mocks may name it; the clock jumps over a wait."""
+    sub = scenario(
+        ask("who"), {"type": "wait", "params": {"seconds": 86400}}, {"id": "llm", "type": "llm_request", "params": {"prompt": "?"}}
+    )
+    call = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "child", "output_mapping": ["who", "llm_result"]}}
+    played = await play(call, say("{who} {llm_result}"), others={"child": sub}, inputs=["Анна"], mocks={"child/llm": "да", "llm": "нет"})
+    assert list_messages(played.happenings) == ["Что?", "Анна да"]
+    assert played.visited["child"] == {"ask", "step-2", "llm"}
+    (wait,) = [one for one in played.happenings if one.kind == "wait"]
+    assert wait.text.startswith("2026-01-13T09:00:00")
+
+
+async def test_scenarios_that_start_each_other_end_with_a_reason() -> None:
+    """The bound of the product holds here, too."""
+    call = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "plan", "output_mapping": []}}
+    played = await play(call)
+    assert (played.result.status, played.result.code) == ("failed", "scenario-child-failed")
+    assert "scenario-too-deep" in [one.data for one in played.happenings if one.kind == "failure"]
+    gone = await play({"type": "execute_sub_scenario", "params": {"sub_scenario_id": "nobody", "output_mapping": []}})
+    assert "nobody ended as failed run-definition-gone" in next(one.text for one in gone.happenings if one.kind == "failure")
+
+
+async def test_differences_are_told_each_on_a_line() -> None:
+    """Messages as a diff, then effects, outcome, variables and inputs that nobody asked for."""
+    expect = {
+        "outcome": "failed",
+        "messages": ["Что?", "Пока"],
+        "variables": {"name": "Роза", "nothing": 1},
+        "effects": [{"method": "crm.deal.add", "params": {}}],
+    }
+    played = await play(ask("name"), DEAL, say("Привет"), inputs=["Ромашка", "лишнее"], expect=expect)
+    told = compare(Dialogue.model_validate({"name": "x", "expect": expect}).expect, played)
+    assert told == [
+        "outcome: expected failed, came done",
+        'variables.name: expected "Роза", came "Ромашка"',
+        "variables.nothing: expected 1, and nothing set it",
+        "inputs: the last 1 were not asked for",
+        "messages: - expected, + came",
+        "    Что?",
+        "  - Пока",
+        "  + Привет",
+        "effects: - expected, + came",
+        "  - crm.deal.add {}",
+        '  + deal: crm.deal.add {"fields":{"TITLE":"Ромашка"}}',
+    ]
+    right = {"messages": ["Что?", "Привет"], "effects": [{"method": "crm.deal.add"}], "variables": {"name": "Ромашка"}}
+    played = await play(ask("name"), DEAL, say("Привет"), inputs=["Ромашка"])
+    assert compare(Dialogue.model_validate({"name": "x", "expect": right}).expect, played) == []
+    assert [one.step for one in list_effects(played.happenings)] == ["deal"]
+
+
+def test_an_input_is_read_as_the_person_would_give_it() -> None:
+    """Words of a button press it, unless they are said to be typed; a contact and a file are sent."""
+    place = Place("plan", "ask/1/1")
+    both = Ask(text="?", options=[Option(label="Да", value=1)], takes=frozenset({"text", "contact"}))
+    assert read_answer("Да", both, place).option == 0  # type: ignore[union-attr]
+    assert read_answer(Given(text="Да"), both, place).text == "Да"  # type: ignore[union-attr]
+    assert read_answer(Given(contact="+79990000000"), both, place).sent["phone"] == "+79990000000"  # type: ignore[union-attr]
+    with pytest.raises(ScriptEnded, match=r"not \{'photo'"):
+        read_answer(Given(photo="a.png"), both, place)
+
+
+class StuckEngine:
+    """An engine that waits for nothing."""
+
+    replay = 1
+    replays = frozenset({1})
+
+    async def run(self, ctx: RunContext) -> RunResult:
+        """Wait for nothing."""
+        raise RunSuspended(ctx.run.run_id)
+
+
+async def test_an_engine_that_waits_for_nothing_fails() -> None:
+    """It would hang otherwise."""
+    script = Script(Dialogue(name="x"))
+    rehearsal = Rehearsal({"stuck": StuckEngine()}, lambda _engine, _key: {}, script, now=BEGINS)
+    ended = await rehearsal.play("stuck", "plan", {"text": Value("")})
+    assert (ended.status, ended.code) == ("failed", "run-stuck")
