@@ -16,3 +16,5 @@ flow-answer-unfit = { $type ->
     [object] A JSON object is needed, such as {"{"}"city": "Tomsk"{"}"}.
    *[other] This answer does not fit. Please write it otherwise.
 }
+flow-not-from-programs = Only people start this flow: its author does not let programs start it.
+flow-not-in-chats = Only programs start this flow: its author does not let people start it in a chat.

@@ -72,9 +72,6 @@ class SharedChannel(FlowModel):
     id: Slug = Field(description="The name by which steps read and write it.")
     retention_versions: int = Field(USUAL_VERSIONS, ge=1, le=1000, description="How many entries it keeps.")
     retention_days: int = Field(USUAL_DAYS, ge=1, le=3650, description="For how many days it keeps an entry.")
-    scope: Literal["session", "user"] = Field(
-        "session", description="Ours (S002-A8): user lets later runs of the same person read what earlier ones wrote."
-    )
 
 
 class Memory(FlowModel):

@@ -26,6 +26,7 @@ async def find_start(ctx: RunContext, flow: Flow) -> Value:
 
     Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
     """
+    _check_trigger(ctx, flow)
     context = _read_object(ctx, CONTEXT)
     own = Value(flow.defaults.context, _AUTHOR)
     if PARAMETERS in ctx.run.args:
@@ -34,6 +35,13 @@ async def find_start(ctx: RunContext, flow: Flow) -> Value:
     else:
         parameters = await _ask_all(ctx, flow)
     return combine(lambda mine, theirs, read: {"context": {**mine, **theirs}, "parameters": read}, own, context, parameters)
+
+
+def _check_trigger(ctx: RunContext, flow: Flow) -> None:
+    """Raise RunFailed if the flow may not be started from where it was: a chat gives no parameters, a program does (S002-17)."""
+    is_api = PARAMETERS in ctx.run.args
+    if not ctx.run.parent and not (flow.triggers.api if is_api else flow.triggers.ui):
+        raise RunFailed("flow-not-from-programs" if is_api else "flow-not-in-chats", "triggers of the flow do not allow this start")
 
 
 def _read_object(ctx: RunContext, name: str) -> Value:

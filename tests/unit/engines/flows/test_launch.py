@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.runtime import worker
-from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start_in_chat, step
+from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
 from tests.unit.engines.scenarios.scenario_kit import click, texts
-from tests.unit.runs.runs_kit import index
+from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import message
 
 
@@ -69,3 +69,22 @@ async def test_a_flow_without_parameters_asks_nothing(tmp_path: Path) -> None:
         world.model.will("готово")
         await world.work(start_in_chat())
         assert index(world).status == "done"
+
+
+@pytest.mark.req("S002-17")
+@pytest.mark.parametrize(
+    ("triggers", "in_chat", "code"),
+    [
+        ({"ui": False}, True, "flow-not-in-chats"),
+        ({"api": False}, False, "flow-not-from-programs"),
+        ({"ui": False}, False, ""),
+        ({"api": False}, True, ""),
+    ],
+)
+async def test_a_flow_starts_only_from_where_it_may(tmp_path: Path, triggers: dict[str, bool], *, in_chat: bool, code: str) -> None:
+    """Its author may close chats or programs; no agent is asked then."""
+    async with a_flow_world(tmp_path, flow(step("work"), triggers=triggers)) as (world, _):
+        world.model.will(*([] if code else ["готово"]))
+        await world.work(start_in_chat() if in_chat else start())
+        (event,) = events(world, "RunFinished")
+        assert (event.data.get("code", ""), index(world).status) == (code, "failed" if code else "done")
