@@ -82,9 +82,8 @@ async def complete_recording(recorded: Recorded, types: StepTypes) -> Dialogue:
 def build_expected(played: Played) -> Expected:
     """Return what came of a dialogue as what is expected of it, without the variables that every run has."""
     outcome: Any = played.result.status
-    own = {name: one for name, one in played.variables.items() if name not in {"user_id", "user_name", "chat_id", "text", "success"}}
     effects, messages = list_effects(played.happenings), list_messages(played.happenings)
-    return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=own, effects=effects)
+    return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=played.own_variables, effects=effects)
 
 
 async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepTypes) -> Memo:

@@ -104,7 +104,7 @@ def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: b
         sys.stderr.write(escape_text(f"Not finished: {played.problem}.\n"))
     else:
         sys.stdout.write(escape_text(f"— {played.result.status}{f' ({played.result.code})' if played.result.code else ''}\n"))
-        sys.stdout.writelines(escape_text(hide_installed(f"  {name} = {_cut(dumps(one))}\n")) for name, one in played.variables.items())
+        sys.stdout.writelines(escape_text(hide_installed(f"  {name} = {_cut(dumps(one))}\n")) for name, one in played.own_variables.items())
     return played
 
 

@@ -234,6 +234,9 @@ class PostgresIndex:
             for connection in (self._writer, self._reader):
                 if connection is not None:
                     with suppress(psycopg.Error):
+                        # the server notices that a connection is closed a while later, and another process must not wait for that
+                        connection.execute("SELECT pg_advisory_unlock_all()")
+                    with suppress(psycopg.Error):
                         connection.close()
 
 
