@@ -26,6 +26,7 @@ from bot.access.portal_auth import build_portal_auth
 from bot.agent_texts import load_agent_texts
 from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
+from bot.flows import connect_agents
 from bot.http_credentials import load_http_credentials
 from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
@@ -206,7 +207,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     watch = PolicyWatcher()
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     folder = Folder(settings.files_dir) if settings.files_dir is not None else None
-    engines = connect_services(engines, documents.ask, build_file_reader(folder, live))
+    engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
     switch = LiveSwitch(store)

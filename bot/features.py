@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from bot.flows import build_flows
 from bot.scenarios import build_scenarios
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
@@ -12,7 +13,8 @@ from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.chat_messages import KnownPeople
 from orchestrator.domain.shelf import DocumentShelf
-from orchestrator.engines.scenarios.kind import KIND
+from orchestrator.engines.flows.kind import FLOW
+from orchestrator.engines.scenarios.kind import KIND as SCENARIO
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.daily import feature as daily
@@ -41,7 +43,7 @@ from orchestrator.runtime.feature import Feature, Files, merge_features
 from orchestrator.schedules import feature as schedules
 from state.journal.async_store import AsyncStore
 
-SHIPPED_ENGINES = Engines(runs={KIND: build_scenarios()})
+SHIPPED_ENGINES = Engines(runs={SCENARIO: build_scenarios(), FLOW: build_flows()})
 """The engines of runs (scenarios, flows, workflows) that the program is shipped with."""
 
 

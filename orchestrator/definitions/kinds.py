@@ -13,7 +13,7 @@ from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reading import Reading
 from orchestrator.domain.actor import Role
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.finding import Finding, Path
 
 log = logging.getLogger(__name__)
 
@@ -22,8 +22,22 @@ Write = tuple[str, str]
 EDITORS: Final[frozenset[Role]] = frozenset({"lead", "admin"})
 
 
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A place in a document that names a version of another definition: by its UUID, by key@version, or by the key of the active one."""
+
+    path: Path
+    kind: str
+    written: str
+
+
 def report_nothing(_document: Document) -> Iterable[Finding]:
     """Return no findings: of a kind that takes every document which can be read."""
+    return ()
+
+
+def list_no_references(_document: object) -> Iterable[Reference]:
+    """Return nothing: documents of this kind name no versions of others."""
     return ()
 
 
@@ -44,6 +58,8 @@ class DefinitionKind:
 
     What the definitions that it starts as children submit is theirs; those are published on their own.
     """
+    list_references: Callable[[object], Iterable[Reference]] = list_no_references
+    """Returns the versions of other definitions that a correct document names; they are fixed by their ids when it is saved."""
     edit_roles: frozenset[Role] = EDITORS
     publish_roles: frozenset[Role] = EDITORS
 

@@ -25,6 +25,9 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-value-most-open": '"{name}" is not less than {bound}',
     "finding-text-long": '"{name}" has more than {bound} characters',
     "finding-list-long": '"{name}" has more than {bound} elements',
+    "finding-reference-unknown": 'there is no {kind} "{name}"',
+    "finding-reference-draft": 'the {kind} "{name}" is not published',
+    "finding-reference-off": 'the {kind} "{name}" is switched off',
     "finding-value-unfit": '"{name}" does not fit: {problem}',
 }
 """The English sentences by code; the Fluent files have the same for people."""

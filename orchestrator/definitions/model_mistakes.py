@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from orchestrator.definitions.mistakes import SENTENCES, report_missing, report_shape, report_unknown_fields, report_unknown_value
+from orchestrator.definitions.rules import KEY_PATTERN, LONGEST_KEY
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Path, format_path
@@ -93,6 +94,9 @@ def _report(findings: Findings, error: ErrorDetails, given: object, path: Path) 
     elif kind in _BOUNDS:
         code, key = _BOUNDS[kind]
         _add(findings, code, full, name=name, bound=str(context.get(key, "")))
+    elif kind == "string_pattern_mismatch" and context.get("pattern") == KEY_PATTERN:
+        value = quote_part(str(_find_part(given, place)[1]))
+        _add(findings, "finding-definition-key", full, key=value, most=LONGEST_KEY)
     elif kind in _EMPTY:
         _add(findings, "finding-field-empty", full, name=name)
     else:

@@ -18,7 +18,9 @@ from orchestrator.domain.finding import Finding
 CRITICAL: Final = frozenset("DMN")
 """The classes of methods whose definitions need two people."""
 LONGEST_KEY: Final = 64
-_KEY: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_KEY - 1}}}")
+KEY_PATTERN: Final = rf"^[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_KEY - 1}}}$"
+"""What keys of definitions look like, and names inside of them (S002-A3)."""
+_KEY: Final = re.compile(KEY_PATTERN)
 _NAMED: Final = 3
 """How many methods and writers a sentence names."""
 _ROLES: Final[dict[Role, str]] = {"manager": "managers", "lead": "leads", "admin": "administrators"}

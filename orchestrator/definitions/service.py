@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Change, list_changes
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
+from orchestrator.definitions.references import StoredVersions, link_references
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
@@ -78,6 +79,8 @@ class Checked:
 
     findings: tuple[Finding, ...]
     document: object = None
+    read: Document | None = None
+    """The document as it was read, with the places of what stands in it."""
     critical: tuple[str, ...] | None = ()
     """None if it cannot be told what the document writes."""
 
@@ -118,7 +121,9 @@ def check_document(kind: DefinitionKind, given: Submission, find_classes: FindCl
     if reading.document is None or has_errors(found):
         return Checked(findings=found)
     data = reading.document.data
-    return Checked(findings=found, document=data, critical=find_critical_writes(find_writes(kind, data), find_classes))
+    return Checked(
+        findings=found, document=data, read=reading.document, critical=find_critical_writes(find_writes(kind, data), find_classes)
+    )
 
 
 class DefinitionService:
@@ -208,6 +213,7 @@ class DefinitionService:
         roles = self._find_roles(kind)
         check_publisher(editor, kind, roles)
         told: list[Finding] = []
+        await self._check_references(kind, key, version)
 
         def check(found: DefinitionVersion) -> None:
             mistakes = find_mistakes(kind, _to_reading(found.document))
@@ -312,7 +318,26 @@ class DefinitionService:
 
     async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
         async with self._reading:
-            return await asyncio.to_thread(partial(check_document, kind, given, self._find_classes))
+            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes))
+        return await self._link(kind, checked)
+
+    async def _link(self, kind: DefinitionKind, checked: Checked) -> Checked:
+        """Return what was checked with the versions that the document names fixed by their ids; those that cannot be are mistakes."""
+        if checked.read is None or has_errors(checked.findings):
+            return checked
+        references = list(kind.list_references(checked.document))
+        if not references:
+            return checked
+        linked = await link_references(checked.read, references, StoredVersions(self._store))
+        return replace(checked, document=linked.document, findings=(*checked.findings, *linked.findings))
+
+    async def _check_references(self, kind: DefinitionKind, key: str, version: int) -> None:
+        """Raise DefinitionRefused if a version that the document names is no longer published, or its definition is switched off."""
+        found = await self._find_version(kind, key, version)
+        references = list(kind.list_references(found.document))
+        linked = await link_references(Document.from_data(found.document), references, StoredVersions(self._store))
+        if linked.findings:
+            raise DefinitionRefused(linked.findings)
 
     async def _find_version(self, kind: DefinitionKind, key: str, version: int) -> DefinitionVersion:
         found = await self._store.read(definitions.find_version, kind.name, key, version)

@@ -172,6 +172,12 @@ class RunContext(Protocol):
     def find_state(self, node: str, *, is_message: bool = False) -> NodeState:
         """Return what is known of a node, or of a message with this key, before it is played now: what a log of the run needs."""
 
+    def count_failures(self, node: str) -> int:
+        """Return how often the model gave no answer to this node."""
+
+    def is_before_retry(self, node: str) -> bool:
+        """Return whether the node was played, or failed, before a person last had the run retried."""
+
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat, once for each `key`, also if the run is played again.
 

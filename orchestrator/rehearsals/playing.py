@@ -10,6 +10,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Reply
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunResult
+from orchestrator.engines.scenarios.checks import SYSTEM_NAMES
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import StepTypes, build_plan
@@ -40,6 +41,11 @@ class Played:
     """Why the dialogue could not be played to its end; "" if it was."""
     left: int = 0
     """How many inputs were not asked for."""
+
+    @property
+    def own_variables(self) -> JsonObject:
+        """The variables at the end without those that every run has."""
+        return {name: one for name, one in self.variables.items() if name not in {*SYSTEM_NAMES, "success"}}
 
 
 async def play_dialogue(

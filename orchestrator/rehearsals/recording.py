@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunFailed
-from orchestrator.engines.scenarios.checks import SYSTEM_NAMES
 from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import StepTypes, build_plan
 from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Expected, Given, Person
@@ -87,9 +86,8 @@ async def complete_recording(recorded: Recorded, types: StepTypes) -> Dialogue:
 def build_expected(played: Played) -> Expected:
     """Return what came of a dialogue as what is expected of it, without the variables that every run has."""
     outcome: Any = played.result.status
-    own = {name: one for name, one in played.variables.items() if name not in {*SYSTEM_NAMES, "success"}}
     effects, messages = list_effects(played.happenings), list_messages(played.happenings)
-    return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=own, effects=effects)
+    return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=played.own_variables, effects=effects)
 
 
 async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepTypes) -> Memo:

@@ -219,6 +219,16 @@ class _Context(RunContext):
         is_over = node in self._memo.done or node in self._memo.woken or node in self._playing.ended
         return "finished" if is_over else "new"
 
+    def count_failures(self, node: str) -> int:
+        """Return 0: a model that gives no answer ends the rehearsal."""
+        del node
+        return 0
+
+    def is_before_retry(self, node: str) -> bool:
+        """Return False: nobody has a rehearsal retried."""
+        del node
+        return False
+
     def _find_place(self, node: str) -> Place:
         return Place(self.run.definition.key, node)
 

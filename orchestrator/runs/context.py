@@ -107,6 +107,14 @@ class Context(RunContext):
             return "finished"
         return "waited" if node in self.known.woken or self.is_waiting(node) else "new"
 
+    def count_failures(self, node: str) -> int:
+        """Return how often the model gave no answer to this node."""
+        return self.known.attempts.get(node, 0)
+
+    def is_before_retry(self, node: str) -> bool:
+        """Return whether the node was played, or failed, before a person last had the run retried."""
+        return node in self.known.before_retry
+
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat, once for each `key`.
 

@@ -43,6 +43,8 @@ class Memo:
     """The nodes that wait for the end of a child."""
     orphaned: set[str] = field(default_factory=set)
     """The nodes whose child was cancelled because the run failed beside it; it goes on when the run is retried."""
+    before_retry: frozenset[str] = frozenset()
+    """The nodes that were done, or had failed, when a person last had the run retried."""
     finished: RunFinished | None = None
     is_incomplete: bool = False
     """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""
@@ -69,6 +71,7 @@ class Memo:
                 self.attempts[failed.node] = failed.attempt
             case "RunWoken" if data["node"] == WHOLE:
                 if data["by"] == RETRY:
+                    self.before_retry = frozenset(self.done) | frozenset(self.attempts)
                     self._forget_refused()
                 self.finished = None
             case "RunWoken":

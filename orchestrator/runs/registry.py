@@ -61,6 +61,8 @@ class RegisteredEngine:
     """Returns whether a document is marked as one that may be started for customers."""
     kind: DefinitionKind | None = None
     """What its definitions are; None for an engine whose definitions come with the program alone and are never stored."""
+    parts: Sequence[DefinitionKind] = ()
+    """Kinds of definitions that those of this engine name and that it does not start, such as the agents of flows."""
 
 
 def may_start(actor: Actor, registered: RegisteredEngine, document: Any) -> bool:
@@ -116,7 +118,8 @@ class Engines:
     @property
     def kinds(self) -> dict[str, DefinitionKind]:
         """The kinds of definitions that these engines execute, by name."""
-        return {one.kind.name: one.kind for one in self.runs.values() if one.kind is not None}
+        own = [kind for one in self.runs.values() for kind in (one.kind, *one.parts) if kind is not None]
+        return {kind.name: kind for kind in own}
 
     def find_command(self, name: str) -> tuple[str, RunCommand] | None:
         """Return (name of the engine, command) for a typed command, None if no engine has it."""

@@ -19,7 +19,6 @@ from orchestrator.documents.document import Document
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.engines.runs import RunModelRequest
-from orchestrator.engines.scenarios.checks import SYSTEM_NAMES
 from orchestrator.rehearsals.dialogue import Dialogue, check_dialogue
 from orchestrator.rehearsals.playing import Played, play_dialogue, say_reply
 from orchestrator.rehearsals.rehearsal import Happening, Place
@@ -107,8 +106,7 @@ def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: b
         sys.stderr.write(escape_text(f"Not finished: {played.problem}.\n"))
     else:
         sys.stdout.write(escape_text(f"— {played.result.status}{f' ({played.result.code})' if played.result.code else ''}\n"))
-        own = {name: one for name, one in played.variables.items() if name not in SYSTEM_NAMES}
-        sys.stdout.writelines(escape_text(hide_installed(f"  {name} = {_cut(dumps(one))}\n")) for name, one in own.items())
+        sys.stdout.writelines(escape_text(hide_installed(f"  {name} = {_cut(dumps(one))}\n")) for name, one in played.own_variables.items())
     return played
 
 

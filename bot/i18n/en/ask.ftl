@@ -4,6 +4,10 @@ ask-help =
     I answer questions with these tools:
     { $tools }
     Write your question in plain words. Leave with /exit, read this with /help, begin anew with /clear.
+ask-help-chat =
+    I answer questions with these tools:
+    { $tools }
+    Write your question in plain words after /ask.
 ask-cleared = The history is cleared.
 ask-interrupted = Stopped.
 ask-classifying = Checking whether I can help..

@@ -1,5 +1,6 @@
 # Scenarios: what is under way, what it waits for, how it ended. In the words of a sales manager.
 menu-run = Start a scenario
+menu-flow = Start a flow of agents
 menu-runs = Which scenarios are under way
 menu-cancel = Cancel a scenario
 run-option = { $label }

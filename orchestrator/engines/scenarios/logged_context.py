@@ -97,3 +97,11 @@ class LoggedContext(RunContext):
         self._note(node)
         self.has_acted = True
         return await self._ctx.child(node, engine, definition, args)
+
+    def count_failures(self, node: str) -> int:
+        """Return how often the model gave no answer to this node."""
+        return self._ctx.count_failures(node)
+
+    def is_before_retry(self, node: str) -> bool:
+        """Return whether the node was played before a person last had the run retried."""
+        return self._ctx.is_before_retry(node)

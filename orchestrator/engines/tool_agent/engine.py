@@ -27,6 +27,10 @@ SEARCHES: Final = (
 """The reads by which records are found by a name: method, filter and fields."""
 
 
+HELP: Final = "ask-help-chat"
+"""The help of chats, which have other commands than the terminal."""
+
+
 class ToolAgent:
     """Answers what people ask with /ask; one instance serves all turns."""
 
@@ -57,7 +61,7 @@ class ToolAgent:
         if command in self._exit:
             return _build_end(ctx, (Notice(code="ask-bye"),))
         if not command or command in self._help:
-            return _build_end(ctx, (build_help(self._tools, words).notice,))
+            return _build_end(ctx, (build_help(self._tools, words, HELP).notice,))
         history = _read_history(ctx)
         before = len(history) + 1
         history.append(Line("user", text))
@@ -93,6 +97,7 @@ class ToolAgent:
             language=ctx.actor.locale,
             asker=Asker(key=ctx.actor.key, roles=(ctx.actor.role,)) if self._tells_asker else None,
             is_prose=is_prose,
+            help_code=HELP,
         )
 
 

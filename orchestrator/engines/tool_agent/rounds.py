@@ -64,6 +64,12 @@ class Code(IntEnum):
     CALL_FAILED = 402
 
 
+MOST_TOLD: Final = 8_000
+"""Characters of a message of the history that the model is told: a service may answer with a book, and ten of them are no prompt."""
+TERMINAL_HELP: Final = "ask-help"
+"""The help of the terminal, as the seed words it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One message of the history of a conversation with the agent."""
@@ -100,6 +106,7 @@ class RoundPorts:
     language: Literal["ru", "en"] = "ru"
     asker: Asker | None = None
     is_prose: bool = False
+    help_code: str = TERMINAL_HELP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,9 +158,9 @@ def list_offered(tools: Sequence[Tool[Any]], *, has_portal: bool) -> list[Tool[A
     return [one for one in tools if has_portal or not one.needs_portal]
 
 
-def build_help(tools: Sequence[Tool[Any]], words: Words) -> Message:
-    """Return the help text, with one line for each tool."""
-    return build_message("ask-help", tools="\n".join(f"— {words(build_message(one.build_code('line')).notice)}" for one in tools))
+def build_help(tools: Sequence[Tool[Any]], words: Words, code: str = TERMINAL_HELP) -> Message:
+    """Return the help text of a door, with one line for each tool."""
+    return build_message(code, tools="\n".join(f"— {words(build_message(one.build_code('line')).notice)}" for one in tools))
 
 
 def prefix_note(note: Note, prefix: Prefix) -> Note:
@@ -195,7 +202,7 @@ class _Round:
             )
         if not is_yes(said.text):
             await self._say(refused := build_message("ask-irrelevant", is_kept=True))
-            await self._say(told := build_help([*self._tools.values()], self._ports.words))
+            await self._say(told := build_help([*self._tools.values()], self._ports.words, self._ports.help_code))
             note(logging.WARNING, "classify_intent // Irrelevant query")
             return self._end(Code.IRRELEVANT, refused, told)
         await self._say(build_message("ask-relevant", is_kept=True, is_progress=True))
@@ -270,7 +277,7 @@ class _Round:
         listed = "\n".join(f"- {one.name}: {one.description}" for one in self._tools.values())
         system = _TEXTS.read_text("prompts", prompt).replace("{tools}", listed)
         limit = self._ports.settings.history_limit
-        recent = [{"role": one.role, "content": one.content} for one in self._history[-limit:]]
+        recent = [{"role": one.role, "content": one.content[:MOST_TOLD]} for one in self._history[-limit:]]
         return await self._ports.ask(
             TurnModelRequest(
                 messages=({"role": "system", "content": system}, *recent),

@@ -23,6 +23,8 @@ _COMMON: Final = 0.35
 _COMMON_FROM: Final = 50
 _LEAST_TOTAL: Final = 50
 """Words are weighed as in an index of at least so many passages: in one of a few, a word that stands nowhere outweighs all others."""
+MOST_PREFIXES: Final = 6
+"""How many words of a question may stand for others that begin alike: each costs an index as much as many words."""
 _RARE: Final = 10
 """Of a word that stands in more passages than these, the documents' own form is known: others that begin alike are not looked for."""
 _FORM: Final = 0.5
@@ -73,7 +75,9 @@ class Wording:
         self._total = sum(one.weight for one in made)
         rare = [one for one in made if counts.get(one.term, 0) <= _COMMON * total] if total >= _COMMON_FROM else made
         has_known = any(counts.get(one.term) for one in rare)
-        self.terms: list[AskedTerm] = sorted(rare if has_known else made, key=lambda one: -one.weight)[:MOST_TERMS]
+        chosen = sorted(rare if has_known else made, key=lambda one: -one.weight)[:MOST_TERMS]
+        longest = sorted({one.prefix for one in chosen if one.prefix}, key=lambda prefix: (-len(prefix), prefix))[:MOST_PREFIXES]
+        self.terms = [one if one.prefix in longest else replace(one, prefix="") for one in chosen]
 
     def list_searched(self) -> list[str]:
         """Return the terms that an index looks for as they are."""

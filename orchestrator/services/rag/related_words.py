@@ -10,7 +10,7 @@ from typing import Final
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.services.rag.stems import stem_word
 
-_LEAST_PREFIX: Final = 4
+_LEAST_PREFIX: Final = 5
 _SHARED: Final = 0.6
 """The part of the longer stem with which two related stems begin."""
 _MOST_OFFICE_WORDS: Final = 8

@@ -12,7 +12,7 @@ from orchestrator.services.rag.vectors import PassageEmbedder
 _CANDIDATES: Final = 40
 _RANK_OFFSET: Final = 60
 """The constant of reciprocal rank fusion: how little the first places differ."""
-LEAST_COVERAGE: Final = 0.3
+LEAST_COVERAGE: Final = 0.33
 """The part of the question's weight that a passage must have, below which words alone do not make it an answer."""
 LEAST_SIMILARITY: Final = 0.6
 """The cosine below which vectors alone do not make a passage an answer."""

@@ -15,6 +15,8 @@ _WORD: Final = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 _DIGIT: Final = re.compile(r"\d")
 _NOT_PLAIN: Final = re.compile(r"[\W_]+")
 _LONGEST: Final = 40
+MOST_ASKED: Final = 60
+"""How many different words of a question are read: for each the index is asked how frequent it is."""
 _MOST_REMEMBERED: Final = 200_000
 
 _stemmed: dict[str, str] = {}
@@ -53,12 +55,12 @@ def find_name_words(name: str) -> str:
 
 
 def find_question_terms(question: str) -> list[str]:
-    """Return the different terms of a question without the words that say nothing, unless it has only such words."""
+    """Return the first different terms of a question without the words that say nothing, unless it has only such words."""
     plain = _normalize(question)
     words = _WORD.findall(plain)
     stop = load_stop_words()
     telling = [word for word in words if word not in stop] or words
-    return list(dict.fromkeys([*(stem_word(word) for word in telling), *_find_codes(plain)]))
+    return list(dict.fromkeys([*(stem_word(word) for word in telling), *_find_codes(plain)]))[:MOST_ASKED]
 
 
 def list_words(text: str) -> list[str]:
@@ -68,9 +70,9 @@ def list_words(text: str) -> list[str]:
 
 
 def list_question_words(question: str) -> list[str]:
-    """Return the words of a question as they are written, without those that say nothing, unless it has only such words."""
+    """Return the different words of a question as they are written, without those that say nothing, unless it has only such words."""
     words, stop = list_words(question), load_stop_words()
-    return [word for word in words if word not in stop] or words
+    return list(dict.fromkeys([word for word in words if word not in stop] or words))[:MOST_ASKED]
 
 
 def _normalize(text: str) -> str:

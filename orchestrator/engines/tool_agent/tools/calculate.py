@@ -29,6 +29,7 @@ _TOKEN: Final = re.compile(
     rf"|(?P<word>(?:{_NAMED})(?![^\W\d_])|[-+*/()%×÷:·−–=?])|(?P<end>$))"
 )
 _PLAIN: Final = {"×": "*", "·": "*", "÷": "/", ":": "/", "−": "-", "–": "-"}
+_ADDING: Final = re.compile(rf"[-+−–]|(?:{'|'.join(re.escape(word) for word, sign in _SIGNS.items() if sign in '+-')})(?![^\W\d_])")
 _DIGITS: Final = 6
 
 
@@ -78,7 +79,7 @@ def calculate_text(text: str, locale: Locale = "ru") -> tuple[Decimal, str | Non
 
 
 def _write_sums(text: str, locale: Locale) -> tuple[str, str | None]:
-    """Return the text with plain numbers in place of its sums («1,5 млн ₽»), and the currency that they name."""
+    """Return the text with plain numbers in place of its sums («1,5 млн ₽»), and the currency that they name. Raises NotCalculable."""
     folded, made, at = fold(text), "", 0
     currencies: set[str] = set()
     for found, start, end in find_amounts(text, locale=locale):
@@ -87,6 +88,8 @@ def _write_sums(text: str, locale: Locale) -> tuple[str, str | None]:
         currencies |= {found.currency} if found.currency else set()
         made += f"{folded[at:start]} {found.amount:f} "
         at = end
+    if len(currencies) > 1 and _ADDING.search(made + folded[at:]):
+        raise NotCalculable(text)  # 100 $ and 5 € are no sum
     return made + folded[at:], currencies.pop() if len(currencies) == 1 else None
 
 
@@ -115,6 +118,8 @@ def _build_expression(tokens: list[_Number | str]) -> str:
         match token:
             case "(" | ")":
                 _step_into(levels, token)
+            case _Number() if place and isinstance(tokens[place - 1], _Number):
+                raise NotCalculable(token.text)  # «100 50» is not 10050
             case _Number() if after[:1] == ["%"]:
                 levels[-1].add_percent(token.text, after[1] if len(after) > 1 else "")
             case _Number():

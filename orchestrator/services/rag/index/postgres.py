@@ -37,7 +37,9 @@ from orchestrator.services.rag.stems import find_name_words, list_question_words
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 _LOCK: Final = 0x5DE1_0000_0000
-_STATEMENT_MS: Final = 8_000
+_READING_MS: Final = 8_000
+"""How long a query may take: nobody waits longer for an answer, and meanwhile all others wait."""
+_WRITING_MS: Final = 80_000
 _TABLES: Final = (
     """CREATE TABLE documents (id bigserial PRIMARY KEY, path text NOT NULL UNIQUE, name text NOT NULL, size bigint NOT NULL,
     mtime_ns bigint NOT NULL, digest text NOT NULL, access text NOT NULL, problem text NOT NULL, details text NOT NULL)""",
@@ -81,10 +83,10 @@ class PostgresIndex:
         with self._write() as connection:
             _create_schema(connection, schema)
 
-    def _connect(self) -> _Connection:
+    def _connect(self, patience_ms: int) -> _Connection:
         connection = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
         connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(self._schema)))
-        connection.execute(f"SET statement_timeout = {_STATEMENT_MS * 10}")
+        connection.execute(f"SET statement_timeout = {patience_ms}")
         return connection
 
     @contextmanager
@@ -93,7 +95,7 @@ class PostgresIndex:
         with self._reading:
             try:
                 if self._reader is None or self._reader.closed:
-                    self._reader = self._connect()
+                    self._reader = self._connect(_READING_MS)
                     self._reader.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
                 with self._reader.transaction():
                     yield self._reader
@@ -106,7 +108,7 @@ class PostgresIndex:
         with self._writing:
             try:
                 if self._writer is None or self._writer.closed:
-                    self._writer, self._is_claimed = self._connect(), False
+                    self._writer, self._is_claimed = self._connect(_WRITING_MS), False
                 with self._writer.transaction():
                     yield self._writer
             except psycopg.Error as error:
@@ -231,6 +233,9 @@ class PostgresIndex:
         with self._writing, self._reading:
             for connection in (self._writer, self._reader):
                 if connection is not None:
+                    with suppress(psycopg.Error):
+                        # the server notices that a connection is closed a while later, and another process must not wait for that
+                        connection.execute("SELECT pg_advisory_unlock_all()")
                     with suppress(psycopg.Error):
                         connection.close()
 

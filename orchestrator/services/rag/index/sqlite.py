@@ -1,16 +1,12 @@
 """The index of documents in an SQLite file: passages as they are, and their stems in its full-text index, ranked by BM25."""
 
-import queue
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from orchestrator.services.rag.document import Passage
 from orchestrator.services.rag.index.common import (
@@ -22,20 +18,17 @@ from orchestrator.services.rag.index.common import (
     write_problem,
 )
 from orchestrator.services.rag.index.port import (
-    FORMAT,
     FileRecord,
     Hit,
     IndexChanges,
-    IndexUnavailable,
     PassageVectors,
     StoredDocument,
     Vectors,
 )
+from orchestrator.services.rag.index.sqlite_file import IndexFile, find_number
 from orchestrator.services.rag.ranking import CANDIDATES, Wording
 from orchestrator.services.rag.stems import find_name_words, find_question_terms, find_terms
 
-_READERS: Final = 4
-_BUSY_MS: Final = 10_000
 _SCHEMA: Final = """
 CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL, size INTEGER NOT NULL,
   mtime_ns INTEGER NOT NULL, digest TEXT NOT NULL, access TEXT NOT NULL, problem TEXT NOT NULL, details TEXT NOT NULL);
@@ -60,48 +53,9 @@ class SqliteIndex:
 
     def __init__(self, path: Path) -> None:
         """Open or create the file; raises IndexUnavailable."""
-        self._lock = FileLock(path.with_suffix(".lock"), thread_local=False)
-        self._writing = threading.Lock()
-        self._is_closed = False
-        self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
+        self._file = IndexFile(path, _SCHEMA)
+        self._read, self._write = self._file.read, self._file.write
         self._counts: tuple[int, dict[str, int], int] = (0, {}, 0)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = _open_file(path)
-            for _ in range(_READERS):
-                reader = _connect(path)
-                reader.execute("PRAGMA cache_size = -16000")
-                self._readers.put(reader)
-        except (sqlite3.Error, OSError) as error:
-            raise IndexUnavailable(f"{path.name} cannot be opened: {error}") from None
-
-    @contextmanager
-    def _read(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection on which all statements see the same state."""
-        connection = self._readers.get()
-        try:
-            connection.execute("BEGIN")
-            yield connection
-        except sqlite3.Error as error:
-            raise IndexUnavailable(f"the index cannot be read: {error}") from None
-        finally:
-            if connection.in_transaction:
-                connection.rollback()
-            self._readers.put(connection)
-
-    @contextmanager
-    def _write(self) -> Iterator[sqlite3.Connection]:
-        """Lend the writing connection in a transaction."""
-        with self._writing:
-            try:
-                self._writer.execute("BEGIN IMMEDIATE")
-                yield self._writer
-                self._writer.commit()
-            except sqlite3.Error as error:
-                raise IndexUnavailable(f"the index cannot be written: {error}") from None
-            finally:
-                if self._writer.in_transaction:
-                    self._writer.rollback()
 
     def load_files(self) -> Mapping[str, FileRecord]:
         """Return what is known of all files, by path."""
@@ -139,12 +93,12 @@ class SqliteIndex:
 
     def _find_fact(self, name: str) -> int:
         with self._read() as connection:
-            return _find_number(connection, "SELECT value FROM facts WHERE name = ?", name)
+            return find_number(connection, "SELECT value FROM facts WHERE name = ?", name)
 
     def count_passages(self) -> int:
         """Return how many passages there are."""
         with self._read() as connection:
-            return _find_number(connection, "SELECT count(*) FROM passages")
+            return find_number(connection, "SELECT count(*) FROM passages")
 
     def search(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
         """Return the passages that fit best by BM25, best first."""
@@ -161,15 +115,15 @@ class SqliteIndex:
 
     def _find_wording(self, connection: sqlite3.Connection, question: str) -> Wording:
         """Return the words of a question; how many passages have a word is remembered until the index changes."""
-        revision = _find_number(connection, "SELECT value FROM facts WHERE name = 'revision'")
+        revision = find_number(connection, "SELECT value FROM facts WHERE name = 'revision'")
         if self._counts[0] != revision:
-            self._counts = (revision, {}, _find_number(connection, "SELECT count(*) FROM passages"))
+            self._counts = (revision, {}, find_number(connection, "SELECT count(*) FROM passages"))
         known, total = self._counts[1:]
 
         terms = find_question_terms(question)
         for term in terms:
             if term not in known:
-                known[term] = _find_number(connection, "SELECT doc FROM term_counts WHERE term = ?", term)
+                known[term] = find_number(connection, "SELECT doc FROM term_counts WHERE term = ?", term)
         return Wording(terms, total, known)
 
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
@@ -207,60 +161,16 @@ class SqliteIndex:
 
     def claim_updates(self) -> bool:
         """Return whether this process updates the index."""
-        try:
-            self._lock.acquire(timeout=0)
-        except (Timeout, OSError):
-            return False
-        return True
+        return self._file.claim()
 
     def close(self) -> None:
         """Close the connections and let another process update."""
-        with self._writing:
-            if self._is_closed:
-                return
-            self._is_closed = True
-            self._writer.close()
-        for _ in range(_READERS):
-            self._readers.get().close()
-        self._lock.release(force=True)
+        self._file.close()
 
 
 def build_match(terms: Sequence[str], prefixes: Sequence[str] = ()) -> str:
     """Return the full-text expression that finds passages with any of the terms, or with one that begins like one of the prefixes."""
     return " OR ".join([*(f'"{term}"' for term in terms), *(f'"{prefix}"*' for prefix in prefixes)])
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-    return connection
-
-
-def _open_file(path: Path) -> sqlite3.Connection:
-    """Return a connection to a file of the present version; another file in its place is removed."""
-    with FileLock(path.with_suffix(".opening")):
-        connection = _connect(path)
-        try:
-            version = _find_number(connection, "PRAGMA user_version")
-            if version == FORMAT:
-                connection.execute("SELECT value FROM facts").fetchall()
-        except sqlite3.DatabaseError:
-            version = -1
-        if version not in {0, FORMAT}:
-            connection.close()
-            for suffix in ("", "-wal", "-shm"):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
-            connection, version = _connect(path), 0
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        if version == 0:
-            connection.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;")
-        return connection
-
-
-def _find_number(connection: sqlite3.Connection, query: str, *values: str | int) -> int:
-    rows = connection.execute(query, values).fetchall()
-    return int(rows[0][0]) if rows else 0
 
 
 def _remove_passages(connection: sqlite3.Connection, path: str) -> None:
@@ -285,7 +195,7 @@ def _store_document(connection: sqlite3.Connection, stored: StoredDocument) -> N
     _remove_passages(connection, stored.file.path)
     document = _store_file(connection, stored.file)
     # an id is never used again: a search that found it before must not read another passage under it
-    last = _find_number(connection, "UPDATE facts SET value = value + ? WHERE name = 'last_id' RETURNING value", len(stored.passages))
+    last = find_number(connection, "UPDATE facts SET value = value + ? WHERE name = 'last_id' RETURNING value", len(stored.passages))
     passages = list(enumerate(stored.passages, last - len(stored.passages) + 1))
     rows = [(number, document, one.title, one.text, hash_passage(one)) for number, one in passages]
     connection.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)

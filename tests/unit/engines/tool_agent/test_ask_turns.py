@@ -22,7 +22,7 @@ from orchestrator.runtime.turn import run_turn
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, OutboxRow, StoreUnwritable
 from state.session_state import SessionState
-from tests.unit.engines.tool_agent.ask_kit import HAIKU_FAILED, RAG_FAILED, Services, call, say
+from tests.unit.engines.tool_agent.ask_kit import FOUND, HAIKU_FAILED, RAG_FAILED, Services, call, say
 from tests.unit.spine_kit import CHAT, World, a_world, message, raise_sum, reply
 
 YES = say("да")
@@ -168,7 +168,20 @@ async def test_a_command_word_counts_only_when_it_stands_alone(world: World, tex
     assert shown(world)[-1].startswith(told)
     world.model.will(say("нет"))
     await world.work(asked(world, f"что значит {text}?"))
-    assert shown(world)[-1].startswith("Запрос не связан с функционалом агента.\n\nЯ отвечаю")
+    (last_said,) = shown(world)[-1:]
+    assert last_said.startswith("Запрос не связан с функционалом агента.\n\nЯ отвечаю")
+    assert "/exit" not in last_said
+    assert "/clear" not in last_said
+
+
+async def test_a_very_long_answer_of_the_past_does_not_fill_the_next_prompt(world: World) -> None:
+    """A service of others may answer with a book; the model is told its beginning, and the conversation goes on."""
+    serve(world, Services(search={**FOUND, "answer": "к" * 900_000}))
+    world.model.will(YES, call("rag_search", question="первое"), say("нет"))
+    await world.work(asked(world, "первое"))
+    await world.work(asked(world, "второе"))
+    assert world.model.prompts[-1][-1]["content"] == "второе"
+    assert max(len(str(one["content"])) for one in world.model.prompts[-1][1:]) == 8_000
 
 
 @pytest.mark.parametrize("kept", range(1, 5))

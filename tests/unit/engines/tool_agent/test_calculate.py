@@ -22,6 +22,7 @@ from orchestrator.engines.tool_agent.tools.calculate import NotCalculable, calcu
         ("150 000 рублей плюс 20 процентов", "180000", "RUB"),
         ("$1,200.50 * 2", "2401", "USD"),
         ("7:2", "3.5", None),
+        ("100$ × 95₽", "9500", None),
     ],
 )
 def test_people_write_calculations_in_their_own_way(text: str, result: str, currency: str | None) -> None:
@@ -44,6 +45,11 @@ def test_people_write_calculations_in_their_own_way(text: str, result: str, curr
         "10 000 000 000 000",
         "1e5",
         "сделка Ромашка",
+        "1 2",
+        "100 50",
+        "5 тыс 300 + 1",
+        "100$ + 5€",
+        "100 долларов плюс 5 евро",
         "(" * 200,
         "1+" * 900 + "1",
     ],

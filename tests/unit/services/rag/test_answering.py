@@ -15,7 +15,7 @@ CALLS = "# Регламент звонков\n\n## После КП\n\nЗвони
 async def test_the_model_gets_the_passages_between_marked_lines_and_its_answer_cites_titles(tmp_path: Path) -> None:
     """One request of the role `tool` that counts as prose; numbers of passages become their titles."""
     write_files(tmp_path / "docs", {"calls.md": CALLS})
-    models = FakeModels(["Через два рабочих дня [2]. Записи хранят полгода [1][9]."])
+    models = FakeModels(["Через два рабочих дня [1]. Записи хранят полгода [2][9]."])
     async with run_rag(build_service(tmp_path, models)) as rag:
         found = await rag.ask("когда звонить после КП и сколько хранят записи?")
     assert found["answer"] == (

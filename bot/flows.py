@@ -1,0 +1,55 @@
+"""Builds the engine of flows, and lets it find its agents in the store of definitions. Part of the composition root."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.flows.agents import KIND as AGENT
+from orchestrator.engines.flows.engine import FlowEngine
+from orchestrator.engines.flows.kind import AGENTS, FLOW, FLOWS
+from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from state.journal import definitions
+from state.journal.async_store import AsyncStore
+
+COMMAND: Final = "flow"
+
+
+def build_flows() -> RegisteredEngine:
+    """Return the engine of flows with its command; until `connect_agents` it finds no agents."""
+    return RegisteredEngine(
+        engine=FlowEngine(),
+        commands={COMMAND: RunCommand(definition="", menu=Notice(code="menu-flow"))},
+        describe=describe_flow,
+        kind=FLOWS,
+        parts=(AGENTS,),
+    )
+
+
+def describe_flow(document: object) -> tuple[str, str]:
+    """Return (title, description) of a flow."""
+    metadata = document.get("metadata") if isinstance(document, Mapping) else None
+    given: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
+    return str(given.get("title") or ""), str(given.get("description") or "")
+
+
+def connect_agents(engines: Engines, store: AsyncStore) -> Engines:
+    """Return the engines in which flows find their agents in `store`."""
+    found = engines.runs.get(FLOW)
+    if found is None or not isinstance(found.engine, FlowEngine):
+        return engines
+
+    async def find(versions: list[str], /) -> Mapping[str, object]:
+        documents = {version: await _find_agent(store, version) for version in versions}
+        return {version: document for version, document in documents.items() if document is not None}
+
+    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=found.engine.connect(find))})
+
+
+async def _find_agent(store: AsyncStore, version_id: str) -> object:
+    """Return the document of an agent's version that is published and whose agent is not switched off; None if there is none."""
+    found = await store.read(definitions.find_by_id, version_id)
+    if found is None or found.kind != AGENT or found.status != "published":
+        return None
+    head = await store.read(definitions.find_key, AGENT, found.key)
+    return found.document if head is not None and head.enabled else None

@@ -1,0 +1,20 @@
+# Flows of agents: what a person reads when a flow could not go to its end.
+flow-step-failed = The step “{ $step }” did not work out, so the flow has stopped.
+flow-unreadable = The description of this flow cannot be read. Its author has to mend it.
+flow-agent-gone = An agent of this flow is gone or switched off. Please tell the flow’s author.
+flow-start-unfit = The flow was started wrongly: parameters and sharedContext must be objects.
+flow-parameter-unfit = { $problem ->
+    [missing] The parameter “{ $name }” is missing.
+    [unknown] This flow has no parameter “{ $name }”.
+    [choice] The parameter “{ $name }” does not fit; it may be: { $expected }.
+   *[other] The parameter “{ $name }” is of another type, it must be { $expected }.
+}
+flow-too-long = The flow made more than { $most } steps and was stopped: it seems to go in circles.
+flow-answer-unfit = { $type ->
+    [number] A number is needed, such as 25 or 1500.5.
+    [array] A list is needed: each value on a line of its own.
+    [object] A JSON object is needed, such as {"{"}"city": "Tomsk"{"}"}.
+   *[other] This answer does not fit. Please write it otherwise.
+}
+flow-not-from-programs = Only people start this flow: its author does not let programs start it.
+flow-not-in-chats = Only programs start this flow: its author does not let people start it in a chat.

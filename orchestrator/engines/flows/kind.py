@@ -1,0 +1,44 @@
+"""The kinds of definitions that flows and their agents are: how they are checked, what they name, and what they may write."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from orchestrator.definitions.kinds import DefinitionKind, Reference, Write
+from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import Findings
+from orchestrator.domain.finding import Finding
+from orchestrator.engines.flows.agents import KIND as AGENT
+from orchestrator.engines.flows.agents import Agent
+from orchestrator.engines.flows.checks import check_flow
+
+FLOW: Final = "flow"
+"""The kind of definitions that flows are."""
+
+
+def check_agent(document: Document) -> Iterable[Finding]:
+    """Return what is wrong with an agent, all of it."""
+    findings = Findings(document)
+    report_model_mistakes(findings, Agent, document.data, ())
+    return findings.list_all()
+
+
+def list_agent_writes(document: object) -> Sequence[Write] | None:
+    """Return the methods that an agent may propose."""
+    return [("bitrix", method) for method in Agent.model_validate(document).effects]
+
+
+def list_flow_writes(_document: object) -> Sequence[Write] | None:
+    """Return nothing: what the agents of a flow propose is theirs, and they are published on their own."""
+    return ()
+
+
+def list_agents(document: object) -> Iterable[Reference]:
+    """Return the agents that the steps of a correct flow name."""
+    steps = document.get("steps", ()) if isinstance(document, Mapping) else ()
+    for index, step in enumerate(steps):
+        yield Reference(("steps", index, "agentVersionId"), AGENT, str(step["agentVersionId"]))
+
+
+AGENTS: Final = DefinitionKind(name=AGENT, check=check_agent, list_writes=list_agent_writes)
+FLOWS: Final = DefinitionKind(name=FLOW, check=check_flow, list_writes=list_flow_writes, list_references=list_agents)

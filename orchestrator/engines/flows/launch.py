@@ -1,0 +1,135 @@
+"""Finds what a flow is started with: what was given, or, in a chat, the answers to one question for each launch parameter (S002-20)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.taint import Origins, Value, combine
+from orchestrator.engines.flows.definition import Flow, LaunchParameter
+from orchestrator.engines.flows.parameters import fits_type, read_parameters
+from orchestrator.engines.runs import Ask, Option, RunContext, RunFailed
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import Locale
+from state.canonical import loads
+
+PARAMETERS: Final = "parameters"
+CONTEXT: Final = "sharedContext"
+"""The names under which whoever starts a flow gives its launch parameters and its context (S002-X3)."""
+TEXT: Final = "text"
+"""The name of what was typed behind the command that started the flow; it answers the first question."""
+MOST_TRIES: Final = 5
+_AUTHOR: Final[Origins] = frozenset({"definition"})
+
+
+async def find_start(ctx: RunContext, flow: Flow) -> Value:
+    """Return {parameters, context} as every agent is told them: the flow's context lies under that of the start (S002-A10).
+
+    Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
+    """
+    _check_trigger(ctx, flow)
+    context = _read_object(ctx, CONTEXT)
+    own = Value(flow.defaults.context, _AUTHOR)
+    if PARAMETERS in ctx.run.args:
+        given = _read_object(ctx, PARAMETERS)
+        parameters = Value(_check(flow, given.data), given.origins)
+    else:
+        parameters = await _ask_all(ctx, flow)
+    return combine(lambda mine, theirs, read: {"context": {**mine, **theirs}, "parameters": read}, own, context, parameters)
+
+
+def _check_trigger(ctx: RunContext, flow: Flow) -> None:
+    """Raise RunFailed if the flow may not be started from where it was: a chat gives no parameters, a program does (S002-17)."""
+    is_api = PARAMETERS in ctx.run.args
+    if not ctx.run.parent and not (flow.triggers.api if is_api else flow.triggers.ui):
+        raise RunFailed("flow-not-from-programs" if is_api else "flow-not-in-chats", "triggers of the flow do not allow this start")
+
+
+def _read_object(ctx: RunContext, name: str) -> Value:
+    given = ctx.run.args.get(name, Value({}, _AUTHOR))
+    if not isinstance(given.data, Mapping):
+        raise RunFailed("flow-start-unfit", f"{name} must be an object")
+    return given
+
+
+def _check(flow: Flow, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    read, mistakes = read_parameters(flow.launch_parameters, given)
+    if mistakes:
+        first = mistakes[0]
+        detail = "; ".join(f"{one.name}: {one.problem} {one.expected}" for one in mistakes)
+        raise RunFailed("flow-parameter-unfit", detail, name=first.name, problem=first.problem, expected=first.expected)
+    return read
+
+
+async def _ask_all(ctx: RunContext, flow: Flow) -> Value:
+    """Return the answers of the run's person by parameter. What was typed behind the command answers the first question, if it fits."""
+    typed = ctx.run.args.get(TEXT, Value("", _AUTHOR))
+    answers: dict[str, Value] = {}
+    for index, one in enumerate(flow.launch_parameters):
+        read = _read_answer(one, str(typed.data)) if index == 0 and str(typed.data).strip() else None
+        answers[one.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, one)
+    kept = {name: one for name, one in answers.items() if one.data is not None}
+    return combine(lambda *data: dict(zip(kept, data, strict=True)), *kept.values()) if kept else Value({}, _AUTHOR)
+
+
+async def _ask(ctx: RunContext, one: LaunchParameter) -> Value:
+    """Return the answer, None for a parameter that is left out. Raises RunFailed after `MOST_TRIES` that do not fit."""
+    question = Ask(
+        text=one.description or one.name,
+        options=_build_options(one, ctx.actor.locale),
+        takes=frozenset() if one.choices else frozenset({"text"}),
+    )
+    for number in range(1, MOST_TRIES + 1):
+        heard = await ctx.wait_input(f"launch/{one.name}/{number}", question)
+        if heard.kind == "option":
+            return heard.value.map(lambda chosen: one.default if chosen is None else chosen)
+        read = _read_answer(one, str(heard.value.data))
+        if read is not None:
+            return Value(read, heard.value.origins)
+        await ctx.say(build_reply(Notice(code="flow-answer-unfit", args={"type": one.type})), key=f"launch/{one.name}/{number}/unfit")
+    raise RunFailed("flow-parameter-unfit", f"{one.name}: no answer fitted", name=one.name, problem="type", expected=one.type)
+
+
+def _build_options(one: LaunchParameter, locale: Locale) -> tuple[Option, ...]:
+    """Return the buttons: the choices, yes and no, the default, and a way to leave out what need not be there."""
+    found = [Option(label=str(choice), value=choice) for choice in one.choices]
+    if one.type == "boolean" and not found:
+        found = [_build_word("yes", locale, value=True), _build_word("no", locale, value=False)]
+    if one.default is not None and not found:
+        found.append(Option(label=str(one.default), value=one.default))
+    if not one.required and one.default is None:
+        found.append(_build_word("skip", locale, value=None))
+    return tuple(found)
+
+
+def _build_word(word: str, locale: Locale, *, value: bool | None) -> Option:
+    return Option(label=load_lexicon("flows").read_text("buttons", word, locale), value=value)
+
+
+def _read_answer(one: LaunchParameter, text: str) -> Any:
+    """Return what a person typed as a value of the type, None if it is none. A list is what stands on its lines, or a JSON list."""
+    written = text.strip()
+    match one.type:
+        case "string":
+            value: Any = written or None
+        case "number":
+            value = _read_number(written)
+        case "array" if not written.startswith("["):
+            value = [line.strip(" -—•\t") for line in written.splitlines() if line.strip(" -—•\t")] or None
+        case _:
+            value = _read_json(written)
+    return value if fits_type(value, one.type) and (not one.choices or value in one.choices) else None
+
+
+def _read_number(text: str) -> float | int | None:
+    try:
+        number = float(text.replace(" ", "").replace("\u00a0", "").replace(",", "."))
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return loads(text)
+    except ValueError:
+        return None

@@ -1,0 +1,53 @@
+"""What an agent is told at a step, and what becomes of its answer (S002-26 … S002-28, S002-X7, S002-X8, S002-A9, S002-A10)."""
+
+from typing import Any, Final
+
+from orchestrator.domain.models import ModelOptions
+from orchestrator.domain.taint import Origins, Value, join_origins
+from orchestrator.engines.flows.agents import Agent
+from orchestrator.engines.flows.definition import Flow, FlowStep, Options
+from orchestrator.engines.flows.memory import Channels, render_channel
+from orchestrator.engines.runs import RunModelRequest
+from state.canonical import dumps, loads
+from state.stored import JsonObject
+
+CONTENT: Final = "content"
+"""The field of an output that holds the whole answer."""
+_AUTHOR: Final[Origins] = frozenset({"definition"})
+
+
+def build_request(flow: Flow, step: FlowStep, agent: Agent, given: Value, channels: Channels) -> RunModelRequest:
+    """Return the request of a step: its part, what it reads of memory, and what the flow was started with as JSON."""
+    told = channels.read(step.memory_reads)
+    messages: list[JsonObject] = [{"role": "system", "content": step.prompt or agent.system_prompt}]
+    messages += [{"role": "user", "content": render_channel(channel, entries.data)} for channel, entries in told]
+    messages.append({"role": "user", "content": dumps(given.data)})
+    origins = _AUTHOR | given.origins | join_origins(entries for _, entries in told)
+    options = join_options(agent.default_options, flow.defaults.overrides.options, step.overrides)
+    return RunModelRequest(messages=messages, service=agent.model, options=options, origins=origins)
+
+
+def join_options(*given: Options) -> ModelOptions:
+    """Return options of which each comes from the last that says it: the agent's, then the flow's, then the step's."""
+    said: dict[str, Any] = {}
+    for one in given:
+        said |= {name: getattr(one, name) for name in Options.model_fields if getattr(one, name) is not None}
+    return ModelOptions(temperature=said.get("temperature"), top_p=said.get("top_p"), max_tokens=said.get("max_tokens"))
+
+
+def read_output(answer: Value) -> Value:
+    """Return the output of a step: the whole answer as `content`, and its fields if it is a JSON object, also inside of a code fence."""
+    return answer.map(lambda text: {**_read_fields(str(text)), CONTENT: text})
+
+
+def _read_fields(text: str) -> JsonObject:
+    stripped = text.strip()
+    if stripped.startswith("```") and stripped.endswith("```"):
+        stripped = stripped.removesuffix("```").partition("\n")[2].strip()
+    if not stripped.startswith("{"):
+        return {}
+    try:
+        found = loads(stripped)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

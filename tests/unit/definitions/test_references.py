@@ -1,0 +1,112 @@
+"""A document names versions of other definitions; they are looked up when it is saved, and once more when it is published."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+
+from bot.definition_service import build_definition_service
+from orchestrator.definitions.service import DefinitionService
+from orchestrator.domain.finding import DefinitionRefused
+from orchestrator.engines.flows.engine import FlowEngine
+from orchestrator.engines.flows.kind import AGENTS, FLOWS
+from orchestrator.gate.call.effect_kinds import find_method_classes
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.decide.policy_reload import FixedPolicy
+from orchestrator.runs.registry import Engines, RegisteredEngine
+from state.clock import FixedClock
+from state.journal.async_store import AsyncStore
+from tests.unit.definitions.service_kit import OLEG, VERA, data, shipped_catalogue
+from tests.unit.engines.flows.flow_kit import Agents, agent, flow, step
+from tests.unit.spine_kit import NOW, memory_store
+
+
+@asynccontextmanager
+async def a_service() -> AsyncIterator[DefinitionService]:
+    """The service of definitions with flows and agents."""
+    engines = Engines(runs={"flow": RegisteredEngine(engine=FlowEngine(Agents({}).find), kind=FLOWS, parts=(AGENTS,))})
+    store = AsyncStore(memory_store())
+    try:
+        yield build_definition_service(
+            store,
+            engines,
+            policies=FixedPolicy(Policy()),
+            find_classes=partial(find_method_classes, shipped_catalogue()),
+            clock=FixedClock(NOW),
+        )
+    finally:
+        await store.aclose()
+
+
+async def publish(service: DefinitionService, kind: str, key: str, document: Any) -> str:
+    """Publish a new version and return its UUID."""
+    made = (await service.create(VERA, kind, key, data(document))).version
+    return (await service.publish(OLEG, kind, key, made.version, expected=made.revision)).version.id
+
+
+def names(*written: str) -> dict[str, Any]:
+    """A flow with a step for each of these agents, one after another."""
+    steps = [step(f"s{number}", success=f"s{number + 1}", agentVersionId=one) for number, one in enumerate(written[:-1])]
+    return flow(*steps, step(f"s{len(written) - 1}", agentVersionId=written[-1]))
+
+
+@pytest.mark.req("S002-10", "S002-24", "S002-A15")
+async def test_a_key_a_numbered_key_and_a_uuid_become_the_uuid_of_a_version() -> None:
+    """The active version of the key, the one with the number, and the one that is named; a later version changes nothing."""
+    async with a_service() as service:
+        first = await publish(service, "agent", "writer", agent("Раз"))
+        second = await publish(service, "agent", "writer", agent("Два"))
+        saved = await service.create(VERA, "flow", "plan", data(names("writer", "writer@1", first.upper())))
+        assert [one["agentVersionId"] for one in saved.version.document["steps"]] == [second, first, first]
+        await publish(service, "agent", "writer", agent("Три"))
+        found = await service.find_version(VERA, "flow", "plan", 1)
+        assert found.document["steps"][0]["agentVersionId"] == second
+
+
+@pytest.mark.req("S002-44", "S002-45", "S002-46", "S002-A11")
+async def test_every_agent_that_cannot_answer_is_a_mistake_at_its_place() -> None:
+    """Unknown, of another kind, a draft, switched off: each with its own code, all at once, and nothing is stored."""
+    async with a_service() as service:
+        await service.create(VERA, "agent", "draft", data(agent()))
+        await publish(service, "agent", "off", agent())
+        head = await service.find_key(OLEG, "agent", "off")
+        await service.switch(OLEG, "agent", "off", enabled=False, expected=head.revision)
+        other = await publish(service, "agent", "writer", agent())
+        plan = await publish(service, "flow", "other", names("writer"))
+        document = names("nobody", "draft", "draft@1", "off", "writer@7", plan, "00000000-0000-0000-0000-000000000000", "пробел ", other)
+        with pytest.raises(DefinitionRefused) as refused:
+            await service.create(VERA, "flow", "plan", data(document))
+        assert [(one.path, one.code) for one in refused.value.findings] == [
+            ("steps[0].agentVersionId", "finding-reference-unknown"),
+            ("steps[1].agentVersionId", "finding-reference-draft"),
+            ("steps[2].agentVersionId", "finding-reference-draft"),
+            ("steps[3].agentVersionId", "finding-reference-off"),
+            ("steps[4].agentVersionId", "finding-reference-unknown"),
+            ("steps[5].agentVersionId", "finding-reference-unknown"),
+            ("steps[6].agentVersionId", "finding-reference-unknown"),
+            ("steps[7].agentVersionId", "finding-reference-unknown"),
+        ]
+        assert [one.key for one in await service.list_keys(OLEG, "flow")] == ["other"]
+
+
+@pytest.mark.req("S002-58")
+async def test_an_agent_that_was_switched_off_since_keeps_the_flow_from_being_published() -> None:
+    """The agents are looked up once more."""
+    async with a_service() as service:
+        await publish(service, "agent", "writer", agent())
+        saved = (await service.create(VERA, "flow", "plan", data(names("writer")))).version
+        head = await service.find_key(OLEG, "agent", "writer")
+        await service.switch(OLEG, "agent", "writer", enabled=False, expected=head.revision)
+        with pytest.raises(DefinitionRefused) as refused:
+            await service.publish(OLEG, "flow", "plan", saved.version, expected=saved.revision)
+        assert [one.code for one in refused.value.findings] == ["finding-reference-off"]
+
+
+async def test_an_agent_that_may_delete_is_not_published_by_its_writer() -> None:
+    """What it may propose is what it writes: the rule of two holds for agents, too."""
+    async with a_service() as service:
+        checked = await service.check(VERA, "agent", "cleaner", data(agent(effects=["crm.deal.delete", "crm.deal.update"])))
+        assert checked.critical == ("crm.deal.delete",)
+        assert (await service.check(VERA, "flow", "plan", data(names("nobody")))).critical == ()

@@ -1,0 +1,80 @@
+"""A small world with the flow engine: what tests of flows need beside `spine_kit` and `runs_kit`."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from orchestrator.domain.taint import Value
+from orchestrator.engines.flows.engine import FlowEngine
+from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS
+from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
+from state.journal.store import InboxRow
+from tests.unit.runs import runs_kit
+from tests.unit.spine_kit import World, a_world
+
+
+def agent(prompt: str = "Ты помощник.", **fields: Any) -> dict[str, Any]:
+    """An agent with this part."""
+    return {"systemPrompt": prompt, **fields}
+
+
+def step(name: str, *, success: str = "", failure: str = "", fail: bool | None = None, **fields: Any) -> dict[str, Any]:
+    """A step of the agent "writer" that leads to these steps."""
+    transitions: dict[str, Any] = {}
+    if success:
+        transitions["onSuccess"] = {"next": success}
+    if failure or fail is not None:
+        transitions["onFailure"] = {"next": failure or None, "fail": fail}
+    return {"id": name, "name": name.upper(), "agentVersionId": "writer", "transitions": transitions, **fields}
+
+
+def flow(*steps: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    """A flow of these steps."""
+    return {"flowId": "plan", "metadata": {"title": "Проба"}, "steps": list(steps), **fields}
+
+
+class Agents:
+    """The published agents; a test may take one away."""
+
+    def __init__(self, documents: Mapping[str, Any]) -> None:
+        self.documents = dict(documents)
+        self.asked = 0
+
+    async def find(self, versions: list[str]) -> Mapping[str, object]:
+        """Those of the versions that are there."""
+        self.asked += 1
+        return {one: self.documents[one] for one in versions if one in self.documents}
+
+
+@asynccontextmanager
+async def a_flow_world(
+    folder: Path, document: Mapping[str, Any], agents: Mapping[str, Any] | None = None, **options: Any
+) -> AsyncIterator[tuple[World, Agents]]:
+    """The product with the flow engine and a flow "plan"."""
+    found = Agents(agents if agents is not None else {"writer": agent()})
+    engines = Engines(
+        runs={"flow": RegisteredEngine(engine=FlowEngine(found.find, **options))},
+        definitions=StaticDefinitions({("flow", "plan"): document}),
+    )
+    async with a_world(folder, engines=engines) as world:
+        yield world, found
+
+
+def start(parameters: Mapping[str, Any] | None = None, context: Mapping[str, Any] | None = None) -> InboxRow:
+    """The input that starts the flow."""
+    given = {PARAMETERS: parameters or {}, CONTEXT: context}
+    return runs_kit.start(
+        "plan", engine="flow", **{name: Value(dict(one), frozenset({"person"})) for name, one in given.items() if one is not None}
+    )
+
+
+def start_in_chat(text: str = "") -> InboxRow:
+    """The input that starts the flow as its command in a chat does."""
+    return runs_kit.start("plan", engine="flow", text=Value(text, frozenset({"person"})))
+
+
+def result(world: World) -> Any:
+    """What the run gave at its end."""
+    (*_, event) = runs_kit.events(world, "RunFinished")
+    return event.data["result"]

@@ -1,0 +1,90 @@
+"""Started in a chat, a flow asks its person for one launch parameter after the other, in words and with buttons."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.runtime import worker
+from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
+from tests.unit.engines.scenarios.scenario_kit import click, texts
+from tests.unit.runs.runs_kit import events, index
+from tests.unit.spine_kit import message
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+PLAN = flow(
+    step("work"),
+    launchParameters=[
+        {"name": "city", "description": "В каком городе?"},
+        {"name": "budget", "type": "number", "description": "Какой бюджет?"},
+        {"name": "urgent", "type": "boolean", "description": "Срочно?"},
+        {"name": "size", "description": "Размер?", "choices": ["S", "L"]},
+        {"name": "goals", "type": "array", "description": "Цели?", "required": False},
+        {"name": "unit", "description": "Единица?", "default": "шт"},
+    ],
+)
+
+
+@pytest.mark.req("S002-20")
+async def test_every_parameter_is_asked_for_and_told_to_the_agent(tmp_path: Path) -> None:
+    """Typed words become their type, buttons are choices, yes and no, the default, or nothing; what does not fit is asked again."""
+    async with a_flow_world(tmp_path, PLAN) as (world, _):
+        await world.work(start_in_chat())
+        assert texts(world) == ["В каком городе?"]
+        await world.work(message("Томск"))
+        await world.work(message("много"))
+        assert texts(world)[-1] == "Какой бюджет?"
+        await world.work(message("1 500,5"))
+        await world.work(click(world, 1))
+        await world.work(click(world, 0))
+        await world.work(message("— рост\n- порядок"))
+        world.model.will("готово")
+        await world.work(click(world, 0))
+        assert index(world).status == "done"
+        assert str(world.model.prompts[0][-1]["content"]) == (
+            '{"context":{},"parameters":{"budget":1500.5,"city":"Томск","goals":["рост","порядок"],"size":"S","unit":"шт","urgent":false}}'
+        )
+
+
+async def test_what_was_typed_behind_the_command_answers_the_first_question(tmp_path: Path) -> None:
+    """/flow plan Томск."""
+    async with a_flow_world(tmp_path, flow(step("work"), launchParameters=[{"name": "city"}, {"name": "why", "required": False}])) as (
+        world,
+        _,
+    ):
+        await world.work(start_in_chat(" Томск "))
+        world.model.will("готово")
+        await world.work(click(world, 0))
+        assert str(world.model.prompts[0][-1]["content"]) == '{"context":{},"parameters":{"city":"Томск"}}'
+
+
+async def test_a_flow_without_parameters_asks_nothing(tmp_path: Path) -> None:
+    """It begins at once."""
+    async with a_flow_world(tmp_path, flow(step("work"))) as (world, _):
+        world.model.will("готово")
+        await world.work(start_in_chat())
+        assert index(world).status == "done"
+
+
+@pytest.mark.req("S002-17")
+@pytest.mark.parametrize(
+    ("triggers", "in_chat", "code"),
+    [
+        ({"ui": False}, True, "flow-not-in-chats"),
+        ({"api": False}, False, "flow-not-from-programs"),
+        ({"ui": False}, False, ""),
+        ({"api": False}, True, ""),
+    ],
+)
+async def test_a_flow_starts_only_from_where_it_may(tmp_path: Path, triggers: dict[str, bool], *, in_chat: bool, code: str) -> None:
+    """Its author may close chats or programs; no agent is asked then."""
+    async with a_flow_world(tmp_path, flow(step("work"), triggers=triggers)) as (world, _):
+        world.model.will(*([] if code else ["готово"]))
+        await world.work(start_in_chat() if in_chat else start())
+        (event,) = events(world, "RunFinished")
+        assert (event.data.get("code", ""), index(world).status) == (code, "failed" if code else "done")
