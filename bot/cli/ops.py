@@ -132,5 +132,8 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, tit
 
 
 def escape_text(text: str) -> str:
-    """Return `text` with characters that would control the terminal (escape codes, direction marks) replaced by their hexadecimal codes."""
-    return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    """Return `text` with characters that would control the terminal (escape codes, direction marks) replaced by their hexadecimal codes.
+
+    Spaces at which no line breaks, as in numbers, stay.
+    """
+    return "".join(char if char in "\n\u00a0\u202f" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)

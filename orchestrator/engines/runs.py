@@ -106,10 +106,11 @@ class RunEffect:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """A button under a question: its text, and the JSON value that the run gets when it is pressed."""
+    """A button under a question: its text, and the JSON value that the run gets when it is pressed, with where that comes from."""
 
     label: str
     value: Any
+    origins: Origins = NOWHERE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ It stands beside the scenario as `NAME.test.yaml`. Texts may be written as numbe
 """
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -13,6 +14,7 @@ from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.address import REHEARSAL_PERSON
 from orchestrator.domain.finding import Finding
+from orchestrator.language.schedule_terms import is_plain_zone
 from state.stored import JsonObject
 
 EACH: Final = "each"
@@ -33,7 +35,9 @@ class Given(_Part):
     """One answer of the person that is more than a typed text; exactly one field is given."""
 
     text: str | None = Field(None, description="What is typed, also if a button says the same.")
-    press: str | None = Field(None, description="The words on the button that is pressed.")
+    press: str | None = Field(
+        None, description="The words on the button that is pressed; of a button of the program their code, such as scenario-back."
+    )
     contact: str | None = Field(None, description="The telephone of the contact that is sent.")
     photo: str | None = Field(None, description="The name of the photo that is sent.")
     document: str | None = Field(None, description="The name of the file that is sent.")
@@ -71,6 +75,15 @@ class Person(_Part):
 
     name: str = "Test"
     key: str = REHEARSAL_PERSON
+    employee: int | None = Field(1, description="Their number as an employee of the portal; null for somebody who is none.")
+    time_zone: str = Field("Europe/Moscow", description="Their time zone.")
+
+    @field_validator("time_zone")
+    @classmethod
+    def _check_zone(cls, given: str) -> str:
+        if not is_plain_zone(given):
+            raise ValueError("there is no such time zone")
+        return given
 
 
 class Dialogue(_Part):
@@ -78,10 +91,18 @@ class Dialogue(_Part):
 
     name: str = Field(min_length=1, max_length=200)
     person: Person = Field(default_factory=Person)
+    day: str = Field("", description="The day on which it begins, such as 2026-11-27; without it a Monday.")
     args: JsonObject = Field(default_factory=lambda: {"text": ""}, description="What it is started with; without it as by a bare /run.")
     inputs: list[str | Given] = Field(default_factory=list, description="The answers, in order.")
     mocks: dict[str, Any] = Field(default_factory=dict, description="What models, effects, documents and agents give, by step.")
     expect: Expected = Field(default_factory=Expected)
+
+    @field_validator("day", mode="before")
+    @classmethod
+    def _check_day(cls, given: object) -> object:
+        if isinstance(given, str) and given:
+            date.fromisoformat(given)
+        return given
 
     @field_validator("inputs", mode="before")
     @classmethod

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from difflib import ndiff
 from typing import Any, Final
 
@@ -51,7 +51,12 @@ class Played:
 async def play_dialogue(
     key: str, documents: Mapping[str, Any], types: StepTypes, dialogue: Dialogue, script: Script, *, now: datetime = BEGINS
 ) -> Played:
-    """Return what comes of a dialogue with the scenario `key`; `documents` are all scenarios that there are, by key."""
+    """Return what comes of a dialogue with the scenario `key`; `documents` are all scenarios that there are, by key.
+
+    It begins at `now`, or at the hour of `now` on the day that the dialogue names.
+    """
+    if dialogue.day:
+        now = datetime.combine(date.fromisoformat(dialogue.day), now.timetz())
     visited: dict[str, set[str]] = {}
 
     def note(call: AnyStepCall) -> None:
@@ -59,7 +64,9 @@ async def play_dialogue(
         visited.setdefault(script.at.definition, set()).add(script.at.step)
 
     engine = ScenarioEngine(trace_types(types, note), find_documents=script.find_documents)
-    person = Actor.model_validate({**PERSON.model_dump(), "key": dialogue.person.key, "name": dialogue.person.name})
+    who = dialogue.person
+    told = {"key": who.key, "name": who.name, "bitrix_user_id": who.employee, "time_zone": who.time_zone}
+    person = Actor.model_validate({**PERSON.model_dump(), **told})
     rehearsal = Rehearsal({KIND: engine}, lambda kind, name: documents.get(name) if kind == KIND else None, script, now=now, person=person)
     problem, result = "", RunResult(status="cancelled")
     try:

@@ -7,6 +7,7 @@ dialogue is played once, and what comes of it is what the test expects, if the r
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
@@ -18,6 +19,7 @@ from orchestrator.rehearsals.playing import Played, list_effects, list_messages,
 from orchestrator.rehearsals.script import Script
 from orchestrator.runs.memo import PAGE, Memo, load_output, read_args
 from state.canonical import hash_text, loads
+from state.clock import parse_iso
 from state.events.runs import NodeDone, RunStarted, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
@@ -64,7 +66,9 @@ async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Re
     args = {name: one.data for name, one in read_args(started).items()}
     mocks = {name: values[0] if len(values) == 1 else {EACH: values} for name, values in tape.outputs.items()}
     name = f"{started.definition} {run_id}"
-    dialogue = Dialogue(name=name, person=Person(name=person.name, key=person.key), args=args, inputs=tape.inputs, mocks=mocks)
+    who = Person(name=person.name, key=person.key, employee=person.bitrix_user_id, time_zone=person.time_zone)
+    day = parse_iso(memo.started_at).astimezone(ZoneInfo(person.time_zone)).date().isoformat()
+    dialogue = Dialogue(name=name, person=who, day=day, args=args, inputs=tape.inputs, mocks=mocks)
     return Recorded(key=started.definition, dialogue=dialogue, documents=tape.documents, status=finished.status, code=finished.code)
 
 
@@ -136,7 +140,7 @@ class _Reader:
 
     async def _read_wait(self, waits: RunWaits) -> None:
         if waits.on == "input":
-            self._buttons[waits.node] = waits.options
+            self._buttons[waits.node] = (*waits.options, *waits.controls)
         elif waits.on == "run":  # it has ended before this one went on
             await _read_run(waits.waits_for, self._store, self._tape, self._types)
 

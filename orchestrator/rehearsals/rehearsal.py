@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, Protocol
+from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import REHEARSAL_PERSON
@@ -37,7 +38,7 @@ from orchestrator.runs.nodes import NodeNames, check_ask, check_reply, check_res
 from orchestrator.runs.questions import build_answer, store_answer
 from state.events.runs import NodeDone, RunWoken
 
-PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all")
+PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1)
 """The person of a rehearsal, unless another is given."""
 _MODEL: Final[Origins] = frozenset({"model"})
 Kind = Literal["message", "question", "answer", "effect", "model", "agent", "wait", "child", "failure"]
@@ -72,6 +73,8 @@ class Happening:
     text: str = ""
     options: tuple[str, ...] = ()
     """The buttons of a question."""
+    controls: tuple[str, ...] = ()
+    """The codes of the program's own buttons below them."""
     data: Any = None
     """JSON data: of an effect {kind, method, params, comment, confirm, status, result}, of an answer what the run gets."""
 
@@ -142,6 +145,9 @@ class Rehearsal:
             owner=self.person.key,
             home=self.person.key,
             owner_name=self.person.name,
+            employee=self.person.bitrix_user_id,
+            time_zone=self.person.time_zone,
+            today=self.now.astimezone(ZoneInfo(self.person.time_zone)).date().isoformat(),
             parent=parent,
             depth=depth,
             args=args,
@@ -276,7 +282,8 @@ class _Context(RunContext):
         check_ask(node, ask)
         if (woken := self._memo.woken.get(node)) is not None:
             return build_answer(woken, ask)
-        self._tell("question", node, reply=_build_question(ask), text=ask.text, options=tuple(one.label for one in ask.options))
+        options, controls = (tuple(one.label for one in some) for some in (ask.options, ask.controls))
+        self._tell("question", node, reply=_build_question(ask), text=ask.text, options=options, controls=controls)
         self._playing.wait = node, ask
         raise RunSuspended(node)
 

@@ -138,7 +138,7 @@ class Script:
 
 def read_answer(given: str | Given, ask: Ask, place: Place) -> RunAnswer | None:
     """Return an input as the answer to a question, None for one that does not come in time. Raises ScriptEnded if nobody could give it."""
-    labels = [one.label for one in ask.options]
+    labels = [one.label for one in (*ask.options, *ask.controls)]
     one = given if isinstance(given, Given) else None
     if one is not None and one.timeout:
         if ask.timeout is None:

@@ -86,7 +86,7 @@ def _ask(question: str) -> str:
     """Return a line of the person. Raises SettingsError at the end of the input."""
     sys.stderr.write(f"{question}\n> ")
     sys.stderr.flush()
-    line = sys.stdin.readline()
+    line = sys.stdin.readline() if sys.stdin is not None else ""
     if not line:
         raise SettingsError("the input ended before everything was answered; nothing was written")
     return line.strip()

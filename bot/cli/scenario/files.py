@@ -118,10 +118,13 @@ def load_scenario(engines: "Engines", path: Path) -> Any:
 
 
 def expand_paths(paths: list[Path]) -> Iterator[Path]:
-    """Yield the files that are named, and of folders the scenarios in them."""
+    """Yield the files that are named, and of folders the scenarios in them. Raises SettingsError for a folder without any."""
     for path in paths:
         if path.is_dir():
-            yield from list_scenarios(path)
+            found = list_scenarios(path)
+            if not found:
+                raise SettingsError(escape_text(f"{path} has no scenario: a file such as NAME.yaml is needed"))
+            yield from found
         else:
             yield path
 

@@ -34,8 +34,8 @@ _LONGEST: Final = 4000
 class Terminal(Script):
     """A rehearsal that is seen while it goes on, and that asks at the keyboard what its script does not say."""
 
-    def __init__(self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO) -> None:
-        """Show each thing that happens with `show`; lines of `stdin` are the answers."""
+    def __init__(self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO | None) -> None:
+        """Show each thing that happens with `show`; lines of `stdin` are the answers, None for a closed one."""
         super().__init__(dialogue, ask_further=self._read_line, model=model, is_strict=False)
         self._show, self._stdin = show, stdin
         self._options: tuple[str, ...] = ()
@@ -44,11 +44,13 @@ class Terminal(Script):
         """Keep and show what happened."""
         super().tell(happening)
         if happening.kind == "question":
-            self._options = happening.options
+            self._options = (*happening.options, *happening.controls)
         self._show(happening)
 
     async def _read_line(self, place: Place, asked: str) -> str | None:
         """Return a line of the person; the number of a button is its words. None at the end of the input."""
+        if self._stdin is None:
+            return None
         if self._stdin.isatty():
             sys.stderr.write("> " if asked == "answer" else escape_text(f"[{place.step}] {asked}\n[{place.step}]> "))
             sys.stderr.flush()
@@ -137,7 +139,8 @@ def _write_event(one: Happening) -> None:
     """Write one thing that happened as a line of JSON."""
     told = {"event": one.kind, "scenario": one.place.definition, "step": one.place.step, "node": one.place.node}
     text = say_reply(one) if one.reply is not None else one.text
-    options = {"options": list(one.options)} if one.options else {}
+    buttons = [*one.options, *one.controls]
+    options = {"options": buttons} if buttons else {}
     write_json_lines([{**told, "text": text, **options, "data": one.data}])
 
 
@@ -149,7 +152,8 @@ def _write_happening(one: Happening, tr: Translator) -> None:
         case "message":
             lines = [spoken]
         case "question":
-            lines = [spoken, *(f"  {number}. {label}" for number, label in enumerate(one.options, start=1))]
+            labels = [*one.options, *map(tr.translate, one.controls)]
+            lines = [spoken, *(f"  {number}. {label}" for number, label in enumerate(labels, start=1))]
         case "answer":
             lines = [f"> {_cut(dumps(one.data) if not isinstance(one.data, str) else one.data)}"]
         case "effect":

@@ -17,8 +17,9 @@ SENT: Final[frozenset[InputType]] = frozenset({"contact", "photo", "document"})
 LONGEST_ANSWER: Final = 10_000
 _EMAIL: Final = re.compile(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,190}\.[^\W\d_]{2,63}")
 _NUMBER: Final = re.compile(r"[+-]?\d{1,15}(?:[.,]\d{1,15})?")
-_GAPS: Final = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d)")
-_PHONE: Final = re.compile(r"\+?[\d ()\u00a0.-]+")
+_GAPS: Final = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d{3}(?!\d))")
+"""A space inside of a number stands before three digits; in "5 10" it stands between two numbers."""
+_PHONE: Final = re.compile(r"\+?[\d ()\u00a0.-]+", re.ASCII)
 _PHONE_DIGITS: Final = range(5, 16)
 
 

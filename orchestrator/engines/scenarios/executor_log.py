@@ -68,10 +68,6 @@ class ExecutorLog:
             shown = "; ".join(f"{_cut(name)} = {_show(value)}" for name, value in changes.items())
             self._waiting.append(_Line(logging.DEBUG, f"step {node} values {shown}", "scenario_values"))
 
-    def add_warning(self, node: str, text: str) -> None:
-        """Add a warning about a step."""
-        self._waiting.append(_Line(logging.WARNING, f"step {node} {text}", "scenario_warning"))
-
     def add_failure(self, node: str, detail: str) -> None:
         """Add that a step failed."""
         self._waiting.append(_Line(logging.ERROR, f"step {node} failed: {_cut(detail, LONGEST_VALUE * 2)}", "scenario_failed"))

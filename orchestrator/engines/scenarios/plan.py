@@ -20,6 +20,8 @@ StepTypes = Mapping[str, AnyStepType]
 ACTION: Final = "action"
 ACTION_TYPE: Final = "action_type"
 _MOST_PLANS: Final = 100
+_TAKEN: Final = "say"
+"""The id that is no part of a name of a node, because the context keeps the messages of a run under it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,7 @@ def _plan_step(index: int, step: Step, types: StepTypes) -> PlannedStep:
     params = {name: one for name, one in step.params.items() if name != ACTION_TYPE}
     return PlannedStep(
         index=index,
-        label=step.id if step.id.isidentifier() else f"step-{index + 1}",
+        label=step.id if step.id.isidentifier() and step.id != _TAKEN else f"step-{index + 1}",
         step=step,
         type=found,
         template=Template({name: one for name, one in params.items() if name not in found.unfilled}, SCENARIO),

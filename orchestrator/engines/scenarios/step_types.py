@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 from orchestrator.definitions.kinds import Write
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.own_reads import DocumentAnswer
-from orchestrator.domain.taint import Origins, Value, join_origins, split_values
+from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins, split_values
 from orchestrator.engines.runs import Option, RunContext, RunFailed
 from orchestrator.engines.scenarios.definition import Step
 from orchestrator.engines.scenarios.variables import MOST_PARTS, Variables
@@ -132,6 +132,20 @@ class StepCall(Generic[P]):
 def mark_author(tree: Any) -> Any:
     """Return JSON data in which every value comes from the author of the definition, too."""
     return add_origins(tree, AUTHOR)
+
+
+def list_part_origins(items: Any, name: str) -> list[Origins]:
+    """Return where the part `name` of each object in filled JSON data comes from; lists of lists are gone through in order."""
+    whole, given = (items.origins, items.data) if isinstance(items, Value) else (NOWHERE, items)
+    found: list[Origins] = []
+    for one in given or ():
+        if isinstance(one, list) or (isinstance(one, Value) and isinstance(one.data, list)):
+            found.extend(whole | origins for origins in list_part_origins(one, name))
+        elif isinstance(one, Value):
+            found.append(whole | one.origins)
+        else:
+            found.append(whole | join_origins(split_values(one.get(name))[1]) if isinstance(one, Mapping) else whole)
+    return found
 
 
 def add_origins(tree: Any, origins: Origins) -> Any:

@@ -10,7 +10,7 @@ from orchestrator.rehearsals.playing import compare, play_dialogue
 from orchestrator.rehearsals.recording import NotRecordable, complete_recording, read_recording
 from orchestrator.rehearsals.script import Script
 from orchestrator.runtime import worker
-from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, ask, click, say, scenario, start
+from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, ask, click, say, scenario, start, texts
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import World, message
 
@@ -85,3 +85,30 @@ async def test_a_run_that_ends_otherwise_when_played_again_is_not_recorded(tmp_p
     recorded.status = "cancelled"
     with pytest.raises(NotRecordable, match="played again it ends as done"):
         await complete_recording(recorded, TYPES)
+
+
+async def test_the_day_and_the_person_of_a_run_are_those_of_its_test(tmp_path: Path) -> None:
+    """What is calculated from the day comes out as it did, whenever the test is played; what every run has is not looked at."""
+    steps = ({"type": "calculate", "params": {"values": {"due": "add_days(today, 3)"}}}, say("{due} {employee_id} {time_zone}"))
+    async with a_scenario_world(tmp_path, *steps) as world:
+        await world.work(start())
+        said = texts(world)
+        _, dialogue = await record(world)
+    assert dialogue.expect.messages == said
+    assert set(dialogue.expect.variables) == {"due"}
+
+
+async def test_a_step_back_is_recorded_as_one(tmp_path: Path) -> None:
+    """It must not become an empty answer, which would make a test of another conversation."""
+    plan = scenario(ask("name", step="name"), ask("sum", step="sum", buttons=["Да"]), say("{name} {sum}"), allow_back=True)
+    async with a_scenario_world(tmp_path, plan) as world:
+        await world.work(start())
+        await world.work(message("Иван"))
+        await world.work(click(world, 1))
+        await world.work(message("Пётр"))
+        await world.work(message("5"))
+        said = texts(world)[-1]
+        _, dialogue = await record(world)
+    assert dialogue.inputs == ["Иван", Given(press="scenario-back"), "Пётр", "5"]
+    assert dialogue.expect.messages is not None
+    assert dialogue.expect.messages[-1] == said == "Пётр 5"

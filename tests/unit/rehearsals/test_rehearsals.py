@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunResult, RunSuspended
@@ -27,6 +28,33 @@ async def test_questions_are_answered_in_order_and_checked_as_in_the_product() -
     played = await play(say("Здравствуйте"), ask("age", type="integer"), say("{age}"), inputs=["сто", 17])
     assert list_messages(played.happenings) == ["Здравствуйте", "Что?", "[scenario-answer-number]", "Что?", "17"]
     assert (played.result.status, played.variables["age"]) == ("done", 17)
+
+
+async def test_a_run_knows_its_day_its_person_s_zone_and_number() -> None:
+    """As in the product; a dialogue may name another day and person."""
+    steps = ({"type": "calculate", "params": {"values": {"due": "add_days(today, 3)"}}}, say("{due} {employee_id} {time_zone}"))
+    assert list_messages((await play(*steps)).happenings) == ["2026-01-15 1 Europe/Moscow"]
+    other = await play(*steps, day="2026-11-27", person={"employee": None, "time_zone": "Asia/Tokyo"})
+    assert list_messages(other.happenings) == ["2026-11-30  Asia/Tokyo"]
+
+
+@pytest.mark.parametrize("wrong", [{"day": "27.11.2026"}, {"person": {"time_zone": "Mars/North"}}])
+def test_a_day_or_zone_that_there_is_not_is_a_mistake(wrong: dict[str, Any]) -> None:
+    """It is said before anything is played."""
+    with pytest.raises(ValidationError):
+        Dialogue.model_validate({"name": "x", **wrong})
+
+
+async def test_a_step_back_and_a_cancellation_are_rehearsed() -> None:
+    """The program's own buttons are pressed by the code of their words."""
+    plan = scenario(
+        ask("name", "Имя?", step="name"), ask("sum", "Сумма?", step="sum"), say("{name} {sum}"), allow_back=True, allow_cancel=True
+    )
+    for last, messages, status in (("5", ["Пётр 5"], "done"), ({"press": "scenario-cancel"}, [], "cancelled")):
+        script = Dialogue.model_validate({"name": "x", "inputs": ["Иван", {"press": "scenario-back"}, "Пётр", last]})
+        played = await play_dialogue("plan", {"plan": plan}, TYPES, script, Script(script))
+        assert list_messages(played.happenings) == ["Имя?", "Сумма?", "Имя?", "Сумма?", *messages]
+        assert played.result.status == status
 
 
 async def test_an_effect_is_planned_with_its_parameters_and_never_performed() -> None:

@@ -118,11 +118,13 @@ _MONGO_PARTS: Final = (*_MONGO_EXAMPLES, "sort", "fields", "limit")
 async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome], JsonObject]) -> StepResult:
     """Submit the effect and return the variables that `read` makes of its outcome.
 
-    A refusal leads to `on_refused`. Raises RunFailed without it. What was there already counts as done.
+    A refusal leads to `on_refused`, a way that text of strangers among the values has chosen. Raises RunFailed without it. What was there
+    already counts as done.
     """
     outcome = await call.ctx.submit(call.node, effect)
     if outcome.status == "refused" and not outcome.already:
         if call.params.on_refused:
+            call.variables.note_decision(Value(None, call.find_origins()))  # other values might not have been refused
             return StepResult(next_step=call.params.on_refused)
         raise call.fail("scenario-step-refused", outcome.detail)
     is_read = outcome.call_class == "R" or outcome.foreign_text

@@ -162,6 +162,9 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
         raise call.fail(
             "scenario-child-failed", f"{params.sub_scenario_id} ended as {ended.status} {ended.code}", child=params.sub_scenario_id
         )
+    if params.output_mapping is None:
+        text = f"step {call.node} has no output_mapping: {params.sub_scenario_id} overwrites all variables of the same names"
+        call.surroundings.note(logging.WARNING, text)
     return StepResult(changes=_map_outputs(params.output_mapping, ended.value))
 
 

@@ -12,11 +12,24 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, Takes
 from orchestrator.engines.scenarios.answers import LONGEST_ANSWER, Expected, InputType, Mistake
 from orchestrator.engines.scenarios.steering import BACK, CANCEL
-from orchestrator.engines.scenarios.step_types import AUTHOR, DONE, Raw, StepCall, StepParams, StepResult, StepType, VariableName, Words
+from orchestrator.engines.scenarios.step_types import (
+    AUTHOR,
+    DONE,
+    Raw,
+    StepCall,
+    StepParams,
+    StepResult,
+    StepType,
+    VariableName,
+    Words,
+    list_part_origins,
+)
 from orchestrator.expressions.placeholders import format_value
 
 MOST_TRIES: Final = 10
 YEAR: Final = 366 * 86_400
+_BOUNDS: Final = ("choices", "regex", "min_length", "max_length", "minimum", "maximum", "tries", "only_buttons")
+"""The parameters by which an answer is refused."""
 DEFAULT: Final = "default"
 """The key of `next_step_map` for every other answer."""
 
@@ -90,11 +103,12 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
     params, expected = call.params, call.params.build_expected()
     keyboard = call.surroundings.keyboard
     steering = call.surroundings.steering
-    question = replace(_build_question(params, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
+    question = replace(_build_question(call, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
     keyboard.options = ()
     for number in range(1, params.tries + 1):
         heard = await call.ctx.wait_input(f"{call.node}/{number}", question)
         if heard.kind == "timeout":
+            call.variables.note_decision(Value(None, call.find_origins("timeout")))
             return _go_on(call, Value(None, AUTHOR), params.on_timeout)
         if heard.kind == "option" and heard.value.data in (BACK.value, CANCEL.value):
             return StepResult(goes_back=heard.value.data == BACK.value, cancels=heard.value.data == CANCEL.value)
@@ -106,12 +120,14 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
             return _go_on(call, value, _find_next(params, value))
         await _refuse_answer(call, read, number)
     if params.on_invalid:
+        call.variables.note_decision(Value(None, call.find_origins(*_BOUNDS)))
         return _go_on(call, Value(None, AUTHOR), params.on_invalid)
     raise call.fail("scenario-input-failed", f"no answer fitted in {params.tries} tries", tries=params.tries)
 
 
-def _build_question(params: InputParams, expected: Expected, announced: tuple[Option, ...]) -> Ask:
-    options = tuple(one.to_option() for one in params.buttons) or announced
+def _build_question(call: StepCall[InputParams], expected: Expected, announced: tuple[Option, ...]) -> Ask:
+    params, origins = call.params, list_part_origins(call.filled.get("buttons"), "value")
+    options = tuple(replace(one.to_option(), origins=whence) for one, whence in zip(params.buttons, origins, strict=True)) or announced
     takes: frozenset[Takes] = frozenset() if params.only_buttons and options else expected.takes
     timeout = timedelta(seconds=params.timeout) if params.timeout is not None else None
     return Ask(text=params.prompt, options=options, takes=takes, timeout=timeout)

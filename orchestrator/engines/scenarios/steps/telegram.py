@@ -13,7 +13,7 @@ from orchestrator.definitions.kinds import Write
 from orchestrator.domain.address import Address
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.outputs import SentFile, build_reply
-from orchestrator.domain.taint import FOREIGN, Value
+from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
 from orchestrator.engines.runs import Option, RunEffect
 from orchestrator.engines.scenarios.step_types import (
     AUTHOR,
@@ -28,6 +28,7 @@ from orchestrator.engines.scenarios.step_types import (
     VariableName,
     Words,
     list_named,
+    list_part_origins,
 )
 from orchestrator.engines.scenarios.steps.effects import EffectParams, list_refused, submit
 from state.stored import JsonObject
@@ -95,7 +96,12 @@ async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
     buttons = [button for row in call.params.inline_keyboard for button in row]
     addresses = "".join(f"\n{one.text}: {one.url}" for one in buttons if one.url)
     await call.ctx.say(build_reply(text=call.params.text + addresses), key=call.node)
-    options = tuple(Option(label=one.text, value=one.callback_data or one.text) for one in buttons if not one.url)
+    origins = list_part_origins(call.filled.get("inline_keyboard"), "callback_data")
+    options = tuple(
+        Option(label=one.text, value=one.callback_data or one.text, origins=whence)
+        for one, whence in zip(buttons, origins, strict=True)
+        if not one.url
+    )
     if options:
         call.surroundings.keyboard.options = options
     return DONE
@@ -123,7 +129,7 @@ async def _load_file(call: StepCall[SendFileParams]) -> bytes:
     if params.file is not None:
         content: bytes = (await call.ctx.load_file(Value(params.file, call.find_origins("file")))).data
         return content
-    if call.find_origins("path") & FOREIGN:  # text of strangers must not choose what is shown
+    if join_origins(split_values(call.filled.get("path"))[1]) & FOREIGN:  # text of strangers must not choose what is shown
         raise call.fail("scenario-value-unfit", "path comes from text of strangers", name="path")
     read = call.surroundings.read_file
     why: object = "there is no folder of files"

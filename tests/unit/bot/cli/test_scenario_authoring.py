@@ -116,3 +116,18 @@ def test_a_graph_is_printed_for_mermaid_or_drawn_into_a_file(tmp_path: Path) -> 
     (tmp_path / "none.yaml").write_bytes(b"\xff\xfe\x00")
     assert call("graph", "none.yaml")[0] == 2
     assert "cannot be written" in call("graph", lead, "--svg", "nowhere/out.svg")[1]
+
+
+def test_a_folder_without_scenarios_is_no_good_folder(tmp_path: Path) -> None:
+    """Whoever named the wrong one must not read silence as "no mistakes"."""
+    (tmp_path / "empty").mkdir()
+    code, told = call("validate", tmp_path / "empty")
+    assert code == 2
+    assert "has no scenario" in told
+
+
+def test_numbers_in_the_sentence_of_a_mistake_are_readable(tmp_path: Path) -> None:
+    """The space inside of a number is shown as one, not as a code."""
+    (tmp_path / "huge.yaml").write_text("#" * 1_100_000, encoding="utf-8")
+    _, told = call("validate", tmp_path / "huge.yaml", "--language", "ru")
+    assert "1 000 001 байт" in told.replace("\u00a0", " ")

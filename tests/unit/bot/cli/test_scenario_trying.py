@@ -3,10 +3,12 @@
 import asyncio
 import json
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
+from bot.cli.scenario.trying import load_dialogue, run_scenario
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
@@ -221,3 +223,12 @@ def test_a_first_scenario_that_is_not_answered_to_the_end_is_not_written(tmp_pat
     assert code == 0
     assert "The file first.json is ready." in told
     assert json.loads(Path("first.json").read_text(encoding="utf-8"))["steps"][0]["params"]["text"] == "Hello! This is “Order”."
+
+
+def test_without_standard_input_the_inputs_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a service manager starts programs: the missing answer is named, nothing breaks."""
+    lead = write_files(tmp_path)
+    monkeypatch.setattr(sys, "stdin", None)
+    played = run_scenario(lead, load_dialogue(None, [], {}), as_json=False, asks_model=False, locale="ru")
+    assert played is not None
+    assert played.problem == 'step who of lead asks "Как зовут клиента?", and no input is left'

@@ -1,5 +1,6 @@
 """Steps that act go through the gate like everything else: cards where it matters, one call at most, and a refusal has its way."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -149,5 +150,46 @@ async def test_a_way_that_text_of_strangers_chose_asks_a_person(tmp_path: Path, 
     steps = (read, branch, start_sub if inside else write, {"id": "bye", "type": "end"})
     async with a_scenario_world(tmp_path, *steps, others={"sub": scenario(write)}) as world:
         await world.work(start())
+        assert len(cards(world)) == 1
+        assert world.portal.written("crm.timeline.comment.add") == []
+
+
+@pytest.mark.parametrize("way", ["a refused read", "an answer that does not fit", "a question without time"])
+async def test_a_way_that_text_of_strangers_left_open_asks_a_person(tmp_path: Path, way: str) -> None:
+    """No condition was written, but what a stranger wrote made the read fail, the answer unfit or the time too short."""
+    read = {"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 481}, "output_var": "deal"}}
+    note = {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "x"}}
+    write = {"id": "do", "type": "bitrix_call", "params": {"method": "crm.timeline.comment.add", "params": note}}
+    wrong = {"method": "crm.deal.get", "params": {"id": "{deal.TITLE}"}, "on_refused": "do"}
+    decides: dict[str, dict[str, Any]] = {
+        "a refused read": {"type": "bitrix_call", "params": wrong, "next_step": "bye"},
+        "an answer that does not fit": ask(choices=["{deal.TITLE}"], tries=1, on_invalid="do", next_step="bye"),
+        "a question without time": ask(timeout="{seconds}", on_timeout="do", next_step="bye"),
+    }
+    short = {"type": "calculate", "params": {"values": {"seconds": "len(deal['TITLE'])"}}}
+    async with a_scenario_world(tmp_path, read, short, decides[way], write, {"id": "bye", "type": "end"}) as world:
+        await world.work(start())
+        if way == "an answer that does not fit":
+            await world.work(message("другое"))
+        if way == "a question without time":
+            world.clock.advance(timedelta(minutes=1))
+            await world.work()
+        assert len(cards(world)) == 1
+        assert world.portal.written("crm.timeline.comment.add") == []
+
+
+@pytest.mark.parametrize("announced", [False, True])
+async def test_what_a_button_hides_is_no_wish_of_whoever_presses_it(tmp_path: Path, *, announced: bool) -> None:
+    """The number comes from a record and stands nowhere on the button, however short it is: what is done with it asks."""
+    read = {"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 481}, "output_var": "deal"}}
+    value = "{deal.CONTACT_ID}"
+    keyboard = [[{"text": "Сайт", "url": "https://example.ru"}, {"text": "Дальше", "callback_data": value}]]
+    tell = {"type": "telegram_send_message", "params": {"text": "Кто?", "inline_keyboard": keyboard}}
+    question = ask(only_buttons=True, **({} if announced else {"buttons": [{"text": "Дальше", "value": value}, "Стоп"]}))
+    note = {"fields": {"ENTITY_ID": "{answer}", "ENTITY_TYPE": "contact", "COMMENT": "x"}}
+    write = {"type": "bitrix_call", "params": {"method": "crm.timeline.comment.add", "params": note}}
+    async with a_scenario_world(tmp_path, read, tell if announced else say("Кто?"), question, write) as world:
+        await world.work(start())
+        await world.work(click(world, 0))
         assert len(cards(world)) == 1
         assert world.portal.written("crm.timeline.comment.add") == []

@@ -9,7 +9,7 @@ from bot.monitoring import scenario_log
 from bot.monitoring.scenario_log import NAME, keep_scenario_log
 from orchestrator.engines.scenarios.executor_log import LOGGER
 from orchestrator.runtime import worker
-from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, start
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, scenario, start
 from tests.unit.spine_kit import WEBHOOK, message
 
 LOG = {"type": "log_message", "params": {"level": "WARNING", "message": "Пользователь {user_id} выбрал {choice}"}}
@@ -87,3 +87,18 @@ def test_the_file_is_rotated_before_a_line_makes_it_too_large(tmp_path: Path, mo
     assert all(0 < one.stat().st_size <= 2000 for one in files)
     lines = "".join(one.read_text(encoding="utf-8") for one in files).splitlines()
     assert [line.split()[-1] for line in lines if "строка" in line] == [str(number) for number in range(90)]
+
+
+@pytest.mark.req("S000-43")
+async def test_a_sub_scenario_without_a_mapping_is_warned_of_once(tmp_path: Path) -> None:
+    """Also while it runs, over two further passes; with a mapping nothing is said."""
+    bare = {"id": "bare", "type": "execute_sub_scenario", "params": {"sub_scenario_id": "sub"}}
+    mapped = {"id": "mapped", "type": "execute_sub_scenario", "params": {"sub_scenario_id": "sub", "output_mapping": []}}
+    with keep_scenario_log(tmp_path / "log", "INFO"):
+        async with a_scenario_world(tmp_path, bare, mapped, ask(), ask("more", step="more"), others={"sub": scenario(say("x"))}) as world:
+            await world.work(start())
+            await world.work(message("раз"))
+            await world.work(message("два"))
+    lines = (tmp_path / "log" / NAME).read_text(encoding="utf-8").splitlines()
+    (told,) = [line for line in lines if "WARNING" in line]
+    assert "step bare/1 has no output_mapping: sub overwrites" in told

@@ -142,6 +142,15 @@ async def test_text_of_strangers_chooses_no_file(tmp_path: Path) -> None:
         assert (failure(chat.world)["code"], chat.wire.calls("sendDocument")) == ("scenario-value-unfit", [])
 
 
+async def test_a_file_of_the_author_is_shown_on_every_way(tmp_path: Path) -> None:
+    """A forwarded message chose the way, as it may choose a message; which file is shown there is the author's choice."""
+    way = {"type": "branch", "condition": "name != ''", "branches": {"if": "send", "else": "send"}}
+    async with a_talk(tmp_path, ask("name", "Что?"), way, {**sends(path="price"), "id": "send"}) as chat:
+        await chat.world.orchestrator.receive([message("", quoted="что угодно")])
+        await chat.settle()
+        assert [content(one, "document") for one in chat.wire.calls("sendDocument")] == [("price", PRICE)]
+
+
 async def test_the_file_is_kept_for_a_delivery_after_a_restart(tmp_path: Path) -> None:
     """The run has ended and its process is gone before Telegram took the file: another process sends it, from the database."""
     path = build_sqlite_url(tmp_path / "sdelka.db")

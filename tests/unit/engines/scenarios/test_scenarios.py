@@ -161,3 +161,13 @@ async def test_a_loop_of_pure_steps_ends_at_the_bound(tmp_path: Path) -> None:
         await world.work(start())
         assert failure(world)["code"] == "scenario-too-long"
         assert not events(world, "NodeDone")
+
+
+async def test_a_step_may_be_called_as_the_context_calls_its_own_nodes(tmp_path: Path) -> None:
+    """The check takes such a scenario, so it runs; a message of that name and a step without a name are two."""
+    steps = (ask("name", "Имя?", step="say"), say("{name}"))
+    async with a_scenario_world(tmp_path, *steps) as world:
+        await world.work(start())
+        await world.work(message("Анна"))
+        assert texts(world)[-1] == "Анна"
+        assert index(world).status == "done"

@@ -1,0 +1,29 @@
+"""What a person types is read as they meant it, or asked again; nothing is guessed."""
+
+import pytest
+
+from orchestrator.engines.scenarios.answers import Expected, InputType, Mistake
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "value"),
+    [
+        ("number", "1 500 000", 1_500_000),
+        ("number", "1\u00a0500,5", 1500.5),
+        ("integer", "150 000", 150_000),
+        ("number", "−5", -5),
+        ("phone", "+7 901 123-45-67", "+7 901 123-45-67"),
+    ],
+)
+def test_what_is_meant_is_read(kind: InputType, typed: str, value: object) -> None:
+    """Spaces divide thousands, commas are decimal."""
+    assert Expected(type=kind).read("text", typed) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed"),
+    [("number", "5 10"), ("number", "1 5000"), ("integer", "100 20"), ("number", "٣"), ("phone", "٣٣٣٣٣٣٣")],
+)
+def test_what_has_no_one_meaning_is_asked_again(kind: InputType, typed: str) -> None:
+    """Two numbers are not joined to a larger one, and digits of other scripts reach no record."""
+    assert isinstance(Expected(type=kind).read("text", typed), Mistake)
