@@ -118,12 +118,20 @@ class Terminal:
 
     def finish(self) -> tuple[list[str], int | None]:
         """Return the last lines and the exit code."""
-        self._child.expect(pexpect.EOF)
+        if self._child.after is not pexpect.EOF:
+            self._child.expect(pexpect.EOF)
         self._child.close()
         return (self._child.before or "").splitlines(), self._child.exitstatus
 
     def interrupt(self) -> None:
-        self._child.sendintr()
+        """Press Ctrl-C, and again if nothing came of it.
+
+        Python loses one that comes between the printing of the prompt and the reading of the line, which on a busy machine takes long.
+        """
+        for _ in range(10):
+            self._child.sendintr()
+            if self._child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=6) == 0:
+                return
 
     def end_input(self) -> None:
         self._child.sendeof()
