@@ -10,6 +10,7 @@ from orchestrator.engines.flows.parameters import fits_type, read_parameters
 from orchestrator.engines.runs import Ask, Option, RunContext, RunFailed
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
+from orchestrator.language.typed_numbers import read_typed_number
 from state.canonical import loads
 
 PARAMETERS: Final = "parameters"
@@ -112,20 +113,12 @@ def _read_answer(one: LaunchParameter, text: str) -> Any:
         case "string":
             value: Any = written or None
         case "number":
-            value = _read_number(written)
+            value = read_typed_number(written)
         case "array" if not written.startswith("["):
             value = [line.strip(" -—•\t") for line in written.splitlines() if line.strip(" -—•\t")] or None
         case _:
             value = _read_json(written)
     return value if fits_type(value, one.type) and (not one.choices or value in one.choices) else None
-
-
-def _read_number(text: str) -> float | int | None:
-    try:
-        number = float(text.replace(" ", "").replace("\u00a0", "").replace(",", "."))
-    except ValueError:
-        return None
-    return int(number) if number.is_integer() else number
 
 
 def _read_json(text: str) -> Any:

@@ -10,15 +10,13 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
 from orchestrator.engines.runs import AnswerKind, Takes
+from orchestrator.language.typed_numbers import read_typed_number, shorten_number
 
 InputType = Literal["text", "number", "integer", "phone", "email", "contact", "photo", "document"]
 SENT: Final[frozenset[InputType]] = frozenset({"contact", "photo", "document"})
 """The types of answers that are sent, not typed."""
 LONGEST_ANSWER: Final = 10_000
 _EMAIL: Final = re.compile(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,190}\.[^\W\d_]{2,63}")
-_NUMBER: Final = re.compile(r"[+-]?\d{1,15}(?:[.,]\d{1,15})?")
-_GAPS: Final = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d{3}(?!\d))")
-"""A space inside of a number stands before three digits; in "5 10" it stands between two numbers."""
 _PHONE: Final = re.compile(r"\+?[\d ()\u00a0.-]+", re.ASCII)
 _PHONE_DIGITS: Final = range(5, 16)
 
@@ -94,22 +92,16 @@ class Expected:
         return found if found is not None else Mistake("scenario-answer-choice", {"choices": ", ".join(self.choices)})
 
     def _read_number(self, text: str) -> int | float | Mistake:
-        plain = _GAPS.sub("", text).replace("−", "-")
-        if not plain.isascii() or not _NUMBER.fullmatch(plain):
+        number = read_typed_number(text)
+        if number is None:
             return Mistake("scenario-answer-number")
-        number = float(plain.replace(",", "."))
-        if self.type == "integer" and not number.is_integer():
+        if self.type == "integer" and not isinstance(number, int):
             return Mistake("scenario-answer-integer")
         if self.minimum is not None and number < self.minimum:
-            return Mistake("scenario-answer-small", {"least": _shorten(self.minimum)})
+            return Mistake("scenario-answer-small", {"least": shorten_number(self.minimum)})
         if self.maximum is not None and number > self.maximum:
-            return Mistake("scenario-answer-large", {"most": _shorten(self.maximum)})
-        return _shorten(number)
-
-
-def _shorten(number: float) -> int | float:
-    """Return a number as it is written: 5, not 5.0."""
-    return int(number) if float(number).is_integer() else number
+            return Mistake("scenario-answer-large", {"most": shorten_number(self.maximum)})
+        return number
 
 
 @lru_cache(maxsize=32)
