@@ -101,6 +101,7 @@ def test_forms_of_a_word_and_office_words_for_it_are_found_after_the_word_itself
     store(index, *(document(f"t{n}", text) for n, text in enumerate(texts)), *(document(f"n{n}", f"Погода, день {n}.") for n in range(9)))
     assert found(index, "я опоздал") == [texts[1], texts[0]]
     assert found(index, "где ноут") == [texts[3], texts[2]]
+    assert (found(index, "я опоздал", limit=1), found(index, "где ноут", limit=1)) == ([texts[1]], [texts[3]])
 
 
 def test_nothing_is_found_for_words_that_no_passage_has(index: DocumentIndex) -> None:

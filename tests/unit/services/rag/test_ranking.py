@@ -6,9 +6,9 @@ import pytest
 
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.services.rag.index.port import Hit
-from orchestrator.services.rag.ranking import MOST_TERMS, Wording
+from orchestrator.services.rag.ranking import MOST_PREFIXES, MOST_TERMS, Wording
 from orchestrator.services.rag.related_words import find_office_words, find_prefix, is_related
-from orchestrator.services.rag.stems import find_question_terms, find_terms, load_stop_words, stem_word
+from orchestrator.services.rag.stems import MOST_ASKED, find_question_terms, find_terms, list_question_words, load_stop_words, stem_word
 
 
 def _hit(number: int, text: str, title: str = "") -> Hit:
@@ -72,11 +72,13 @@ def test_a_word_in_every_passage_is_looked_for_only_if_there_is_no_other() -> No
 
 
 def test_a_long_question_is_bounded() -> None:
-    """Its most telling words are taken."""
-    words = " ".join(f"слово{letter}{other}" for letter in "абвгдежзик" for other in "лмнопрстуф")
+    """Its most telling words are taken, few of them stand for others, and the index is not asked about each of a thousand."""
+    words = " ".join(f"{letter}{other}рдвыжд" for letter in "абвгдежзик" for other in "лмнопрстуф")
     wording = _ask(words)
     assert len(wording.terms) == MOST_TERMS
     assert len(wording.list_searched()) <= 60
+    assert len(wording.list_prefixes()) == MOST_PREFIXES
+    assert (len(find_question_terms(words)), len(list_question_words(words))) == (MOST_ASKED, MOST_ASKED)
 
 
 @pytest.mark.parametrize(
