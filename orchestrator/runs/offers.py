@@ -44,7 +44,7 @@ async def list_offers(engine: str, command: str, actor: Actor, engines: Engines)
             Notice(code="run-offer-line", args={"title": title, "summary": " ".join(summary.split())[:LONGEST_SUMMARY] or NO_SUMMARY})
         )
         buttons.append(Action(words=(OFFER, _name_offer(engine, one), list_id), label=Notice(code="run-offer", args={"title": title})))
-    return Reply(notices=(Notice(code="run-offers"), *lines), actions=tuple(buttons))
+    return Reply(notices=(Notice(code="run-offers", args={"command": command}), *lines), actions=tuple(buttons))
 
 
 async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:

@@ -74,8 +74,14 @@ run-order-late = { $status ->
     [waiting] The scenario is under way and waits
    *[running] The scenario is already under way
 }
-run-offers = Which scenario shall be started?
-run-offers-none = There is nothing to start yet: no scenario is published.
+run-offers = { $command ->
+    [flow] Which flow shall begin?
+   *[other] Which scenario shall be started?
+}
+run-offers-none = { $command ->
+    [flow] There is nothing to start yet: no flow is published.
+   *[other] There is nothing to start yet: no scenario is published.
+}
 run-offer-line = • { $title }{ $summary ->
     [none] {""}
    *[other] {" "}— { $summary }

@@ -74,8 +74,14 @@ run-order-late = { $status ->
     [waiting] Сценарий идёт и ждёт
    *[running] Сценарий уже идёт
 }
-run-offers = Какой сценарий запустить?
-run-offers-none = Запускать пока нечего: ни один сценарий не опубликован.
+run-offers = { $command ->
+    [flow] Какой поток запустить?
+   *[other] Какой сценарий запустить?
+}
+run-offers-none = { $command ->
+    [flow] Запускать пока нечего: ни один поток не опубликован.
+   *[other] Запускать пока нечего: ни один сценарий не опубликован.
+}
 run-offer-line = • { $title }{ $summary ->
     [none] {""}
    *[other] {" "}— { $summary }

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.i18n.translate import Translator
 from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
 from tests.unit.engines.scenarios.scenario_kit import click, texts
@@ -89,3 +90,14 @@ async def test_a_flow_starts_only_from_where_it_may(tmp_path: Path, triggers: di
         await world.work(start_in_chat() if in_chat else start())
         (event,) = events(world, "RunFinished")
         assert (event.data.get("code", ""), index(world).status) == (code, "failed" if code else "done")
+
+
+@pytest.mark.parametrize(("command", "asked"), [("flow", "Какой поток запустить?"), ("run", "Какой сценарий запустить?")])
+def test_the_list_says_what_is_started(command: str, asked: str) -> None:
+    """/flow and /run show the same list, each of its own kind."""
+    assert Translator("ru").translate("run-offers", command=command) == asked
+
+
+def test_a_list_that_was_stored_before_flows_came_reads_as_before() -> None:
+    """Its notice names no command."""
+    assert Translator("ru").translate("run-offers") == "Какой сценарий запустить?"
