@@ -95,9 +95,10 @@ def graph(
 ) -> None:
     """Draw where a scenario goes, also one with mistakes. Exit codes: 0 = drawn, 2 = wrong use, or it cannot be read or drawn."""
     from bot.cli.scenario.files import load_types, read_file  # noqa: PLC0415 - see steps
-    from orchestrator.engines.scenarios.authoring.chart import build_chart, write_mermaid  # noqa: PLC0415 - see steps
-    from orchestrator.engines.scenarios.authoring.layout import ChartTooLarge  # noqa: PLC0415 - see steps
-    from orchestrator.engines.scenarios.authoring.svg import write_svg  # noqa: PLC0415 - see steps
+    from orchestrator.charts.chart import write_mermaid  # noqa: PLC0415 - see steps
+    from orchestrator.charts.layout import ChartTooLarge  # noqa: PLC0415 - see steps
+    from orchestrator.charts.svg import write_svg  # noqa: PLC0415 - see steps
+    from orchestrator.engines.scenarios.authoring.chart import build_chart  # noqa: PLC0415 - see steps
 
     reading = read_file(file)
     if reading.draft is None:
