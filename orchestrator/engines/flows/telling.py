@@ -1,16 +1,38 @@
-"""What a person reads when a flow is done: its result, and what each step answered as a folded quote."""
+"""What a person reads of a flow: while it works how far it is, at its end its result, with the answers of the steps as folded quotes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from orchestrator.domain.outputs import Passage, Reply, Text
-from orchestrator.engines.flows.definition import Flow
+from orchestrator.engines.flows.definition import Flow, FlowStep
 from orchestrator.engines.flows.outputs import StepOutputs
 from orchestrator.engines.flows.prompt import CONTENT
 from state.canonical import dumps
 
 LONGEST_QUOTE: Final = 3_000
 _MOST_QUOTES: Final = 20
+MOST_LINES: Final = 12
+"""How many steps a message about progress shows."""
+StepMark = Literal["done", "failed", "working", "ahead"]
+_SIGNS: Final[Mapping[StepMark, str]] = {"done": "✅", "failed": "❌", "working": "⏳", "ahead": "▫️"}
+
+
+def draw_progress(flow: Flow, marks: Mapping[str, StepMark], attempt: int) -> str:
+    """Return the steps as lines with a sign each, without words so that every language reads it; `attempt` is that of the one at work.
+
+    Of a flow with more steps than `MOST_LINES` those around the one at work are shown.
+    """
+    lines = [_draw_line(step, marks.get(step.id, "ahead"), attempt) for step in flow.steps]
+    working = next((index for index, step in enumerate(flow.steps) if marks.get(step.id) == "working"), 0)
+    first = max(0, min(working - MOST_LINES // 2, len(lines) - MOST_LINES))
+    last = min(first + MOST_LINES, len(lines))
+    shown = [*(["…"] if first else []), *lines[first:last], *(["…"] if last < len(lines) else [])]
+    return "\n".join([flow.metadata.title, *shown] if flow.metadata.title else shown)
+
+
+def _draw_line(step: FlowStep, mark: StepMark, attempt: int) -> str:
+    tries = f" ({attempt}/{step.max_attempts})" if mark == "working" and attempt > 1 else ""
+    return f"{_SIGNS[mark]} {step.name or step.id}{tries}"
 
 
 def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, object]) -> Reply:
