@@ -37,22 +37,53 @@ def _draw_line(step: FlowStep, mark: StepMark, attempt: int) -> str:
 
 def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, object]) -> Reply:
     """Return the last message of a flow: its payload, without one its summary, without either the last answer; then the steps' answers."""
-    told = list(_tell(result.get("payload"))) or list(_tell(result.get("summary")))
-    answers = outputs.list_contents(CONTENT)
+    titles = {one.name: one.title for one in flow.outputs.titles}
+    told = list(_tell(result.get("payload"), titles)) or list(_tell(result.get("summary"), titles))
+    answers = [(step, _tell_answer(output, titles)) for step, output in outputs.list_all()]
     text = "\n\n".join(told) if told else (answers[-1][1] if answers else "")
     names = {step.id: step.name or step.id for step in flow.steps}
-    quotes = [Passage(title=names[step], text=content[:LONGEST_QUOTE]) for step, content in answers if content != text]
+    quotes = [Passage(title=names[step], text=content[:LONGEST_QUOTE]) for step, content in answers if content and content != text]
     return Reply(parts=(*((Text(text=text),) if text else ()), *quotes[:_MOST_QUOTES]))
 
 
-def _tell(given: object) -> Iterator[str]:
+def _tell_answer(output: Mapping[str, object], titles: Mapping[str, str]) -> str:
+    """Return what a step answered for people: its fields one below the other if it is JSON, otherwise as it is."""
+    fields = {name: one for name, one in output.items() if name != CONTENT}
+    if not fields:
+        return str(output[CONTENT])
+    return "\n".join(_write_named(_find_title(name, titles), one) for name, one in _list_present(fields, titles))
+
+
+def _tell(given: object, titles: Mapping[str, str]) -> Iterator[str]:
     """Return what a payload or summary says as paragraphs: names of single values stand before them, nothing is left of what is null."""
     if not isinstance(given, Mapping):
         return
-    present = {name: one for name, one in given.items() if one is not None}
-    for name, one in present.items():
-        written = _write(one)
-        yield written if len(present) == 1 else f"**{name.rpartition('.')[2]}**: {written}"
+    present = _list_present(given, titles)
+    for name, one in present:
+        yield _write(one) if len(present) == 1 else _write_named(f"**{_find_title(name, titles)}**", one)
+
+
+def _list_present(given: Mapping[str, object], titles: Mapping[str, str]) -> list[tuple[str, object]]:
+    """Return (name, value) of what tells something; what has a title comes first, in their order, for stored JSON has no order."""
+    places = {name: place for place, name in enumerate(titles)}
+    present = [(name, one) for name, one in given.items() if not _is_empty(one)]
+    return sorted(present, key=lambda one: places.get(one[0], len(places)))
+
+
+def _is_empty(value: object) -> bool:
+    """Return whether a value tells nothing: null, or a text, list or object without content."""
+    return value is None or (isinstance(value, str | Sequence | Mapping) and not value)
+
+
+def _find_title(name: str, titles: Mapping[str, str]) -> str:
+    """Return what people read for a name or a path, which may also be titled by its last part."""
+    last = name.rpartition(".")[2]
+    return titles.get(name) or titles.get(last) or last
+
+
+def _write_named(title: str, value: object) -> str:
+    """Return a value behind its title; a list stands below it."""
+    return f"{title}:{chr(10) if isinstance(value, list) else ' '}{_write(value)}"
 
 
 def _write(value: object) -> str:
