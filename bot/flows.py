@@ -21,6 +21,7 @@ def build_flows() -> RegisteredEngine:
         engine=FlowEngine(),
         commands={COMMAND: RunCommand(definition="", menu=Notice(code="menu-flow"))},
         describe=describe_flow,
+        is_listed=is_for_people,
         kind=FLOWS,
         parts=(AGENTS,),
     )
@@ -31,6 +32,12 @@ def describe_flow(document: object) -> tuple[str, str]:
     metadata = document.get("metadata") if isinstance(document, Mapping) else None
     given: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
     return str(given.get("title") or ""), str(given.get("description") or "")
+
+
+def is_for_people(document: object) -> bool:
+    """Return whether people see a flow in chats: `triggers.ui` is not false (S002-A12)."""
+    triggers = document.get("triggers") if isinstance(document, Mapping) else None
+    return not isinstance(triggers, Mapping) or triggers.get("ui") is not False
 
 
 def connect_agents(engines: Engines, store: AsyncStore) -> Engines:

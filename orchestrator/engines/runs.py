@@ -91,6 +91,8 @@ class RunModelRequest(ModelRequest):
 
     role: Role = "tool"
     origins: Origins = NOWHERE
+    is_shown: bool = True
+    """Whether the answer is shown in the run's chat while it comes. If not, it is asked for in one piece."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +199,8 @@ class RunContext(Protocol):
         """Return the answer of the language model, which is asked once for each node.
 
         With tools it is {text, calls: [{id, name, arguments, problem}], finish_reason}, otherwise its text.
-        While it comes it is shown as a draft in the run's chat, unless the engine takes its parts itself with `on_delta`.
+        While it comes it is shown as a draft in the run's chat, unless the request says otherwise or the engine takes its parts itself with
+        `on_delta`.
         Raises RunFailed if the model does not answer or the person's budget is used up.
         """
 

@@ -69,7 +69,9 @@ async def _ask(
     """Return the model's answer and how many seconds it took. Raises RunFailed, after the failure is stored."""
     started = time.monotonic()
     try:
-        if on_delta is None:
+        if on_delta is None and not request.is_shown:
+            answer = await ctx.tools.model.chat(request)
+        elif on_delta is None:
             shown = ctx.drafts.build_streamer(node)
             answer = await ctx.tools.model.chat(request, shown.show_delta, on_restart=shown.begin_anew)
         else:  # what the engine has taken it may have used: it cannot be taken back

@@ -9,7 +9,7 @@ from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Definition
 from orchestrator.runs.listening import build_receipt, build_start, refuse_click
-from orchestrator.runs.registry import Engines, may_start
+from orchestrator.runs.registry import Engines, may_choose
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
@@ -32,7 +32,7 @@ _LIST_LENGTH: Final = 8
 async def list_offers(engine: str, command: str, actor: Actor, engines: Engines) -> Reply:
     """Return the message that lists the definitions of an engine which the actor may start, each with its button."""
     registered = engines.runs[engine]
-    found = [one for one in await engines.definitions.list_all(engine) if may_start(actor, registered, one.document)]
+    found = [one for one in await engines.definitions.list_all(engine) if may_choose(actor, registered, one.document)]
     if not found:
         return build_reply(Notice(code="run-offers-none", args={"command": command}))
     list_id = generate_id()[-_LIST_LENGTH:]
@@ -58,7 +58,7 @@ async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:
     for engine in listed if not actor.for_customers else ():
         registered = engines.runs[engine]
         for one in await engines.definitions.list_all(engine):
-            if may_start(actor, registered, one.document):
+            if may_choose(actor, registered, one.document):
                 title, summary = registered.describe(one.document)
                 does = " ".join(summary.split())[:LONGEST_SUMMARY]
                 words = [OFFER, _name_offer(engine, one)]
@@ -93,6 +93,6 @@ async def take_offer(row: InboxRow, session: Session, tools: Tools, *, engines: 
 async def _find_offer(name: str, actor: Actor, engines: Engines) -> tuple[str, Definition] | None:
     for engine, registered in engines.runs.items():
         for one in await engines.definitions.list_all(engine):
-            if _name_offer(engine, one) == name and may_start(actor, registered, one.document):
+            if _name_offer(engine, one) == name and may_choose(actor, registered, one.document):
                 return engine, one
     return None

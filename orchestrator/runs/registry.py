@@ -38,6 +38,11 @@ def describe_nothing(_document: Any) -> tuple[str, str]:
     return "", ""
 
 
+def is_for_chats(_document: Any) -> bool:
+    """Return True: every definition of the engine may be started by people in chats."""
+    return True
+
+
 def is_for_nobody_outside(_document: Any) -> bool:
     """Return False: no definition of the engine is meant for customers."""
     return False
@@ -57,6 +62,8 @@ class RegisteredEngine:
     """
     describe: Callable[[Any], tuple[str, str]] = describe_nothing
     """Returns (title, summary in a line) of a document, for the list of what can be started."""
+    is_listed: Callable[[Any], bool] = is_for_chats
+    """Returns whether a document is shown where people choose what to start."""
     is_for_customers: Callable[[Any], bool] = is_for_nobody_outside
     """Returns whether a document is marked as one that may be started for customers."""
     kind: DefinitionKind | None = None
@@ -68,6 +75,11 @@ class RegisteredEngine:
 def may_start(actor: Actor, registered: RegisteredEngine, document: Any) -> bool:
     """Return whether the actor may start runs of this definition: the role decides, and for customers the mark of the definition."""
     return actor.role in registered.roles and (not actor.for_customers or registered.is_for_customers(document))
+
+
+def may_choose(actor: Actor, registered: RegisteredEngine, document: Any) -> bool:
+    """Return whether the definition is offered to the actor where people choose what to start."""
+    return registered.is_listed(document) and may_start(actor, registered, document)
 
 
 class Definitions(Protocol):

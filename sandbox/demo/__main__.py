@@ -19,7 +19,7 @@ import httpx
 
 from sandbox.demo.installation import Installation, load_people
 from sandbox.demo.processes import Child, start_server
-from sandbox.demo.restore import Stage, publish_scenarios, start_bot
+from sandbox.demo.restore import Stage, publish_examples, start_bot
 from sandbox.demo.supervisor import serve_supervisor
 
 
@@ -54,7 +54,7 @@ async def _show(options: argparse.Namespace) -> None:
             async with httpx.AsyncClient(trust_env=False) as client:
                 await installation.authorize(client)
                 await start_bot(client, stage)
-                await publish_scenarios(client, stage)
+                await publish_examples(client, stage)
             supervisor.stage = stage
             _announce(installation, options)
             await asyncio.Event().wait()

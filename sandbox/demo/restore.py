@@ -14,9 +14,24 @@ from sandbox.demo.installation import Installation, Language, Mode
 from sandbox.demo.processes import Child
 
 Found = TypeVar("Found")
-SCENARIOS: Final = ("lead_qualification", "discount_approval")
-"""The example scenarios that the demo's bot offers with /run."""
-_EXAMPLES: Final = Path(examples.__file__).parent / "scenarios"
+_EXAMPLES: Final = Path(examples.__file__).parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """A definition that the demo's bot has from its first minute: a file of the examples, whose name is its key."""
+
+    kind: str
+    file: Path
+
+
+SCENARIOS: Final = tuple(
+    Example(kind="scenario", file=_EXAMPLES / "scenarios" / f"{key}.yaml") for key in ("lead_qualification", "discount_approval")
+)
+"""What the bot offers with /run."""
+AGENTS: Final = tuple(Example(kind="agent", file=file) for file in sorted((_EXAMPLES / "flows" / "agents").glob("*.yaml")))
+FLOWS: Final = tuple(Example(kind="flow", file=file) for file in sorted((_EXAMPLES / "flows").glob("*.yaml")))
+"""What the bot offers with /flow; their agents are published before them, for a flow names published ones."""
 _PATIENCE = 120.0
 """Seconds that even a busy machine needs for a start of the bot."""
 
@@ -77,20 +92,23 @@ async def start_over(client: httpx.AsyncClient, stage: Stage) -> None:
     await installation.authorize(client)
     await _set_telegram_language(client, stage)
     await start_bot(client, stage)
-    await publish_scenarios(client, stage)
+    await publish_examples(client, stage)
 
 
-async def publish_scenarios(client: httpx.AsyncClient, stage: Stage) -> None:
-    """Publish the demo's scenarios over the bot's API, as an administrator would.
+async def publish_examples(client: httpx.AsyncClient, stage: Stage) -> None:
+    """Publish the demo's scenarios, agents and flows over the bot's API, as an administrator would.
 
-    What is stored already is left alone, and so is everything in a program without scenarios.
+    What is stored already is left alone, and so is everything of a kind that the program does not have.
     """
-    for key in SCENARIOS:
-        text = (_EXAMPLES / f"{key}.yaml").read_text(encoding="utf-8")
-        stored = await _call_api(client, stage, "POST", "/definitions/scenario", {"key": key, "text": text})
+    for one in (*SCENARIOS, *AGENTS, *FLOWS):
+        path = f"/definitions/{one.kind}"
+        if "error" not in await _call_api(client, stage, "GET", f"{path}/{one.file.stem}"):
+            continue
+        body = {"key": one.file.stem, "text": one.file.read_text(encoding="utf-8")}
+        stored = await _call_api(client, stage, "POST", path, body)
         if "error" not in stored:
-            path = f"/definitions/scenario/{key}/versions/1/publish"
-            await _call_api(client, stage, "POST", path, {"note": ""}, revision=stored["revision"])
+            publish = f"{path}/{one.file.stem}/versions/{stored['version']}/publish"
+            await _call_api(client, stage, "POST", publish, {"note": ""}, revision=stored["revision"])
 
 
 async def set_language(client: httpx.AsyncClient, stage: Stage, language: Language) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sandbox.model.choosing import Offer, choose, read_offer
 from sandbox.model.faults import SPOILING, Fault, Faults, spoiled
+from sandbox.model.flow_agents import answer_flow_agent
 from sandbox.model.passages import answer_from_passages
 from sandbox.model.reading import content_of, last_user_content, read
 from sandbox.model.script import Heard, Provider, Script, ScriptedAnswer
@@ -79,6 +80,8 @@ class Desk:
             if fault and fault.kind in SPOILING:
                 self.script.put_back(scripted[1])
             return scripted[0], "script"
+        if (answer := answer_flow_agent(body.messages)) is not None:
+            return ScriptedAnswer(text=answer), "flow_agent"
         last = last_user_content(body.messages)
         if body.messages[-1].get("role") not in {"tool", "function"} and (call := choose_tool(offer, body.messages) or choose(offer, last)):
             return ScriptedAnswer(tool_calls=(call,)), "function"

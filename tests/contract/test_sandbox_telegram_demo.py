@@ -64,6 +64,7 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
         "who-did-it",
         "scenario-lead",
         "scenario-discount",
+        "flow-proposal",
     ]
 
 

@@ -150,11 +150,21 @@ class FlowStep(FlowModel):
     max_attempts: int = Field(1, le=20, description="How often it is tried, the first time included; below 1 means once (S002-X6, X7).")
 
 
+class Title(FlowModel):
+    """What people read in place of a name of the result, or of a field of an answer."""
+
+    name: str = Field(min_length=1, max_length=200, description="The name.")
+    title: str = Field(min_length=1, max_length=200, description="What people read.")
+
+
 class Outputs(FlowModel):
     """What the flow gives at its end (S002-42, S002-43)."""
 
     summary_fields: list[str] = Field(default_factory=list, max_length=100, description="Paths such as steps.review.output.content.")
     result_payload: JsonObject = Field(default_factory=dict, description="JSON in which $steps.review.output.content is replaced.")
+    titles: list[Title] = Field(
+        default_factory=list, max_length=200, description="Ours: what people read in place of names, in the order in which they read it."
+    )
 
 
 class Flow(FlowModel):

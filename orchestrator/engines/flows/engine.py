@@ -16,7 +16,7 @@ from orchestrator.engines.flows.memory import Channels
 from orchestrator.engines.flows.outputs import StepOutputs
 from orchestrator.engines.flows.prompt import build_request, read_output
 from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success
-from orchestrator.engines.flows.telling import build_result_reply
+from orchestrator.engines.flows.telling import StepMark, build_result_reply, draw_progress
 from orchestrator.engines.runs import RunContext, RunFailed, RunModelRequest, RunResult, RunUpdate
 
 MOST_STEPS: Final = 100
@@ -74,6 +74,7 @@ class _Playing:
         self._channels = Channels(flow)
         self._outputs = StepOutputs()
         self._visits: Counter[str] = Counter()
+        self._marks: dict[str, StepMark] = {}
 
     async def play(self) -> RunResult:
         """Follow the routes from the first step to an end. Raises RunFailed if the flow fails."""
@@ -84,8 +85,8 @@ class _Playing:
                 raise RunFailed("flow-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
             step = self._steps[place]
             self._visits[step.id] += 1
-            await self._show(step)
             output = await self._play_step(step)
+            self._marks[step.id] = "failed" if output is None else "done"
             route = find_route_after_success(step) if output is not None else find_route_after_failure(step)
             if route.is_doomed and doomed is None:
                 doomed = step
@@ -97,10 +98,14 @@ class _Playing:
         result = self._outputs.resolve(self._flow.outputs)
         return RunResult(value=result, reply=build_result_reply(self._flow, self._outputs, result.data))
 
-    async def _show(self, step: FlowStep) -> None:
-        """Show which step is being done: a draft in the chat, and a picture to clients that watch the run."""
-        node = f"{step.id}/{self._visits[step.id]}/begins"
-        await self._ctx.show(RunUpdate(snapshot={"step": step.id, "visits": dict(self._visits)}), node=node)
+    async def _show(self, step: FlowStep, attempt: int) -> None:
+        """Show how far the flow is: a draft in the chat, and a picture to clients that watch the run."""
+        self._marks[step.id] = "working"
+        update = RunUpdate(
+            text=draw_progress(self._flow, self._marks, attempt),
+            snapshot={"step": step.id, "attempt": attempt, "visits": dict(self._visits), "marks": dict(self._marks)},
+        )
+        await self._ctx.show(update, node=f"{step.id}/{self._visits[step.id]}/begins")
 
     async def _play_step(self, step: FlowStep) -> Value | None:
         """Return the output of a step, after its memory is written; None if every attempt failed."""
@@ -120,6 +125,8 @@ class _Playing:
         failed = 0
         for number in count(1):
             node = f"{base}/{number}"
+            if self._ctx.find_state(node) != "finished" and not self._ctx.count_failures(node):
+                await self._show(step, number)
             answer = await self._ask_once(node, request)
             if answer is not None:
                 return answer

@@ -24,10 +24,9 @@ class StepOutputs:
         """Keep that a step failed, whatever became of the flow."""
         self._failed.append(step)
 
-    def list_contents(self, field: str) -> list[tuple[str, str]]:
-        """Return (step, this field of its output as text) of each step that gave one, in the order in which they were first done."""
-        found = [(step, output.data.get(field)) for step, output in self._outputs.items()]
-        return [(step, content) for step, content in found if isinstance(content, str)]
+    def list_all(self) -> list[tuple[str, JsonObject]]:
+        """Return (step, its output) of each step that gave one, in the order in which they were first done."""
+        return [(step, output.data) for step, output in self._outputs.items()]
 
     def resolve(self, outputs: Outputs) -> Value:
         """Return {payload, summary}: each path that leads nowhere is null. `failedSteps` is there if a step failed on the way."""

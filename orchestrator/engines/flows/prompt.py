@@ -24,7 +24,7 @@ def build_request(flow: Flow, step: FlowStep, agent: Agent, given: Value, channe
     messages.append({"role": "user", "content": dumps(given.data)})
     origins = _AUTHOR | given.origins | join_origins(entries for _, entries in told)
     options = join_options(agent.default_options, flow.defaults.overrides.options, step.overrides)
-    return RunModelRequest(messages=messages, service=agent.model, options=options, origins=origins)
+    return RunModelRequest(messages=messages, service=agent.model, options=options, origins=origins, is_shown=False)
 
 
 def join_options(*given: Options) -> ModelOptions:

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.flows.definition import Flow
+from orchestrator.engines.flows.telling import draw_progress
 from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, result, start, step
 from tests.unit.engines.flows.test_checks import mend
@@ -33,6 +36,11 @@ async def rest(world: World) -> None:
 def told(world: World, number: int) -> list[str]:
     """The messages of a request."""
     return [str(message["content"]) for message in world.model.prompts[number]]
+
+
+def find_draft(partial: object) -> str:
+    """The draft that a chat was shown, "" if it is another notice."""
+    return str(partial.args["said"]) if isinstance(partial, Notice) and partial.code == "run-shows" else ""
 
 
 def failure(world: World) -> dict[str, Any]:
@@ -198,3 +206,21 @@ async def test_agents_are_fixed_when_the_run_begins(tmp_path: Path) -> None:
     async with a_flow_world(tmp_path / "other", flow(step("work")), {}) as (world, _):
         await world.work(start())
         assert failure(world)["code"] == "flow-agent-gone"
+
+
+async def test_the_chat_sees_how_far_the_flow_is_and_no_agent_s_words(tmp_path: Path) -> None:
+    """One draft has a line for each step with a sign: done, at work with its attempt, ahead; what is finished is not shown again."""
+    async with a_flow_world(tmp_path, flow(step("first", success="second"), step("second", maxAttempts=2))) as (world, _):
+        world.model.will("первый", SILENT, "второй")
+        await world.work(start())
+        await rest(world)
+        drawn = [said for said in map(find_draft, world.partials) if said]
+        assert drawn == ["Проба\n⏳ FIRST\n⚪ SECOND", "Проба\n✅ FIRST\n⏳ SECOND", "Проба\n✅ FIRST\n⏳ SECOND (2/2)"]
+
+
+def test_of_a_long_flow_the_steps_around_the_one_at_work_are_shown() -> None:
+    """Twelve lines at most, with a mark where some are left out."""
+    found = Flow.model_validate(flow(*(step(f"s{number}") for number in range(40))))
+    drawn = draw_progress(found, {"s19": "done", "s20": "working"}, 1).splitlines()
+    assert (len(drawn), drawn[0], drawn[1], drawn[-1]) == (15, "Проба", "…", "…")
+    assert "⏳ S20" in drawn

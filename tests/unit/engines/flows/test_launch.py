@@ -4,7 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.flows import build_flows
 from bot.i18n.translate import Translator
+from orchestrator.domain.actor import Actor
+from orchestrator.runs.offers import list_offers, list_startable
+from orchestrator.runs.registry import Engines, StaticDefinitions
 from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
 from tests.unit.engines.scenarios.scenario_kit import click, texts
@@ -18,6 +22,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "POLL", 0.02)
 
 
+MANAGER = Actor(key="tg:1007", name="Борис", role="manager")
 PLAN = flow(
     step("work"),
     launchParameters=[
@@ -101,3 +106,15 @@ def test_the_list_says_what_is_started(command: str, asked: str) -> None:
 def test_a_list_that_was_stored_before_flows_came_reads_as_before() -> None:
     """Its notice names no command."""
     assert Translator("ru").translate("run-offers") == "Какой сценарий запустить?"
+
+
+@pytest.mark.req("S002-17", "S002-A12")
+async def test_a_flow_that_is_not_for_people_is_not_listed_in_chats() -> None:
+    """`triggers.ui: false` hides it from /flow and from what the agent may offer; without triggers it is shown."""
+    open_flow, closed = flow(step("work")), flow(step("work"), triggers={"ui": False}, metadata={"title": "Только программам"})
+    engines = Engines(
+        runs={"flow": build_flows()}, definitions=StaticDefinitions({("flow", "open"): open_flow, ("flow", "closed"): closed})
+    )
+    listed = await list_offers("flow", "flow", MANAGER, engines)
+    assert [action.label.args["title"] for action in listed.actions if action.label] == ["Проба"]
+    assert [one["name"] for one in await list_startable(MANAGER, engines)] == ["open"]
