@@ -13,8 +13,9 @@ from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.address import REHEARSAL_PERSON
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.finding import Finding, Path
 from orchestrator.language.schedule_terms import is_plain_zone
+from orchestrator.rehearsals.step_names import KnownSteps
 from state.stored import JsonObject
 
 EACH: Final = "each"
@@ -124,15 +125,27 @@ def to_typed(given: object) -> object:
     return str(given) if isinstance(given, int | float) else given
 
 
-def check_dialogue(document: Document) -> Iterable[Finding]:
+def check_dialogue(document: Document, known: KnownSteps) -> Iterable[Finding]:
     """Return what is wrong with a document that is a single dialogue."""
     findings = Findings(document)
-    report_model_mistakes(findings, Dialogue, document.data, ())
+    if report_model_mistakes(findings, Dialogue, document.data, ()):
+        _check_steps(findings, known, Dialogue.model_validate(document.data), ())
     return findings.list_all()
 
 
-def check_dialogues(document: Document) -> Iterable[Finding]:
-    """Return what is wrong with a file of dialogues, all of it."""
+def check_dialogues(document: Document, known: KnownSteps) -> Iterable[Finding]:
+    """Return what is wrong with a file of dialogues, all of it. Steps that there are not are looked for when nothing else is wrong."""
     findings = Findings(document)
-    report_model_mistakes(findings, DialogueFile, document.data, ())
+    if report_model_mistakes(findings, DialogueFile, document.data, ()):
+        for index, one in enumerate(DialogueFile.model_validate(document.data).dialogues):
+            _check_steps(findings, known, one, ("dialogues", index))
     return findings.list_all()
+
+
+def _check_steps(findings: Findings, known: KnownSteps, dialogue: Dialogue, path: Path) -> None:
+    """Report mocks and effects of steps that there are not: nothing would ever ask for them."""
+    for name in dialogue.mocks:
+        known.report_unknown(findings, (*path, "mocks", name), name, may_be_keyed=True)
+    for index, effect in enumerate(dialogue.expect.effects or ()):
+        if effect.step is not None:
+            known.report_unknown(findings, (*path, "expect", "effects", index, "step"), effect.step, may_be_keyed=False)

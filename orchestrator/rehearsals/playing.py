@@ -16,8 +16,9 @@ from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import StepTypes, build_plan
 from orchestrator.engines.scenarios.step_types import AnyStepCall, AnyStepType, StepResult
 from orchestrator.rehearsals.dialogue import Dialogue, Expected, ExpectedEffect
-from orchestrator.rehearsals.rehearsal import PERSON, Happening, Place, Rehearsal
+from orchestrator.rehearsals.rehearsal import PERSON, Happening, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded
+from orchestrator.rehearsals.step_names import find_known_steps, name_steps
 from state.canonical import dumps
 from state.stored import JsonObject
 
@@ -36,7 +37,7 @@ class Played:
     variables: JsonObject
     happenings: Sequence[Happening]
     visited: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The steps that were done, by the key of their scenario; a step without an id is `step-3`, its number."""
+    """The steps that were done, by the key of their scenario, each by its name."""
     problem: str = ""
     """Why the dialogue could not be played to its end; "" if it was."""
     left: int = 0
@@ -60,14 +61,16 @@ async def play_dialogue(
     visited: dict[str, set[str]] = {}
 
     def note(call: AnyStepCall) -> None:
-        script.at = Place(call.ctx.run.definition.key, call.node)
+        script.at = rehearsal.find_place(call.ctx.run.definition.key, call.node)
         visited.setdefault(script.at.definition, set()).add(script.at.step)
 
     engine = ScenarioEngine(trace_types(types, note), find_documents=script.find_documents)
     who = dialogue.person
     told = {"key": who.key, "name": who.name, "bitrix_user_id": who.employee, "time_zone": who.time_zone}
     person = Actor.model_validate({**PERSON.model_dump(), **told})
-    rehearsal = Rehearsal({KIND: engine}, lambda kind, name: documents.get(name) if kind == KIND else None, script, now=now, person=person)
+    names = find_known_steps(key, documents, types).names
+    find = lambda kind, name: documents.get(name) if kind == KIND else None  # noqa: E731 - reads as the argument that it is
+    rehearsal = Rehearsal({KIND: engine}, find, script, now=now, person=person, names=names)
     problem, result = "", RunResult(status="cancelled")
     try:
         result = await rehearsal.play(KIND, key, {name: Value(one, PERSONS) for name, one in dialogue.args.items()})
@@ -93,7 +96,7 @@ def _trace(kind: AnyStepType, note: NoteCall) -> Callable[[AnyStepCall], Awaitab
 
 def list_steps(document: object, types: StepTypes) -> list[str]:
     """Return the steps of a scenario as `Played.visited` names them. Raises RunFailed for one that cannot be played."""
-    return [one.label for one in build_plan(document, types).steps]
+    return list(name_steps(build_plan(document, types)).values())
 
 
 def list_messages(happenings: Sequence[Happening]) -> list[str]:

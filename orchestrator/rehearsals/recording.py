@@ -13,10 +13,11 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.scenarios.kind import KIND
-from orchestrator.engines.scenarios.plan import StepTypes, build_plan
+from orchestrator.engines.scenarios.plan import Plan, StepTypes, build_plan
 from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Expected, Given, Person
 from orchestrator.rehearsals.playing import Played, list_effects, list_messages, play_dialogue
 from orchestrator.rehearsals.script import Script
+from orchestrator.rehearsals.step_names import name_steps
 from orchestrator.runs.memo import PAGE, Memo, load_output, read_args
 from state.canonical import hash_text, loads
 from state.clock import parse_iso
@@ -103,7 +104,7 @@ async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepType
         raise NotRecordable("a person was erased whose answer it worked with" if memo.is_incomplete else "the run has not ended yet")
     document = await _load_document(started, store)
     tape.documents[started.definition] = document
-    reader = _Reader(store, tape, types, started, {one.label: one.type.name for one in build_plan(document, types).steps})
+    reader = _Reader(store, tape, types, started, build_plan(document, types))
     await reader.read(stream)
     return memo
 
@@ -119,9 +120,9 @@ async def _load_document(started: RunStarted, store: AsyncStore) -> Any:
 class _Reader:
     """Reads the events of one run onto the tape."""
 
-    def __init__(self, store: AsyncStore, tape: _Tape, types: StepTypes, started: RunStarted, kinds: Mapping[str, str]) -> None:
-        self._store, self._tape, self._types = store, tape, types
-        self._key, self._kinds = started.definition, kinds
+    def __init__(self, store: AsyncStore, tape: _Tape, types: StepTypes, started: RunStarted, plan: Plan) -> None:
+        self._store, self._tape, self._types, self._key = store, tape, types, started.definition
+        self._kinds, self._names = {one.label: one.type.name for one in plan.steps}, name_steps(plan)
         self._buttons: dict[str, Sequence[str]] = {}
         """The words on the buttons of each question, by node."""
 
@@ -178,7 +179,8 @@ class _Reader:
             raise NotRecordable(error.detail) from None
         mock = _build_mock(done.kind, output)
         if mock is not _NOTHING:
-            self._tape.outputs.setdefault(f"{self._key}/{done.node.partition('/')[0]}", []).append(mock)
+            label = done.node.partition("/")[0]
+            self._tape.outputs.setdefault(f"{self._key}/{self._names.get(label, label)}", []).append(mock)
 
     def _find_kind(self, node: str) -> str:
         """Return the type of the step to which a node belongs."""

@@ -32,6 +32,7 @@ from orchestrator.engines.runs import (
     RunSuspended,
     RunUpdate,
 )
+from orchestrator.rehearsals.step_names import Names
 from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runs.memo import Memo, copy_data
 from orchestrator.runs.nodes import NodeNames, check_ask, check_reply, check_result, check_value, plays_node, trim_args
@@ -55,11 +56,13 @@ class Place:
     definition: str
     """The key of the definition that is played there."""
     node: str
+    name: str = ""
+    """The name of the step as its author wrote it, if it is not what stands in the node."""
 
     @property
     def step(self) -> str:
-        """The step to which the node belongs: the first part of its name."""
-        return self.node.partition("/")[0]
+        """The step to which the node belongs: its name, without one the first part of the node."""
+        return self.name or self.node.partition("/")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,15 +126,24 @@ class Rehearsal:
         *,
         now: datetime,
         person: Actor = PERSON,
+        names: Mapping[str, Names] | None = None,
     ) -> None:
-        """Play with these engines by name; `find` returns the document of (engine, key), or None. The clock begins at `now`."""
-        self._engines, self._find, self.outside = engines, find, outside
+        """Play with these engines by name; `find` returns the document of (engine, key), or None. The clock begins at `now`.
+
+        `names` are those of steps by the key of their definition, where they are not what stands in their nodes.
+        """
+        self._engines, self._find, self.outside, self._names = engines, find, outside, names or {}
         self.now, self.person = now, person
         self._count = 0
 
     async def play(self, engine: str, key: str, args: Mapping[str, Value]) -> RunResult:
         """Return the result of a run. A failure is a result too; RehearsalStopped and SettingsError of the outside are raised."""
         return await self.play_run(engine, key, args, depth=0, parent="")
+
+    def find_place(self, key: str, node: str) -> Place:
+        """Return the place of this node of a run of the definition `key`."""
+        label = node.partition("/")[0]
+        return Place(key, node, self._names.get(key, {}).get(label, label))
 
     async def play_run(self, engine: str, key: str, args: Mapping[str, Value], *, depth: int, parent: str) -> RunResult:
         """Return the result of a run that `parent` started, which `depth` runs wait for."""
@@ -183,7 +195,7 @@ class Rehearsal:
         if run.wait is None:
             raise stuck
         node, awaited = run.wait
-        place = Place(run.info.definition.key, node)
+        place = self.find_place(run.info.definition.key, node)
         if isinstance(awaited, datetime):
             self.now = max(self.now, awaited)
             run.memo.woken[node] = RunWoken(node=node, by="timer")
@@ -230,7 +242,7 @@ class _Context(RunContext):
         return False
 
     def _find_place(self, node: str) -> Place:
-        return Place(self.run.definition.key, node)
+        return self._rehearsal.find_place(self.run.definition.key, node)
 
     def _tell(self, kind: Kind, node: str, **more: Any) -> None:
         self._outside.tell(Happening(kind=kind, place=self._find_place(node), **more))

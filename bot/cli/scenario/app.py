@@ -134,7 +134,7 @@ def run(
     from bot.cli.inputs import parse_arg  # noqa: PLC0415 - see steps
     from bot.cli.scenario.trying import load_dialogue, run_scenario  # noqa: PLC0415 - see steps
 
-    dialogue = load_dialogue(inputs, answers or [], dict(map(parse_arg, arg or ())))
+    dialogue = load_dialogue(file, inputs, answers or [], dict(map(parse_arg, arg or ())))
     played = run_scenario(file, dialogue, as_json=as_json, asks_model=model, locale=language)
     if played is None or played.problem or played.result.status != "done":
         raise typer.Exit(NOT_DONE)

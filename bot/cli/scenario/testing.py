@@ -17,6 +17,7 @@ from orchestrator.engines.scenarios.plan import StepTypes
 from orchestrator.rehearsals.dialogue import DialogueFile, check_dialogues
 from orchestrator.rehearsals.playing import compare, list_steps, play_dialogue
 from orchestrator.rehearsals.script import Script
+from orchestrator.rehearsals.step_names import find_known_steps
 
 _MOST_MISSED: Final = 20
 
@@ -91,8 +92,9 @@ def _play_file(path: Path, types: StepTypes) -> _Report:
     dialogues = _find_dialogues(path)
     if dialogues is None:
         raise SettingsError(escape_text(f"{path} has no dialogues"))
-    reading = read_file(dialogues)
-    findings = [*reading.findings, *(check_dialogues(reading.draft) if reading.draft is not None else ())]
+    reading, key = read_file(dialogues), get_key(path)
+    known = find_known_steps(key, Documents(Folder(path.parent), {}), types)
+    findings = [*reading.findings, *(check_dialogues(reading.draft, known) if reading.draft is not None else ())]
     if reading.document is None or has_errors(findings):
         write_findings(findings)
         return _Report(path=path, problem=f"{dialogues.name} has mistakes")
@@ -100,7 +102,6 @@ def _play_file(path: Path, types: StepTypes) -> _Report:
         document = load_scenario(load_engines(), path)
     except DefinitionRefused:
         return _Report(path=path, problem="the scenario has mistakes")
-    key = get_key(path)
     report = _Report(path=path, steps=list_steps(document, types))
     documents = Documents(Folder(path.parent), {key: document})
     asyncio.run(_play_all(report, key, documents, types, DialogueFile.model_validate(reading.document.data)))

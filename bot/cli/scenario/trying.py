@@ -23,6 +23,7 @@ from orchestrator.rehearsals.dialogue import Dialogue, check_dialogue
 from orchestrator.rehearsals.playing import Played, play_dialogue, say_reply
 from orchestrator.rehearsals.rehearsal import Happening, Place
 from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
+from orchestrator.rehearsals.step_names import find_known_steps
 from state.canonical import dumps, to_storable_text
 from state.clock import SystemClock
 from state.stored import JsonObject
@@ -62,14 +63,20 @@ class Terminal(Script):
         return self._options[int(text) - 1] if is_number and 0 < int(text[:4]) <= len(self._options) else text
 
 
-def load_dialogue(inputs: Path | None, given: list[str], args: Mapping[str, Any]) -> Dialogue:
-    """Return the dialogue of a file of inputs (a list, or inputs with mocks and args), with further inputs. Raises SettingsError."""
+def load_dialogue(path: Path, inputs: Path | None, given: list[str], args: Mapping[str, Any]) -> Dialogue:
+    """Return the dialogue of a file of inputs (a list, or inputs with mocks and args), with further inputs, for the scenario at `path`.
+
+    Raises SettingsError.
+    """
     data: JsonObject = {}
     if inputs is not None:
         reading = read_file(inputs)
         found = reading.draft.data if reading.draft is not None else None
         data = {"inputs": found} if isinstance(found, list) else found if isinstance(found, Mapping) else {}
-        findings = [*reading.findings, *(check_dialogue(replace_data(reading.draft, {"name": _NAME, **data})) if reading.draft else ())]
+        findings = list(reading.findings)
+        if reading.draft is not None:
+            known = find_known_steps(get_key(path), Documents(Folder(path.parent), {}), load_types())
+            findings += check_dialogue(replace_data(reading.draft, {"name": _NAME, **data}), known)
         if any(one.severity == "error" for one in findings):
             write_findings(findings)
             raise SettingsError(escape_text(f"{inputs}: cannot be used as inputs"))
