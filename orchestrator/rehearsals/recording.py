@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunFailed
@@ -16,7 +17,7 @@ from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import Plan, StepTypes, build_plan
 from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Expected, Given, Person
 from orchestrator.rehearsals.playing import Played, list_effects, list_messages, play_dialogue
-from orchestrator.rehearsals.script import Script
+from orchestrator.rehearsals.script import Script, find_shipped_classes
 from orchestrator.rehearsals.step_names import name_steps
 from orchestrator.runs.memo import PAGE, Memo, load_output, read_args
 from state.canonical import hash_text, loads
@@ -73,9 +74,10 @@ async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Re
     return Recorded(key=started.definition, dialogue=dialogue, documents=tape.documents, status=finished.status, code=finished.code)
 
 
-async def complete_recording(recorded: Recorded, types: StepTypes) -> Dialogue:
+async def complete_recording(recorded: Recorded, types: StepTypes, find_classes: FindClasses = find_shipped_classes) -> Dialogue:
     """Return the dialogue with what is to come of it, after playing it. Raises NotRecordable if it does not end as the run did."""
-    played = await play_dialogue(recorded.key, recorded.documents, types, recorded.dialogue, Script(recorded.dialogue))
+    script = Script(recorded.dialogue, find_classes=find_classes)
+    played = await play_dialogue(recorded.key, recorded.documents, types, recorded.dialogue, script)
     if played.problem:
         raise NotRecordable(f"played again it does not come to its end: {played.problem}")
     if (played.result.status, played.result.code) != (recorded.status, recorded.code):

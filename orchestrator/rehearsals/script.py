@@ -1,14 +1,19 @@
 """Answers for everything outside of a rehearsal by a script: the inputs in order, the mocks by step."""
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import cache
 from typing import Any, Final
 
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest
+from orchestrator.gate.call.effect_kinds import find_method_classes
+from orchestrator.gate.call.policy import SHIPPED, load_policy
 from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Given
 from orchestrator.rehearsals.rehearsal import Happening, Place, RehearsalStopped
@@ -16,6 +21,17 @@ from orchestrator.rehearsals.rehearsal import Happening, Place, RehearsalStopped
 _NOTHING: Final = object()
 Ending = Callable[[Place, str], Awaitable[str | None]]
 """Returns what is given in place of what the script does not have, for (place, what is asked), None for nothing."""
+
+
+@cache
+def _load_catalogue() -> Catalogue:
+    rows = load_policy(None).catalogue
+    return load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in rows])
+
+
+def find_shipped_classes(kind: str, method: str) -> Collection[str] | None:
+    """Return the class letters that a call of this method may have by the shipped policy, None for one that it does not know."""
+    return find_method_classes(_load_catalogue(), kind, method)
 
 
 class ScriptEnded(RehearsalStopped):
@@ -40,15 +56,22 @@ class Script:
     """The outside of a rehearsal. It keeps what happened."""
 
     def __init__(
-        self, dialogue: Dialogue, *, ask_further: Ending = end_script, model: AskModel = ask_no_model, is_strict: bool = True
+        self,
+        dialogue: Dialogue,
+        *,
+        ask_further: Ending = end_script,
+        model: AskModel = ask_no_model,
+        find_classes: FindClasses = find_shipped_classes,
+        is_strict: bool = True,
     ) -> None:
         """Answer by the inputs and mocks of this dialogue.
 
         What they lack of answers is asked of `ask_further`, answers of models first of `model`. With `is_strict` a search of documents
-        without a mock ends the rehearsal, otherwise it is one without documents.
+        without a mock ends the rehearsal, otherwise it is one without documents. `find_classes` says which effects only read.
         """
         self._inputs = deque(dialogue.inputs)
         self._mocks, self._further, self._model, self._is_strict = dialogue.mocks, ask_further, model, is_strict
+        self._find_classes = find_classes
         self._used: Counter[str] = Counter()
         self.happenings: list[Happening] = []
         self.at = Place("", "")
@@ -88,7 +111,8 @@ class Script:
         """Return the mock of this step as the result of the effect; without one it is only planned."""
         del params
         found = self._take_mock(place)
-        told = {"effect_id": f"rehearsal:{place.definition}/{place.node}", "method": effect.method}
+        classes = "".join(sorted(self._find_classes(effect.kind, effect.method) or ()))
+        told = {"effect_id": f"rehearsal:{place.definition}/{place.node}", "method": effect.method, "call_class": classes}
         if found is _NOTHING:
             return Outcome(status="planned", **told)
         if (why := _read_problem(found, REFUSED)) is not None:

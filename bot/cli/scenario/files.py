@@ -15,6 +15,7 @@ from orchestrator.engines.scenarios.plan import StepTypes
 from orchestrator.engines.scenarios.registry import build_step_types, load_plugins
 
 if TYPE_CHECKING:
+    from orchestrator.definitions.rules import FindClasses
     from orchestrator.definitions.service import Checked
     from orchestrator.runs.registry import Engines
 
@@ -134,6 +135,15 @@ def load_engines() -> "Engines":
     from bot.features import SHIPPED_ENGINES  # noqa: PLC0415 - see check_scenario_file
 
     return SHIPPED_ENGINES
+
+
+def load_classes() -> "FindClasses":
+    """Return the function that finds the classes of a method as the policy of this installation has them. Raises SettingsError."""
+    from bot.cli.definition_desk import build_class_finder  # noqa: PLC0415 - see check_scenario_file
+    from bot.settings import load_settings  # noqa: PLC0415 - see check_scenario_file
+    from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - see check_scenario_file
+
+    return build_class_finder(load_policy(load_settings().policy_file))
 
 
 def load_types() -> StepTypes:

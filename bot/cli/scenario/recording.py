@@ -8,7 +8,7 @@ from typing import Any, Final
 from bitrix.masking import hide_installed
 from bot.cli.ops import escape_text, open_database_reader
 from bot.cli.runs import find_run
-from bot.cli.scenario.files import load_types
+from bot.cli.scenario.files import load_classes, load_types
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.rehearsals.dialogue import Dialogue
@@ -37,7 +37,7 @@ async def _record(run: str) -> tuple[str, Dialogue]:
             recorded = await read_recording(run_id, store, types)
         finally:
             await store.aclose()
-    return recorded.key, await complete_recording(recorded, types)
+    return recorded.key, await complete_recording(recorded, types, load_classes())
 
 
 def write_dialogues(dialogues: list[Dialogue]) -> str:

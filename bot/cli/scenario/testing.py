@@ -10,7 +10,18 @@ import typer
 
 from bot.cli.definition_desk import write_findings
 from bot.cli.ops import escape_text, write_json_lines
-from bot.cli.scenario.files import SUFFIXES, TEST, Documents, Folder, get_key, list_scenarios, load_engines, load_scenario, read_file
+from bot.cli.scenario.files import (
+    SUFFIXES,
+    TEST,
+    Documents,
+    Folder,
+    get_key,
+    list_scenarios,
+    load_classes,
+    load_engines,
+    load_scenario,
+    read_file,
+)
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import DefinitionRefused, has_errors
 from orchestrator.engines.scenarios.plan import StepTypes
@@ -109,8 +120,9 @@ def _play_file(path: Path, types: StepTypes) -> _Report:
 
 
 async def _play_all(report: _Report, key: str, documents: Mapping[str, Any], types: StepTypes, file: DialogueFile) -> None:
+    find_classes = load_classes()
     for number, dialogue in enumerate(file.dialogues, start=1):
-        played = await play_dialogue(key, documents, types, dialogue, Script(dialogue))
+        played = await play_dialogue(key, documents, types, dialogue, Script(dialogue, find_classes=find_classes))
         name = dialogue.name if dialogue.name not in report.dialogues else f"{dialogue.name} ({number})"
         report.dialogues[name] = compare(dialogue.expect, played)
         report.visited |= played.visited.get(key, frozenset())

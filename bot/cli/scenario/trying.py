@@ -11,10 +11,11 @@ from typing import Any, Final, TextIO
 from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
 from bot.cli.ops import escape_text, write_json_lines
-from bot.cli.scenario.files import Documents, Folder, get_key, load_engines, load_scenario, load_types, read_file
+from bot.cli.scenario.files import Documents, Folder, get_key, load_classes, load_engines, load_scenario, load_types, read_file
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
+from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.finding import DefinitionRefused
@@ -35,9 +36,11 @@ _LONGEST: Final = 4000
 class Terminal(Script):
     """A rehearsal that is seen while it goes on, and that asks at the keyboard what its script does not say."""
 
-    def __init__(self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO | None) -> None:
+    def __init__(
+        self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO | None, find_classes: FindClasses
+    ) -> None:
         """Show each thing that happens with `show`; lines of `stdin` are the answers, None for a closed one."""
-        super().__init__(dialogue, ask_further=self._read_line, model=model, is_strict=False)
+        super().__init__(dialogue, ask_further=self._read_line, model=model, find_classes=find_classes, is_strict=False)
         self._show, self._stdin = show, stdin
         self._options: tuple[str, ...] = ()
 
@@ -102,7 +105,7 @@ def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: b
 
     async def play() -> Played:
         async with _open_model(asks_model) as model:
-            script = Terminal(dialogue, model=model, show=show, stdin=sys.stdin)
+            script = Terminal(dialogue, model=model, show=show, stdin=sys.stdin, find_classes=load_classes())
             return await play_dialogue(key, documents, load_types(), dialogue, script, now=SystemClock().now())
 
     played = asyncio.run(play())

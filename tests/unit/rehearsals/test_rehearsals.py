@@ -57,6 +57,26 @@ async def test_a_step_back_and_a_cancellation_are_rehearsed() -> None:
         assert played.result.status == status
 
 
+@pytest.mark.parametrize(
+    ("step", "may_go_back"),
+    [
+        ({"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 1}}}, True),
+        ({"type": "mongo_find_one", "params": {"collection_name": "c"}}, True),
+        ({"type": "bitrix_call", "params": {"method": "crm.deal.update", "params": {"id": 1, "fields": {"TITLE": "x"}}}}, False),
+        ({"type": "mongo_insert_one", "params": {"collection_name": "c", "document": {"a": 1}}}, False),
+        ({"type": "bitrix_call", "params": {"method": "crm.unheard.of", "params": {}}}, False),
+    ],
+)
+async def test_a_step_back_goes_over_reads_and_over_nothing_else(step: dict[str, Any], *, may_go_back: bool) -> None:
+    """As in the product, also where a mock says what is read; a method that nobody knows may have changed something."""
+    plan = scenario(ask("name", step="name"), {"id": "call", **step}, ask("sum", step="sum"), allow_back=True)
+    given = {"name": "x", "mocks": {"call": {"ID": 1}}, "inputs": ["Иван", {"press": "scenario-back"}, "Пётр", "5"]}
+    script = Dialogue.model_validate(given)
+    played = await play_dialogue("plan", {"plan": plan}, TYPES, script, Script(script))
+    assert (played.problem == "") is may_go_back, played.problem
+    assert may_go_back == (played.variables.get("name") == "Пётр")
+
+
 async def test_an_effect_is_planned_with_its_parameters_and_never_performed() -> None:
     """Without a mock the variable gets nothing, as in a dry run; the plan holds what would be sent."""
     played = await play(ask("name"), DEAL, say("Номер {bitrix_result}"), inputs=["Ромашка"])
