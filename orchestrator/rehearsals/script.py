@@ -38,6 +38,10 @@ class ScriptEnded(RehearsalStopped):
     """The scenario asks for something that the script does not have, or cannot take what it has; the text says which step, and what."""
 
 
+class AnswerUnfit(ScriptEnded):
+    """An input is none of the answers that the question takes."""
+
+
 AskModel = Callable[[RunModelRequest], Awaitable[str | None]]
 """Returns the answer of a model for which there is no mock, None for nothing."""
 
@@ -90,7 +94,7 @@ class Script:
         """Return the next input as the answer to this question. Raises ScriptEnded."""
         given: str | Given | None = self._inputs.popleft() if self._inputs else await self._further(place, "answer")
         if given is None:
-            raise ScriptEnded(f'step {place.step} of {place.definition} asks "{ask.text}", and no input is left')
+            raise build_end(place, ask)
         return read_answer(given, ask, place)
 
     async def ask_model(self, place: Place, request: RunModelRequest) -> str:
@@ -160,13 +164,18 @@ class Script:
         return values[number]
 
 
+def build_end(place: Place, ask: Ask) -> ScriptEnded:
+    """Return the error of a question for which no input is left."""
+    return ScriptEnded(f'step {place.step} of {place.definition} asks "{ask.text}", and no input is left')
+
+
 def read_answer(given: str | Given, ask: Ask, place: Place) -> RunAnswer | None:
-    """Return an input as the answer to a question, None for one that does not come in time. Raises ScriptEnded if nobody could give it."""
+    """Return an input as the answer to a question, None for one that does not come in time. Raises AnswerUnfit if nobody could give it."""
     labels = [one.label for one in (*ask.options, *ask.controls)]
     one = given if isinstance(given, Given) else None
     if one is not None and one.timeout:
         if ask.timeout is None:
-            raise ScriptEnded(f"step {place.step} of {place.definition} waits for ever: its input cannot be a timeout")
+            raise AnswerUnfit(f"step {place.step} of {place.definition} waits for ever: its input cannot be a timeout")
         return None
     pressed = one.press if one is not None else given
     if isinstance(pressed, str) and pressed in labels:
@@ -182,7 +191,7 @@ def read_answer(given: str | Given, ask: Ask, place: Place) -> RunAnswer | None:
         return RunAnswer(question_id="", text=own, quoted=pasted)
     wanted = [*(f'the button "{label}"' for label in labels), *sorted(ask.takes)]
     what = given if isinstance(given, str) else one.model_dump(exclude_none=True) if one is not None else ""
-    raise ScriptEnded(f"step {place.step} of {place.definition} takes {', '.join(wanted)}, not {what}")
+    raise AnswerUnfit(f"step {place.step} of {place.definition} takes {', '.join(wanted)}, not {what}")
 
 
 def _read_problem(found: Any, key: str) -> str | None:

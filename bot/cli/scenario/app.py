@@ -128,8 +128,8 @@ def run(
 ) -> None:
     """Try a scenario in this terminal. Nothing is sent and nothing is stored: each effect is shown as the plan that it is.
 
-    What the inputs do not answer is asked here, models' answers too. Exit codes: 0 = it ended well, 1 = it failed, did not end, or has
-    mistakes, 2 = wrong use.
+    What the inputs do not answer is asked here, models' answers too; @PATH sends a file, @+7… a contact.
+    Exit codes: 0 = it ended well, 1 = it failed, did not end, or has mistakes, 2 = wrong use.
     """
     from bot.cli.inputs import parse_arg  # noqa: PLC0415 - see steps
     from bot.cli.scenario.trying import load_dialogue, run_scenario  # noqa: PLC0415 - see steps

@@ -3,27 +3,27 @@
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
 from bot.cli.ops import escape_text, write_json_lines
 from bot.cli.scenario.files import Documents, Folder, get_key, load_classes, load_engines, load_scenario, load_types, read_file
+from bot.cli.scenario.keyboard import Terminal
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
-from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.engines.runs import RunModelRequest
 from orchestrator.rehearsals.dialogue import Dialogue, check_dialogue
 from orchestrator.rehearsals.playing import Played, play_dialogue, say_reply
-from orchestrator.rehearsals.rehearsal import Happening, Place
-from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
+from orchestrator.rehearsals.rehearsal import Happening
+from orchestrator.rehearsals.script import AskModel, ask_no_model
 from orchestrator.rehearsals.step_names import find_known_steps
 from state.canonical import dumps, to_storable_text
 from state.clock import SystemClock
@@ -31,39 +31,6 @@ from state.stored import JsonObject
 
 _NAME: Final = "run"
 _LONGEST: Final = 4000
-
-
-class Terminal(Script):
-    """A rehearsal that is seen while it goes on, and that asks at the keyboard what its script does not say."""
-
-    def __init__(
-        self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO | None, find_classes: FindClasses
-    ) -> None:
-        """Show each thing that happens with `show`; lines of `stdin` are the answers, None for a closed one."""
-        super().__init__(dialogue, ask_further=self._read_line, model=model, find_classes=find_classes, is_strict=False)
-        self._show, self._stdin = show, stdin
-        self._options: tuple[str, ...] = ()
-
-    def tell(self, happening: Happening) -> None:
-        """Keep and show what happened."""
-        super().tell(happening)
-        if happening.kind == "question":
-            self._options = (*happening.options, *happening.controls)
-        self._show(happening)
-
-    async def _read_line(self, place: Place, asked: str) -> str | None:
-        """Return a line of the person; the number of a button is its words. None at the end of the input."""
-        if self._stdin is None:
-            return None
-        if self._stdin.isatty():
-            sys.stderr.write("> " if asked == "answer" else escape_text(f"[{place.step}] {asked}\n[{place.step}]> "))
-            sys.stderr.flush()
-        line = await asyncio.to_thread(self._stdin.readline)
-        if not line:
-            return None
-        text = to_storable_text(line.rstrip("\r\n"))
-        is_number = asked == "answer" and text.isascii() and text.isdecimal() and text not in self._options
-        return self._options[int(text) - 1] if is_number and 0 < int(text[:4]) <= len(self._options) else text
 
 
 def load_dialogue(path: Path, inputs: Path | None, given: list[str], args: Mapping[str, Any]) -> Dialogue:
