@@ -46,7 +46,12 @@ class Played:
     @property
     def own_variables(self) -> JsonObject:
         """The variables at the end without those that every run has."""
-        return {name: one for name, one in self.variables.items() if name not in {*SYSTEM_NAMES, "success"}}
+        return select_own_variables(self.variables)
+
+
+def select_own_variables(variables: JsonObject) -> JsonObject:
+    """Return the variables at the end of a scenario without those that every run has."""
+    return {name: one for name, one in variables.items() if name not in {*SYSTEM_NAMES, "success"}}
 
 
 async def play_dialogue(
