@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bot.cli.ops import AS_JSON, escape_text, write_json_lines, write_table
+from bot.cli.ops import AS_JSON, Language, escape_text, hide_log_lines, write_json_lines, write_table
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _File = Annotated[
 @app.callback()
 def group() -> None:
     """Write scenarios: check, draw, try, test and record them, or begin a first one. Nothing of it needs a running bot."""
+    hide_log_lines()
 
 
 @app.command()
@@ -60,7 +61,7 @@ def _write_type(told: "StepDoc") -> None:
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Scenarios as YAML or JSON, or folders of them.")],
     *,
-    language: Annotated[str, typer.Option(help="The language in which mistakes are told: en or ru.")] = "en",
+    language: Annotated[Language, typer.Option(help="The language in which mistakes are told.")] = "en",
     as_json: _Json = False,
 ) -> None:
     """Check scenarios and say all mistakes at once, each with its place. Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use."""
@@ -123,7 +124,7 @@ def run(
     inputs: Annotated[Path | None, typer.Option(help="A YAML file with the answers, or with inputs, mocks and args as in a test.")] = None,
     arg: Annotated[list[str] | None, typer.Option(help="A value such as deal=481 that the scenario is started with.")] = None,
     model: Annotated[bool, typer.Option("--model", help="Ask the configured model where the inputs have no mock; it costs.")] = False,
-    language: Annotated[str, typer.Option(help="The language of the program's own sentences: ru or en.")] = "ru",
+    language: Annotated[Language, typer.Option(help="The language of the program's own sentences.")] = "ru",
     as_json: Annotated[bool, typer.Option("--json", help="One event a line as JSON.")] = False,
 ) -> None:
     """Try a scenario in this terminal. Nothing is sent and nothing is stored: each effect is shown as the plan that it is.
@@ -191,7 +192,7 @@ def new(
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
     question: Annotated[list[str] | None, typer.Option(help="A question to ask; may be given again.")] = None,
     doing: Annotated[str, typer.Option("--do", help="What is done with the answers: say, deal or lead.")] = "",
-    language: Annotated[str, typer.Option(help="ru or en.")] = "ru",
+    language: Annotated[Language, typer.Option(help="The language of the questions and of the scenario.")] = "ru",
 ) -> None:
     """Write a first scenario after a few questions. Exit codes: 0 = written, 2 = wrong use, or the file is there already."""
     from bot.cli.scenario.beginning import write_first  # noqa: PLC0415 - see steps

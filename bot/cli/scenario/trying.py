@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
-from bot.cli.ops import escape_text, write_json_lines
+from bot.cli.ops import Language, escape_text, write_json_lines
 from bot.cli.scenario.files import Documents, Folder, get_key, load_classes, load_engines, load_scenario, load_types, read_file
 from bot.cli.scenario.keyboard import Terminal
 from bot.i18n.translate import Translator
@@ -59,14 +59,14 @@ def replace_data(document: Document, data: JsonObject) -> Document:
     return replace(document, data=data)
 
 
-def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: bool, locale: str) -> Played | None:
+def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: bool, locale: Language) -> Played | None:
     """Play a scenario in the terminal and return what came of it; None for a scenario with mistakes, which are written."""
     try:
         document = load_scenario(load_engines(), path)
     except DefinitionRefused:
         return None
     folder, key = Folder(path.parent), get_key(path)
-    tr = Translator("en" if locale == "en" else "ru", "Europe/Moscow")
+    tr = Translator(locale, "Europe/Moscow")
     show = _write_event if as_json else lambda one: _write_happening(one, tr)
     documents = Documents(folder, {key: document})
 

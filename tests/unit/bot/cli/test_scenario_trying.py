@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import logging
 import stat
 import sys
 from pathlib import Path
 
 import pytest
 
+from bot.cli import app
 from bot.cli.scenario.trying import load_dialogue, run_scenario
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
@@ -297,3 +299,40 @@ def test_steps_of_a_scenario_with_mistakes_are_not_looked_for() -> None:
     assert code == 1
     assert "FAILED: the scenario has mistakes" in told
     assert "there is no step" not in told
+
+
+def test_a_language_that_there_is_not_is_refused() -> None:
+    """Wherever one is chosen: another one would be spoken in silence."""
+    for words in (("validate", "lead.yaml"), ("run", "lead.yaml"), ("new", "first.yaml")):
+        code, told = call(*words, "--language", "eng")
+        assert code == 2
+        assert "'eng' is not one of 'ru', 'en'" in told
+    code, told = call("chat", "--language", "eng", app=app.app)
+    assert (code, "'eng' is not one of 'ru', 'en'" in told) == (2, True)
+
+
+def test_log_lines_do_not_stand_among_what_a_try_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The failure of a step is said once, by the command."""
+    write_files(tmp_path)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    code, told = call("run", "lead.yaml", *(word for one in ("Ромашка", "а", "б", "в") for word in ("--input", one)))
+    assert code == 1
+    assert "rehearsal-1" not in told
+    assert told.count("budget/1") == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["scenario", "run", "lead.yaml", "--input", "x"], ["scenario", "steps"], ["scenario", "graph", "lead.yaml"]]
+)
+def test_an_output_that_takes_no_more_is_one_sentence(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on a full disk: no traceback, and an exit code that a script sees."""
+    write_files(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["sdelka", *words])
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as left:
+            app.main()
+    assert left.value.code == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "the output cannot be written: No space left on device"
