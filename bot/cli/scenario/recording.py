@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bitrix.masking import hide_installed
+from bot.cli.definition_files import load_classes
 from bot.cli.ops import escape_text, open_database_reader
 from bot.cli.runs import find_run
-from bot.cli.scenario.files import load_classes, load_types
+from bot.cli.scenario.files import load_types
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.rehearsals.dialogue import Dialogue
