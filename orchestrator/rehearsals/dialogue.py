@@ -3,7 +3,7 @@
 It stands beside the scenario as `NAME.test.yaml`. Texts may be written as numbers or true, as in the scenario itself.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any, Final, Literal
 
@@ -97,6 +97,10 @@ class Dialogue(_Part):
     inputs: list[str | Given] = Field(default_factory=list, description="The answers, in order.")
     mocks: dict[str, Any] = Field(default_factory=dict, description="What models, effects, documents and agents give, by step.")
     expect: Expected = Field(default_factory=Expected)
+
+    def choose_mocks(self, _place: object, _kind: object) -> tuple[str, Mapping[str, Any]]:
+        """Return all mocks: the step says what is asked for."""
+        return "mocks", self.mocks
 
     @field_validator("day", mode="before")
     @classmethod

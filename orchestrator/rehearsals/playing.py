@@ -3,11 +3,9 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from difflib import ndiff
 from typing import Any, Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outputs import Reply
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunResult
 from orchestrator.engines.scenarios.checks import SYSTEM_NAMES
@@ -15,11 +13,11 @@ from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import StepTypes, build_plan
 from orchestrator.engines.scenarios.step_types import AnyStepCall, AnyStepType, StepResult
-from orchestrator.rehearsals.dialogue import Dialogue, Expected, ExpectedEffect
+from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
+from orchestrator.rehearsals.dialogue import Dialogue, Expected, Person
 from orchestrator.rehearsals.rehearsal import PERSON, Happening, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded
 from orchestrator.rehearsals.step_names import find_known_steps, name_steps
-from state.canonical import dumps
 from state.stored import JsonObject
 
 BEGINS: Final = datetime(2026, 1, 12, 9, 0, tzinfo=UTC)
@@ -49,6 +47,12 @@ class Played:
         return select_own_variables(self.variables)
 
 
+def build_actor(person: Person) -> Actor:
+    """Return the person of a test as the one with whose rights its run works."""
+    told = {"key": person.key, "name": person.name, "bitrix_user_id": person.employee, "time_zone": person.time_zone}
+    return Actor.model_validate({**PERSON.model_dump(), **told})
+
+
 def select_own_variables(variables: JsonObject) -> JsonObject:
     """Return the variables at the end of a scenario without those that every run has."""
     return {name: one for name, one in variables.items() if name not in {*SYSTEM_NAMES, "success"}}
@@ -70,12 +74,9 @@ async def play_dialogue(
         visited.setdefault(script.at.definition, set()).add(script.at.step)
 
     engine = ScenarioEngine(trace_types(types, note), find_documents=script.find_documents)
-    who = dialogue.person
-    told = {"key": who.key, "name": who.name, "bitrix_user_id": who.employee, "time_zone": who.time_zone}
-    person = Actor.model_validate({**PERSON.model_dump(), **told})
     names = find_known_steps(key, documents, types).names
     find = lambda kind, name: documents.get(name) if kind == KIND else None  # noqa: E731 - reads as the argument that it is
-    rehearsal = Rehearsal({KIND: engine}, find, script, now=now, person=person, names=names)
+    rehearsal = Rehearsal({KIND: engine}, find, script, now=now, person=build_actor(dialogue.person), names=names)
     problem, result = "", RunResult(status="cancelled")
     try:
         result = await rehearsal.play(KIND, key, {name: Value(one, PERSONS) for name, one in dialogue.args.items()})
@@ -104,71 +105,20 @@ def list_steps(document: object, types: StepTypes) -> list[str]:
     return list(name_steps(build_plan(document, types)).values())
 
 
-def list_messages(happenings: Sequence[Happening]) -> list[str]:
-    """Return everything that the person read, in order."""
-    return [say_reply(one) for one in happenings if one.kind in {"message", "question"}]
-
-
-def say_reply(happening: Happening) -> str:
-    """Return a message as a test holds it: its text, and sentences of the program as [their-code], in whatever language they are."""
-    reply = happening.reply or Reply()
-    return "\n".join([*([happening.text] if happening.text else []), *(f"[{one.code}]" for one in reply.notices)])
-
-
-def list_effects(happenings: Sequence[Happening]) -> list[ExpectedEffect]:
-    """Return the effects that were asked for, in order."""
-    told = [one for one in happenings if one.kind == "effect"]
-    return [ExpectedEffect(step=one.place.step, method=one.data["method"], params=one.data["params"]) for one in told]
-
-
 def compare(expect: Expected, played: Played) -> list[str]:
     """Return how what came differs from what was expected, as lines to read; none if it does not."""
     return list(_compare(expect, played))
 
 
 def _compare(expect: Expected, played: Played) -> Iterator[str]:
-    yield from _compare_ends(expect, played)
-    if expect.messages is not None:
-        yield from _compare_lists("messages", expect.messages, list_messages(played.happenings))
-    if expect.effects is not None:
-        came_effects = list_effects(played.happenings)
-        if len(came_effects) != len(expect.effects) or not all(map(_is_effect_fitting, expect.effects, came_effects)):
-            yield from _compare_lists("effects", list(map(_write_effect, expect.effects)), list(map(_write_effect, came_effects)))
-
-
-def _compare_ends(expect: Expected, played: Played) -> Iterator[str]:
-    """Return how the end differs: the outcome, the variables, and whether every input was asked for."""
     if played.problem:
         yield played.problem
-        return
-    result = played.result
-    if expect.outcome != result.status or (expect.code and expect.code != result.code):
-        wanted, came = f"{expect.outcome} {expect.code}".strip(), f"{result.status} {result.code}".strip()
-        details = [one.text for one in played.happenings if one.kind == "failure" and one.text]
-        yield f"outcome: expected {wanted}, came {came}{f' ({details[-1]})' if details else ''}"
-    for name, value in expect.variables.items():
-        if name not in played.variables:
-            yield f"variables.{name}: expected {dumps(value)}, and nothing set it"
-        elif dumps(played.variables[name]) != dumps(value):
-            yield f"variables.{name}: expected {dumps(value)}, came {dumps(played.variables[name])}"
-    if played.left:
-        yield f"inputs: the last {played.left} were not asked for"
-
-
-def _compare_lists(name: str, expected: Sequence[str], came: Sequence[str]) -> Iterator[str]:
-    """Return the lines of both lists with what is only in the one (-) or the other (+); none if they are equal."""
-    if list(expected) == list(came):
-        return
-    yield f"{name}: - expected, + came"
-    wanted, found = ([one.replace("\n", " ⏎ ") for one in lines] for lines in (expected, came))
-    yield from (f"  {line}" for line in ndiff(wanted, found) if not line.startswith("?"))
-
-
-def _is_effect_fitting(wanted: ExpectedEffect, came: ExpectedEffect) -> bool:
-    is_right = wanted.method == came.method and wanted.step in {None, came.step}
-    return is_right and (wanted.params is None or dumps(wanted.params) == dumps(came.params))
-
-
-def _write_effect(effect: ExpectedEffect) -> str:
-    where = f"{effect.step}: " if effect.step else ""
-    return f"{where}{effect.method}" + (f" {dumps(effect.params)}" if effect.params is not None else "")
+    else:
+        yield from compare_outcome(expect.outcome, expect.code, played.result, played.happenings)
+        yield from compare_values("variables", expect.variables, played.variables)
+        if played.left:
+            yield f"inputs: the last {played.left} were not asked for"
+    if expect.messages is not None:
+        yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
+    if expect.effects is not None:
+        yield from compare_effects("effects", expect.effects, list_effects(played.happenings))

@@ -17,8 +17,9 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import Plan, StepTypes, build_plan
+from orchestrator.rehearsals.comparing import list_effects, list_messages
 from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Expected, Given, Person
-from orchestrator.rehearsals.playing import Played, list_effects, list_messages, play_dialogue, select_own_variables
+from orchestrator.rehearsals.playing import Played, play_dialogue, select_own_variables
 from orchestrator.rehearsals.rehearsal import Happening
 from orchestrator.rehearsals.script import Script, find_shipped_classes
 from orchestrator.rehearsals.step_names import name_steps

@@ -21,8 +21,9 @@ from orchestrator.documents.document import Document
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.engines.runs import RunModelRequest
+from orchestrator.rehearsals.comparing import say_reply
 from orchestrator.rehearsals.dialogue import Dialogue, check_dialogue
-from orchestrator.rehearsals.playing import Played, play_dialogue, say_reply
+from orchestrator.rehearsals.playing import Played, play_dialogue
 from orchestrator.rehearsals.rehearsal import Happening
 from orchestrator.rehearsals.script import AskModel, ask_no_model
 from orchestrator.rehearsals.step_names import find_known_steps

@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunResult, RunSuspended
+from orchestrator.rehearsals.comparing import list_effects, list_messages
 from orchestrator.rehearsals.dialogue import Dialogue, Given
-from orchestrator.rehearsals.playing import BEGINS, Played, compare, list_effects, list_messages, play_dialogue
+from orchestrator.rehearsals.playing import BEGINS, Played, compare, play_dialogue
 from orchestrator.rehearsals.rehearsal import Place, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded, read_answer
 from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario
@@ -75,6 +76,13 @@ async def test_a_step_back_goes_over_reads_and_over_nothing_else(step: dict[str,
     played = await play_dialogue("plan", {"plan": plan}, TYPES, script, Script(script))
     assert (played.problem == "") is may_go_back, played.problem
     assert may_go_back == (played.variables.get("name") == "Пётр")
+
+
+async def test_a_mock_that_is_no_text_is_an_answer_in_json() -> None:
+    """An agent that answers with an object answers as a model writes it; null is an answer without a word."""
+    step = {"id": "llm", "type": "llm_request", "params": {"prompt": "?"}}
+    for mock, said in (({"ok": True, "of": [1]}, '{"of":[1],"ok":true}'), (7, "7"), (None, "")):
+        assert (await play(step, mocks={"llm": mock})).variables["llm_result"] == said
 
 
 async def test_an_effect_is_planned_with_its_parameters_and_never_performed() -> None:
