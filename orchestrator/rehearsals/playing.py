@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from orchestrator.domain.actor import Actor
@@ -65,8 +65,7 @@ async def play_dialogue(
 
     It begins at `now`, or at the hour of `now` on the day that the dialogue names.
     """
-    if dialogue.day:
-        now = datetime.combine(date.fromisoformat(dialogue.day), now.timetz())
+    now = dialogue.find_start(now)
     visited: dict[str, set[str]] = {}
 
     def note(call: AnyStepCall) -> None:

@@ -176,6 +176,13 @@ class Script:
         del place
         return await make()
 
+    def take_required(self, place: Place, kind: Asked, why: str) -> Any:
+        """Return the mock of this step, which is needed because of `why`. Raises ScriptEnded."""
+        found = self._take_mock(place, kind)
+        if found is _NOTHING:
+            raise ScriptEnded(f"step {place.step} of {place.definition} {why} as {self._name_mock(place, kind)}")
+        return found
+
     def _name_mock(self, place: Place, kind: Asked) -> str:
         """Return where in the file the mock of this place would stand."""
         return f"{self._dialogue.choose_mocks(place, kind)[0]}.{place.step}"

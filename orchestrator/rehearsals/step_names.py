@@ -51,13 +51,13 @@ class KnownSteps:
         """Return the names of all steps behind the keys of their definitions."""
         return [f"{key}/{name}" for key, names in self.names.items() for name in names.values()]
 
-    def report_unknown(self, findings: Findings, path: Path, name: str, *, may_be_keyed: bool) -> None:
-        """Report the name that stands at `path` unless there is such a step, with the one that was probably meant."""
+    def report_unknown(self, findings: Findings, path: Path, name: str, *, may_be_keyed: bool = False, of_value: bool = False) -> None:
+        """Report the name that stands at `path`, as its key or value, unless there is such a step, with the one that was probably meant."""
         known = [*self.list_names(), *(self.list_keyed_names() if may_be_keyed else ())]
         if name not in known and not self.is_open:
             args: dict[str, str | int] = {"kind": "step", "name": quote_part(name)}
             message = SENTENCES[_CODE].format(**args)
-            findings.add(_CODE, message, path, suggestion=self._suggest(name, known), of_value=not may_be_keyed, args=args)
+            findings.add(_CODE, message, path, suggestion=self._suggest(name, known), of_value=of_value, args=args)
 
     def _suggest(self, name: str, known: Collection[str]) -> str:
         """Return the step that was meant: by its number, although it has an id, or by a similar name."""

@@ -1,7 +1,7 @@
 """Plays flows: one agent after another, as the routes of their steps say, until one ends the flow (S002)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Final
@@ -28,15 +28,25 @@ NO_ANSWER: Final = "degraded"
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
+NoteStep = Callable[[str, int, bool], None]
+"""Is called with (step, its visit, whether it gave an answer) each time a step is over, also when the run is played again."""
+
+
+def note_nothing(_step: str, _visit: int, _is_answered: bool, /) -> None:  # noqa: FBT001 - see NoteStep
+    """Note nothing: of an engine that nobody watches."""
+
+
 class FlowEngine:
     """Plays flows. What it has played stands in the run's stream, so a restart goes on where it was."""
 
     replay = 1
     replays = frozenset({1})
 
-    def __init__(self, find_agents: FindAgents = find_no_agents, *, most_steps: int = MOST_STEPS) -> None:
-        """Play flows whose agents `find_agents` finds."""
-        self._find_agents, self._most_steps = find_agents, most_steps
+    def __init__(
+        self, find_agents: FindAgents = find_no_agents, *, most_steps: int = MOST_STEPS, note_step: NoteStep = note_nothing
+    ) -> None:
+        """Play flows whose agents `find_agents` finds; `note_step` hears of each step that is over."""
+        self._find_agents, self._most_steps, self._note_step = find_agents, most_steps, note_step
 
     def connect(self, find_agents: FindAgents) -> "FlowEngine":
         """Return an engine that is the same, whose agents `find_agents` finds; itself if it was made with a way to find them."""
@@ -50,7 +60,7 @@ class FlowEngine:
             raise RunFailed("flow-unreadable", f"the definition is no flow: {error.error_count()} mistakes") from None
         agents = await self._load_agents(ctx, flow)
         start = await find_start(ctx, flow)
-        return await _Playing(ctx, flow, agents, start, self._most_steps).play()
+        return await _Playing(ctx, flow, agents, start, self._most_steps, self._note_step).play()
 
     async def _load_agents(self, ctx: RunContext, flow: Flow) -> Mapping[str, Agent]:
         """Return the agents by version, as they were when the run began: what is published afterwards does not reach it."""
@@ -68,8 +78,11 @@ class FlowEngine:
 class _Playing:
     """One pass through a flow."""
 
-    def __init__(self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, most_steps: int) -> None:
+    def __init__(
+        self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, most_steps: int, note_step: NoteStep
+    ) -> None:
         self._ctx, self._flow, self._agents, self._start, self._most_steps = ctx, flow, agents, start, most_steps
+        self._note_step = note_step
         self._steps = {step.id: step for step in flow.steps}
         self._channels = Channels(flow)
         self._outputs = StepOutputs()
@@ -87,6 +100,7 @@ class _Playing:
             self._visits[step.id] += 1
             output = await self._play_step(step)
             self._marks[step.id] = "failed" if output is None else "done"
+            self._note_step(step.id, self._visits[step.id], output is not None)
             route = find_route_after_success(step) if output is not None else find_route_after_failure(step)
             if route.is_doomed and doomed is None:
                 doomed = step
