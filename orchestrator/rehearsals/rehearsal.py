@@ -4,6 +4,7 @@ As in the product the engine is played from its beginning each time something ha
 reach people, models, the portal or other parties is asked of an `Outside`: a person at a terminal, or the script of a test.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -108,6 +109,8 @@ class _Playing:
     said: set[str] = field(default_factory=set)
     ended: dict[str, RunResult] = field(default_factory=dict)
     """The results of the runs that it started, by node."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """How often the model gave no answer, by node."""
     wait: tuple[str, Ask | datetime] | None = None
     """The node that waits, with its question or moment."""
 
@@ -220,9 +223,7 @@ class _Context(RunContext):
         return "finished" if is_over else "new"
 
     def count_failures(self, node: str) -> int:
-        """Return 0: a model that gives no answer ends the rehearsal."""
-        del node
-        return 0
+        return self._playing.failures[node]
 
     def is_before_retry(self, node: str) -> bool:
         """Return False: nobody has a rehearsal retried."""
@@ -254,7 +255,11 @@ class _Context(RunContext):
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
         del on_delta
         if node not in self._memo.done:
-            answer = await self._outside.ask_model(self._find_place(node), request)
+            try:
+                answer = await self._outside.ask_model(self._find_place(node), request)
+            except RunFailed:
+                self._playing.failures[node] += 1
+                raise
             self._keep(node, answer, request.origins | _MODEL, kind="model")
             self._tell("model", node, text=answer, data=[dict(one) for one in request.messages])
         return self._recall(node)
