@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,8 @@ from orchestrator.engines.flows.kind import FLOW, list_agents
 if TYPE_CHECKING:
     from bot.cli.definition_desk import DefinitionDesk
 
+FOLDER: Final = "agents"
+"""The folder beside flows in which agents may stand."""
 OFF: Final = "finding-reference-off"
 REFERENCES: Final = frozenset({"finding-reference-unknown", "finding-reference-draft", OFF})
 """The codes of mistakes about agents that the store does not have."""
@@ -107,14 +110,14 @@ def find_flow_key(document: object) -> str:
 
 
 def find_agent_file(flow: Path, name: str) -> Path | None:
-    """Return the file beside a flow that holds the agent of this key, None if there is none. Raises SettingsError."""
+    """Return the file that holds the agent of this key, beside the flow or in its folder `agents`; None if there is none.
+
+    Raises SettingsError.
+    """
     if find_key_mistake(name) is not None:
         return None
-    for suffix in SUFFIXES:
-        path = flow.with_name(f"{name}{suffix}")
-        if path.is_file() and path != flow:
-            return path if find_kind_of(read_file(path).draft) == AGENT else None
-    return None
+    places = (flow.parent / f"{name}{suffix}" for suffix in SUFFIXES), (flow.parent / FOLDER / f"{name}{suffix}" for suffix in SUFFIXES)
+    return next((one for one in chain(*places) if one.is_file() and find_kind_of(read_file(one).draft) == AGENT), None)
 
 
 def find_kind_of(document: object) -> str:
