@@ -20,6 +20,7 @@ from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.chat.responses import ChatContext
 from bot.http_api.chat.router import build_chat_router
 from bot.http_api.definitions.router import build_definitions_router
+from bot.http_api.flows.definition_router import build_flow_definition_routers
 from bot.http_api.runs.router import build_runs_router
 from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.authentication import Authenticator, parse_networks
@@ -73,10 +74,10 @@ class Api:
 
 
 def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
-    """Return the routers of /confirmations, /sessions, /audit, /runs, /schedules and /definitions, which read the database.
+    """Return the routers of /confirmations, /sessions, /audit, /runs, /schedules, /definitions and /api/…, which read the database.
 
-    /confirmations also submits decisions, /runs and /schedules what callers order, and /definitions changes definitions. `engines` are
-    those whose runs may be started.
+    /confirmations also submits decisions, /runs and /schedules what callers order, and /definitions and /api/… change definitions.
+    `engines` are those whose runs may be started.
     """
     desk = EndpointContext(orchestrator, clock)
     reading = StreamReader(desk)
@@ -92,4 +93,5 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
         build_runs_router(desk, reading, stored),
         build_schedules_router(desk, stored),
         build_definitions_router(definitions),
+        *build_flow_definition_routers(definitions),
     ]

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from itertools import islice
+from typing import Final, Literal
 
 from orchestrator.domain.finding import WHOLE, Path
+
+MOST_CHANGES: Final = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -15,6 +18,21 @@ class Change:
     path: Path
     before: object = None
     after: object = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """What changed between two documents."""
+
+    changes: tuple[Change, ...]
+    more: bool = False
+    """Whether there are further changes, which are left out."""
+
+
+def compare_documents(before: object, after: object) -> Difference:
+    """Return what changed between two documents; a large one takes a moment, so call it in a thread."""
+    found = list(islice(list_changes(before, after), MOST_CHANGES + 1))
+    return Difference(changes=tuple(found[:MOST_CHANGES]), more=len(found) > MOST_CHANGES)
 
 
 def list_changes(before: object, after: object, path: Path = WHOLE) -> Iterator[Change]:

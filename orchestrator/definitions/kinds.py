@@ -41,6 +41,11 @@ def list_no_references(_document: object) -> Iterable[Reference]:
     return ()
 
 
+def find_no_title(_document: object) -> str:
+    """Return "": documents of this kind say nothing of how people call them."""
+    return ""
+
+
 def tell_no_writes(_document: object) -> Sequence[Write] | None:
     """Return None: it cannot be told what documents of this kind write, so each of them counts as critical."""
     return None
@@ -59,7 +64,13 @@ class DefinitionKind:
     What the definitions that it starts as children submit is theirs; those are published on their own.
     """
     list_references: Callable[[object], Iterable[Reference]] = list_no_references
-    """Returns the versions of other definitions that a correct document names; they are fixed by their ids when it is saved."""
+    """Returns the versions of other definitions that a document names; they are fixed by their ids when it is saved. It gets any draft."""
+    find_title: Callable[[object], str] = find_no_title
+    """Returns the title that a correct document gives itself; "" if its author says it when saving."""
+    key_field: str = ""
+    """The field of a document that repeats the key under which it is stored; "" if none does."""
+    number_field: str = ""
+    """The field of a document that repeats the number of its version; the store writes the right one into it. "" if none does."""
     edit_roles: frozenset[Role] = EDITORS
     publish_roles: frozenset[Role] = EDITORS
 

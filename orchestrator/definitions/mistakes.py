@@ -12,6 +12,7 @@ Shape = Literal["object", "list", "text", "number", "integer", "boolean"]
 SENTENCES: Final[dict[str, str]] = {
     "finding-check-failed": "the document cannot be checked as a definition of kind {kind}",
     "finding-definition-key": '"{key}" is no key: it begins with a Latin letter or a digit and has at most {most} letters, digits, - and _',
+    "finding-definition-key-other": 'the definition is called "{name}", and it is saved as "{key}"',
     "finding-field-missing": 'the field "{name}" is missing',
     "finding-field-unknown": 'there is no field "{name}" here',
     "finding-field-shape": '"{name}" is no {shape}',

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from orchestrator.definitions.kinds import Reference
@@ -11,12 +12,14 @@ from orchestrator.definitions.rules import find_key_mistake
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.finding import Finding, Path
 from state.canonical import dumps, loads
 from state.definitions import DefinitionKey, DefinitionVersion
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
 
+MOST_FOUND: Final = 500
+"""How many references of a document with other mistakes are looked up; a correct document has no more."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"(?P<key>[^@]{1,64})@(?P<version>[1-9]\d{0,8})")
 
@@ -53,9 +56,30 @@ class Linked:
     findings: tuple[Finding, ...]
 
 
+def is_version_id(text: str) -> bool:
+    """Return whether a text is a UUID, and so may be the id of a version."""
+    return _UUID.fullmatch(text) is not None
+
+
 async def link_references(document: Document, references: Iterable[Reference], find: StoredVersions) -> Linked:
     """Return the document with its references fixed. One that is unknown, unpublished or switched off stays, and is reported."""
-    findings, data = Findings(document), loads(dumps(document.data))
+    findings, found = await _find_all(document, references, find)
+    data = loads(dumps(document.data))
+    for path, version_id in found:
+        _put(data, path, version_id)
+    return Linked(data, findings)
+
+
+async def find_reference_mistakes(document: Document, references: Iterable[Reference], find: StoredVersions) -> tuple[Finding, ...]:
+    """Return what is wrong with the first references of a document that may be any draft."""
+    return (await _find_all(document, islice(references, MOST_FOUND), find))[0]
+
+
+async def _find_all(
+    document: Document, references: Iterable[Reference], find: StoredVersions
+) -> tuple[tuple[Finding, ...], Sequence[tuple[Path, str]]]:
+    """Return what is wrong with references, and for each of the others its place and the id of its version."""
+    findings, ids = Findings(document), list[tuple[Path, str]]()
     known: dict[tuple[str, str], DefinitionVersion | str] = {}
     for one in references:
         place = (one.kind, one.written)
@@ -66,13 +90,13 @@ async def link_references(document: Document, references: Iterable[Reference], f
             args: dict[str, str | int] = {"name": quote_part(one.written), "kind": one.kind}
             findings.add(found, SENTENCES[found].format(**args), one.path, of_value=True, args=args)
         else:
-            _put(data, one.path, found.id)
-    return Linked(data, findings.list_all())
+            ids.append((one.path, found.id))
+    return findings.list_all(), ids
 
 
 async def _find_published(one: Reference, find: StoredVersions) -> DefinitionVersion | str:
     """Return the version that a reference names, or the code of what is wrong with it (S002-44 … S002-46)."""
-    if _UUID.fullmatch(one.written):
+    if is_version_id(one.written):
         found = await find.find_by_id(one.written.lower())
     elif numbered := _NUMBERED.fullmatch(one.written):
         found = await find.find_version(one.kind, numbered["key"], int(numbered["version"]))

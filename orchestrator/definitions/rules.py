@@ -4,12 +4,14 @@ The rule of two: what deletes, moves money or writes to people outside (classes 
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 from orchestrator.definitions.kinds import DefinitionKind, Write
 from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.actor import Actor, Role, is_same_person
 from orchestrator.domain.errors import SdelkaError
@@ -87,6 +89,26 @@ def find_key_mistake(key: str) -> Finding | None:
     args: dict[str, str | int] = {"key": quote_part(key), "most": LONGEST_KEY}
     code = "finding-definition-key"
     return Finding(code=code, message=SENTENCES[code].format(**args), suggestion=_suggest_key(key), args=args)
+
+
+def find_document_key(kind: DefinitionKind, key: str | None, document: Document | None) -> tuple[str, list[Finding]]:
+    """Return the key under which a document is saved, and what is wrong with it. None stands for the one that the document says.
+
+    That a document lacks its key, or that its form is wrong, is found by the check of the document.
+    """
+    data = document.data if document is not None else None
+    written = data.get(kind.key_field) if kind.key_field and isinstance(data, Mapping) else None
+    said = written if isinstance(written, str) else ""
+    if key is None:
+        return said, []
+    if (wrong := find_key_mistake(key)) is not None:
+        return key, [wrong]
+    if not said or said == key or document is None:
+        return key, []
+    args: dict[str, str | int] = {"name": quote_part(said), "key": key}
+    code, findings = "finding-definition-key-other", Findings(document)
+    findings.add(code, SENTENCES[code].format(**args), (kind.key_field,), of_value=True, suggestion=key, args=args)
+    return key, [*findings.list_all()]
 
 
 def _suggest_key(key: str) -> str:

@@ -8,12 +8,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import Final, TypeVar
 
-from orchestrator.definitions.changes import Change, list_changes
+from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
-from orchestrator.definitions.references import StoredVersions, link_references
+from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
@@ -23,13 +22,14 @@ from orchestrator.definitions.rules import (
     check_reader,
     check_two_people,
     find_critical_writes,
+    find_document_key,
     find_key_mistake,
 )
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import Reading
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import SdelkaError
-from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
+from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors, sort_findings
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.domain.suggestions import suggest_name
 from state.canonical import to_storable_text
@@ -52,7 +52,6 @@ PATIENCE: Final = 8.0
 """Seconds to keep trying while somebody else changes definitions, for example because a process died while it did."""
 LONGEST_TITLE: Final = 200
 LONGEST_NOTE: Final = 500
-MOST_CHANGES: Final = 1000
 _PAGE: Final = 500
 NEWS_SESSION: Final = "definition-news"
 """The session of the news of publications. It is not that of the definitions themselves, whose lease nobody may keep."""
@@ -80,7 +79,7 @@ class Checked:
     findings: tuple[Finding, ...]
     document: object = None
     read: Document | None = None
-    """The document as it was read, with the places of what stands in it."""
+    """The document as it was read, with the places of what stands in it; with errors as far as it could be read."""
     critical: tuple[str, ...] | None = ()
     """None if it cannot be told what the document writes."""
 
@@ -94,14 +93,11 @@ class Saved:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Difference):
     """What changed between two versions of a definition."""
 
     before: DefinitionVersion
     after: DefinitionVersion
-    changes: tuple[Change, ...]
-    more: bool = False
-    """Whether there are further changes, which are left out."""
 
 
 def find_kind(kinds: Mapping[str, DefinitionKind], name: str) -> DefinitionKind:
@@ -119,7 +115,7 @@ def check_document(kind: DefinitionKind, given: Submission, find_classes: FindCl
     reading = given.read()
     found = find_mistakes(kind, reading)
     if reading.document is None or has_errors(found):
-        return Checked(findings=found)
+        return Checked(findings=found, read=reading.draft)
     data = reading.document.data
     return Checked(
         findings=found, document=data, read=reading.document, critical=find_critical_writes(find_writes(kind, data), find_classes)
@@ -147,23 +143,26 @@ class DefinitionService:
         """Return the kind. Raises KindUnknown, which names those that there are."""
         return find_kind(self._kinds, name)
 
-    async def check(self, editor: Editor, kind_name: str, key: str, given: Submission) -> Checked:
-        """Return what is wrong with a key and a document, without storing anything."""
+    async def check(self, editor: Editor, kind_name: str, key: str | None, given: Submission) -> Checked:
+        """Return what is wrong with a key (None: the one that the document says) and a document, without storing anything."""
         kind = self.find_kind(kind_name)
         check_reader(editor, kind, self._find_roles(kind))
         checked = await self._check(kind, given)
-        wrong_key = find_key_mistake(key)
-        return replace(checked, findings=(wrong_key, *checked.findings)) if wrong_key is not None else checked
+        _, wrong = find_document_key(kind, key, checked.read)
+        return replace(checked, findings=(*wrong, *checked.findings))
 
-    async def create(self, editor: Editor, kind_name: str, key: str, given: Submission, *, origin: Origin = "created") -> Saved:
-        """Store a document as a new version of this key, a draft that nothing executes yet. `origin` says where its text comes from."""
+    async def create(self, editor: Editor, kind_name: str, key: str | None, given: Submission, *, origin: Origin = "created") -> Saved:
+        """Store a document as a new version of this key, a draft that nothing executes yet. `origin` says where its text comes from.
+
+        None as the key stands for the one that the document says.
+        """
         kind = self.find_kind(kind_name)
         check_editor(editor, kind, self._find_roles(kind))
-        wrong_key = find_key_mistake(key)
         checked = await self._check(kind, given)
-        if wrong_key is not None or has_errors(checked.findings):
-            raise DefinitionRefused([*([wrong_key] if wrong_key else []), *checked.findings])
-        title = given.title if given.title is not None else await self._find_last_title(kind.name, key)
+        key, wrong = find_document_key(kind, key, checked.read)
+        if wrong or has_errors(checked.findings):
+            raise DefinitionRefused([*wrong, *checked.findings])
+        title = await self._find_title(kind, key, given, checked)
         made = await self._write(
             lambda author: self._store.write(
                 definitions.create_version,
@@ -174,6 +173,7 @@ class DefinitionService:
                 title=_clean(title, LONGEST_TITLE),
                 note=_clean(given.note, LONGEST_NOTE),
                 what=origin,
+                number_field=kind.number_field,
             ),
             editor,
         )
@@ -185,9 +185,10 @@ class DefinitionService:
         check_editor(editor, kind, self._find_roles(kind))
         before = await self._find_version(kind, key, version)
         checked = await self._check(kind, given)
-        if has_errors(checked.findings):
-            raise DefinitionRefused(checked.findings)
-        title = given.title if given.title is not None else before.title
+        _, wrong = find_document_key(kind, key, checked.read)
+        if wrong or has_errors(checked.findings):
+            raise DefinitionRefused([*wrong, *checked.findings])
+        title = kind.find_title(checked.document) or (given.title if given.title is not None else before.title)
         saved = await self._write(
             lambda author: self._store.write(
                 definitions.save_version,
@@ -199,6 +200,7 @@ class DefinitionService:
                 title=_clean(title, LONGEST_TITLE),
                 note=_clean(given.note, LONGEST_NOTE),
                 expected=expected,
+                number_field=kind.number_field,
             ),
             editor,
         )
@@ -292,6 +294,15 @@ class DefinitionService:
         """Return a version with its document, the last one for 0. Raises DefinitionMissing."""
         return await self._find_version(self._admit_reader(editor, kind_name, key), key, version)
 
+    async def find_by_id(self, editor: Editor, kind_name: str, version_id: str) -> DefinitionVersion:
+        """Return the version of this kind with that UUID, with its document. Raises DefinitionMissing."""
+        kind = self.find_kind(kind_name)
+        check_reader(editor, kind, self._find_roles(kind))
+        found = await self._store.read(definitions.find_by_id, version_id.lower()) if is_version_id(version_id) else None
+        if found is None or found.kind != kind.name:
+            raise DefinitionMissing(f"There is no {kind.name} with the id {quote_part(version_id)}.")
+        return found
+
     async def list_versions(self, editor: Editor, kind_name: str, key: str) -> Sequence[DefinitionVersion]:
         """Return the versions of a key without their documents. Raises DefinitionMissing."""
         await self.find_key(editor, kind_name, key)
@@ -306,8 +317,8 @@ class DefinitionService:
         """Return what changed between two versions of a key. Raises DefinitionMissing."""
         old = await self.find_version(editor, kind_name, key, before)
         new = await self.find_version(editor, kind_name, key, after)
-        found = await asyncio.to_thread(lambda: list(islice(list_changes(old.document, new.document), MOST_CHANGES + 1)))
-        return Comparison(before=old, after=new, changes=tuple(found[:MOST_CHANGES]), more=len(found) > MOST_CHANGES)
+        found = await asyncio.to_thread(compare_documents, old.document, new.document)
+        return Comparison(before=old, after=new, changes=found.changes, more=found.more)
 
     def _admit_reader(self, editor: Editor, kind_name: str, key: str) -> DefinitionKind:
         kind = self.find_kind(kind_name)
@@ -323,19 +334,22 @@ class DefinitionService:
 
     async def _link(self, kind: DefinitionKind, checked: Checked) -> Checked:
         """Return what was checked with the versions that the document names fixed by their ids; those that cannot be are mistakes."""
-        if checked.read is None or has_errors(checked.findings):
+        if checked.read is None:
             return checked
-        references = list(kind.list_references(checked.document))
-        if not references:
-            return checked
-        linked = await link_references(checked.read, references, StoredVersions(self._store))
-        return replace(checked, document=linked.document, findings=(*checked.findings, *linked.findings))
+        references, store = kind.list_references(checked.read.data), StoredVersions(self._store)
+        if has_errors(checked.findings):
+            wrong = await find_reference_mistakes(checked.read, references, store)
+            return replace(checked, findings=_merge(checked.findings, wrong))
+        linked = await link_references(checked.read, references, store)
+        return replace(checked, document=linked.document, findings=_merge(checked.findings, linked.findings))
 
     async def _check_references(self, kind: DefinitionKind, key: str, version: int) -> None:
         """Raise DefinitionRefused if a version that the document names is no longer published, or its definition is switched off."""
         found = await self._find_version(kind, key, version)
-        references = list(kind.list_references(found.document))
-        linked = await link_references(Document.from_data(found.document), references, StoredVersions(self._store))
+        if found.active:  # to publish it once more changes nothing
+            return
+        document = Document.from_data(found.document)
+        linked = await link_references(document, kind.list_references(found.document), StoredVersions(self._store))
         if linked.findings:
             raise DefinitionRefused(linked.findings)
 
@@ -345,8 +359,13 @@ class DefinitionService:
             raise DefinitionMissing(f"There is no {f'version {version} of ' if version else ''}{kind.name}/{quote_part(key)}.")
         return found
 
-    async def _find_last_title(self, kind: str, key: str) -> str:
-        head = await self._store.read(definitions.find_key, kind, key)
+    async def _find_title(self, kind: DefinitionKind, key: str, given: Submission, checked: Checked) -> str:
+        """Return the title that the document says, else the one that was given with it, else that of the version before."""
+        if own := kind.find_title(checked.document):
+            return own
+        if given.title is not None:
+            return given.title
+        head = await self._store.read(definitions.find_key, kind.name, key)
         return head.title if head is not None else ""
 
     async def _write(self, attempt: Callable[[Author], Awaitable[T]], editor: Editor) -> T:
@@ -369,6 +388,12 @@ def _to_reading(data: object) -> Reading:
     """Return stored data as a document that was read without mistakes."""
     document = Document.from_data(data)
     return Reading(document=document, draft=document, findings=())
+
+
+def _merge(first: Sequence[Finding], more: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return all findings in the order of their places; the one that says that others were left out stays the last."""
+    ends = [one for one in first if one.severity == "info"]
+    return (*sort_findings([*(one for one in first if one.severity != "info"), *more]), *ends) if more else tuple(first)
 
 
 def _clean(text: str, most: int) -> str:

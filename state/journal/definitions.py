@@ -46,21 +46,26 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
     title: str,
     note: str,
     what: Origin = "created",
+    number_field: str = "",
     inbox_new: Sequence[InboxRow] = (),
 ) -> DefinitionVersion:
     """Store a new version as an inactive draft, and the definition itself if it is new; return the version.
 
-    `inbox_new` are inputs to store in the same commit. Raises DefinitionUnstorable, DefinitionsBusy or another StoreError; then nothing has
+    `number_field` is the field of the document that gets the number of the version, if the document has it. `inbox_new` are inputs to
+    store in the same commit. Raises DefinitionUnstorable, DefinitionsBusy or another StoreError; then nothing has
     changed.
     """
     text = _encode(kind, key, document)
     with take_turn(store, author) as turn:
         old, at = store.definitions.find_key(kind, key), format_iso(author.at)
+        version = (old.last_version if old else 0) + 1
+        if (numbered := _set_number(document, number_field, version)) is not document:
+            text = _encode(kind, key, numbered)
         row = VersionRow(
             id=generate_id(),
             kind=kind,
             key=key,
-            version=(old.last_version if old else 0) + 1,
+            version=version,
             status="draft",
             revision=1,
             title=canonical.to_storable_text(title),
@@ -93,13 +98,14 @@ def save_version(  # noqa: PLR0913 - as `create_version`
     title: str,
     note: str,
     expected: int,
+    number_field: str = "",
 ) -> DefinitionVersion:
-    """Replace the text of a draft and return the version.
+    """Replace the text of a draft and return the version; `number_field` as `create_version` takes it.
 
     Raises StaleRevision if its revision is not `expected`, NotADraft if it is published, DefinitionMissing, and what `create_version`
     raises; then nothing has changed.
     """
-    text = _encode(kind, key, document)
+    text = _encode(kind, key, _set_number(document, number_field, version))
     with take_turn(store, author) as turn:
         old, stored = _find_stored(store, kind, key, version)
         if stored.row.status != "draft":
@@ -245,6 +251,11 @@ def list_versions(store: Store, kind: str, key: str) -> list[DefinitionVersion]:
 def list_history(store: Store, kind: str, key: str, limit: int = MOST) -> list[HistoryEntry]:
     """Return the newest changes of a definition, newest first."""
     return [HistoryEntry(**row._asdict()) for row in store.definitions.list_history(kind, key, min(limit, MOST))]
+
+
+def _set_number(document: Any, field: str, version: int) -> Any:
+    """Return the document with the number of its version, which the store alone gives (S002-A14), where it says one."""
+    return {**document, field: version} if field and isinstance(document, dict) and field in document else document
 
 
 def _encode(kind: str, key: str, document: Any) -> str:

@@ -3,14 +3,17 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bot.access.access import Access
+from bot.flows import build_flows
 from bot.http_api.api import Api
+from bot.http_api.flows.definition_bodies import AGENT_SAMPLE, FLOW_SAMPLE
+from bot.http_api.flows.definition_router import AGENTS_PATH, FLOWS_PATH
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
 from bot.monitoring.monitor import open_monitor
@@ -18,6 +21,7 @@ from bot.process import _build_monitoring_routers
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder
+from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from state.canonical import hash_text
 from state.clock import SystemClock
@@ -91,36 +95,47 @@ async def _start_runs(world: World) -> None:
     await world.idle()
 
 
-async def _write_definitions(world: World) -> None:
-    """A draft for each address whose operation changes one."""
+async def _write_definitions(world: World, engines: Engines) -> dict[str, str]:
+    """A draft for each address whose operation changes one; the ids of those of flows and agents, by the beginning of the address."""
+    service = build_desk(world.store, world.sql, engines=engines).service
     for key in ("welcome", *DEFINITIONS.values()):
-        await build_desk(world.store, world.sql).service.create(VERA, "steps", key, data(DOCUMENTS["steps", "welcome"]))
+        await service.create(VERA, "steps", key, data(DOCUMENTS["steps", "welcome"]))
+    agent = (await service.create(VERA, "agent", AGENT_SAMPLE.beside["key"], data(AGENT_SAMPLE.document))).version
+    await service.publish(VERA, "agent", agent.key, agent.version, expected=agent.revision)
+    found = {}
+    for kind, path, sample in (("flow", FLOWS_PATH, FLOW_SAMPLE), ("agent", AGENTS_PATH, AGENT_SAMPLE)):
+        for part in ("", "/publish", "/switch"):
+            key = "offer" if not part else part[1:]
+            document = {**sample.document, "flowId": key} if kind == "flow" else sample.document
+            found[f"{path}/{{version_id}}{part}"] = (await service.create(VERA, kind, key, data(document))).version.id
+    return found
 
 
-def _name_definitions(description: dict[str, Any]) -> None:
+def _name_definitions(description: dict[str, Any], drafts: Mapping[str, str]) -> None:
     """Let the examples of the description name those definitions."""
     for path, key in DEFINITIONS.items():
-        for operation in description["paths"][path].values():
-            for one in operation["parameters"]:
-                if one["name"] == "key":
-                    one["example"] = key
-                    one["schema"].pop("examples", None)
-                    one.pop("examples", None)
+        _set_examples(description, path, {"key": key})
+    for path in description["paths"]:
+        begin = next((one for one in drafts if one.endswith("{version_id}") and path.startswith(one)), "")
+        if begin:
+            _set_examples(description, path, {"version_id": drafts.get(path, drafts[begin]), "with": drafts[begin]})
+
+
+def _set_examples(description: dict[str, Any], path: str, known: Mapping[str, str]) -> None:
+    for operation in description["paths"][path].values():
+        for one in operation["parameters"]:
+            if one["name"] in known:
+                one["example"] = known[one["name"]]
+                one["schema"].pop("examples", None)
+                one.pop("examples", None)
 
 
 def _name_runs(description: dict[str, Any]) -> dict[str, Any]:
     """The description, whose examples name those runs and schedules, and the question that one of the runs asks."""
-    for path in (*RUNS, *SCHEDULES):
-        if path in RUNS:
-            known = {"run_id": _run_of(path), "question": hash_text(f"run:{_run_of(path)}/s0")[:8]}
-        else:
-            known = {"schedule": _schedule_of(path)}
-        for operation in description["paths"][path].values():
-            for one in operation["parameters"]:
-                if one["name"] in known:
-                    one["example"] = known[one["name"]]
-                    one["schema"].pop("examples", None)
-                    one.pop("examples", None)
+    for path in RUNS:
+        _set_examples(description, path, {"run_id": _run_of(path), "question": hash_text(f"run:{_run_of(path)}/s0")[:8]})
+    for path in SCHEDULES:
+        _set_examples(description, path, {"schedule": _schedule_of(path)})
     return description
 
 
@@ -150,6 +165,7 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         world.model.stream_chat = Talker().stream_chat  # type: ignore[method-assign]
         world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
         engines = build_engines(DOCUMENTS)
+        engines = replace(engines, runs={**engines.runs, "flow": build_flows()})
         features = with_engines(world.tools.features, add_stored_definitions(engines, world.store))
         world.orchestrator.tools = replace(world.tools, features=features)
         app = build_app(
@@ -161,10 +177,10 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
             tasks = [asyncio.ensure_future(work) for work in (api.run(), serve(app, listener))]
             async with world.working():
                 await _start_runs(world)
-                await _write_definitions(world)
+                drafts = await _write_definitions(world, engines)
                 try:
                     description = _name_runs(json.loads(json.dumps(app.openapi())))
-                    _name_definitions(description)
+                    _name_definitions(description, drafts)
                     yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}", description)
                 finally:
                     for task in tasks:

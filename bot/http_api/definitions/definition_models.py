@@ -267,10 +267,12 @@ def to_history_line(entry: HistoryEntry) -> HistoryLine:
 
 def to_diff(found: Comparison) -> Diff:
     """Return the comparison as clients get it."""
-    return Diff(before=found.before.version, after=found.after.version, changes=[_to_line(one) for one in found.changes], more=found.more)
+    changes = [to_diff_line(one) for one in found.changes]
+    return Diff(before=found.before.version, after=found.after.version, changes=changes, more=found.more)
 
 
-def _to_line(change: Change) -> DiffLine:
+def to_diff_line(change: Change) -> DiffLine:
+    """Return one difference as clients get it."""
     return DiffLine(kind=change.kind, path=format_path(change.path), before=change.before, after=change.after)
 
 

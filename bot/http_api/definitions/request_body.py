@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -25,7 +25,6 @@ PREFIX: Final = "/definitions/"
 MAX_BODY: Final = MAX_BYTES
 _READ_AT_ONCE: Final = 4
 """How many bodies are held at once; further requests wait."""
-_DOCUMENT: Final = "document"
 _YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml")
 _EXAMPLE: Final = {"steps": [{"name": "greet", "say": "Hello"}]}
 _TEXT: Final = "steps:\n  - {name: greet, say: Hello}  # a comment\n"
@@ -37,6 +36,17 @@ Title = Annotated[str | None, Field(max_length=LONGEST_TITLE, description="What 
 Note = Annotated[str, Field(max_length=LONGEST_NOTE, description="What has changed and why, for the history.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """What a body says of its definition."""
+
+    title: str | None = None
+    note: str = ""
+    key: str = ""
+    revision: int | None = None
+    """The revision that the caller saw; None if the body does not say it."""
+
+
 class DocumentBody(BaseModel):
     """The body of a request with a definition: as JSON data in `document`, or as the text of a file in `text`."""
 
@@ -45,14 +55,25 @@ class DocumentBody(BaseModel):
         strict=True,
         json_schema_extra={"oneOf": [{"required": ["document"]}, {"required": ["text"]}]},
     )
+    FIELD: ClassVar[str] = "document"
+    """The name by which bodies have the definition as JSON data."""
+    NOTE: ClassVar[str] = "note"
+    """The name by which bodies and addresses have the note."""
+    IS_WRAPPED: ClassVar[bool] = False
+    """Whether the definition alone is no such body, because something beside it is needed."""
     document: Annotated[Any, Field(description="The definition as JSON data.")] = None
     text: Annotated[str | None, Field(description="The definition as the text of a file, YAML or JSON, with its comments.")] = None
 
     @model_validator(mode="after")
     def _has_one(self) -> "DocumentBody":
-        if (_DOCUMENT in self.model_fields_set) == (self.text is not None):
-            raise ValueError("give one of document and text, and not both")
+        if ("document" in self.model_fields_set) == (self.text is not None):
+            raise ValueError(f"give one of {self.FIELD} and text, and not both")
         return self
+
+    @property
+    def details(self) -> Details:
+        """What the body says of its definition: nothing."""
+        return Details()
 
 
 class SavedBody(DocumentBody):
@@ -61,19 +82,31 @@ class SavedBody(DocumentBody):
     title: Title = None
     note: Note = ""
 
+    @property
+    def details(self) -> Details:
+        """What the body says of its definition."""
+        return Details(title=self.title, note=self.note)
+
 
 class CreatedBody(SavedBody):
     """The body of a request that makes a new version, of a new key or of one that is there."""
 
+    IS_WRAPPED: ClassVar[bool] = True
     key: Key
+
+    @property
+    def details(self) -> Details:
+        """What the body says of its definition."""
+        return replace(super().details, key=self.key)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GivenDefinition:
-    """A definition as a request hands it in; `key` is "" where the address names it."""
+    """A definition as a request hands it in; `key` is "" where the body does not name it."""
 
     submission: Submission
     key: str = ""
+    revision: int | None = None
 
 
 class BodyReader:
@@ -87,19 +120,19 @@ class BodyReader:
         """Return the definition of a JSON body in the form of `model`, or that of a YAML body as it is."""
         async with self._places:
             body = await request.body()
-            if _is_yaml(request) and model is not CreatedBody:  # whose key stands in the body
-                return _to_raw(body, "yaml", request)
+            if _is_yaml(request) and not model.IS_WRAPPED:
+                return _to_raw(body, "yaml", request, model)
             _check_json(request)
             return await asyncio.to_thread(partial(_parse_body, body, model))
 
-    async def read_file(self, request: Request) -> GivenDefinition:
+    async def read_file(self, request: Request, model: type[DocumentBody] = DocumentBody) -> GivenDefinition:
         """Return the definition that is the body itself, as the text of a file."""
         async with self._places:
             body = await request.body()
         if _is_yaml(request):
-            return _to_raw(body, "yaml", request)
+            return _to_raw(body, "yaml", request, model)
         _check_json(request)
-        return _to_raw(body, "json", request)
+        return _to_raw(body, "json", request, model)
 
 
 def parse_revision(given: str | None) -> int:
@@ -126,9 +159,9 @@ def _find_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _to_raw(body: bytes, form: DocumentFormat, request: Request) -> GivenDefinition:
-    title, note = request.query_params.get("title"), request.query_params.get("note", "")
-    for name, given, longest in (("title", title, LONGEST_TITLE), ("note", note, LONGEST_NOTE)):
+def _to_raw(body: bytes, form: DocumentFormat, request: Request, model: type[DocumentBody]) -> GivenDefinition:
+    title, note = request.query_params.get("title"), request.query_params.get(model.NOTE, "")
+    for name, given, longest in (("title", title, LONGEST_TITLE), (model.NOTE, note, LONGEST_NOTE)):
         if given is not None and len(given) > longest:
             raise ApiError(400, "invalid_request", f"{name}: at most {longest} characters.")
     return GivenDefinition(submission=Submission(read=partial(read_document, body, form), title=title, note=note))
@@ -137,13 +170,14 @@ def _to_raw(body: bytes, form: DocumentFormat, request: Request) -> GivenDefinit
 def _parse_body(body: bytes, model: type[DocumentBody]) -> GivenDefinition:
     """Return the definition of a JSON body.
 
-    Mistakes inside of `document` stay with it, and raise DefinitionRefused where nothing behind them could be read. All others refuse the
-    request.
+    Mistakes inside of the definition stay with it, and raise DefinitionRefused where nothing behind them could be read. All others refuse
+    the request.
     """
     reading = read_document(body, "json")
     data = reading.draft.data if reading.draft is not None else None
-    begun = isinstance(data, dict) and _DOCUMENT in data
-    inside = [one for one in reading.findings if _is_inside(one, begun=begun)]
+    field = model.FIELD
+    begun = isinstance(data, dict) and field in data
+    inside = [one for one in reading.findings if _is_inside(one, field, begun=begun)]
     outside = [one for one in reading.findings if one not in inside]
     if has_errors(outside) or reading.draft is None:
         told = [to_finding(one).model_dump() for one in outside]
@@ -154,32 +188,30 @@ def _parse_body(body: bytes, model: type[DocumentBody]) -> GivenDefinition:
         given = model.model_validate(data)
     except ValidationError as error:
         if has_errors(inside):  # what is missing may stand behind the mistake at which reading ended
-            raise DefinitionRefused(_list_own(inside)) from None
+            raise DefinitionRefused(_list_own(inside, field)) from None
         faults = error.errors(include_url=False, include_input=False, include_context=False)
         raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in faults]) from None
-    read = partial(read_document, given.text) if given.text is not None else partial(_take_part, reading.draft, inside)
-    title, note = (given.title, given.note) if isinstance(given, SavedBody) else (None, "")
-    return GivenDefinition(
-        submission=Submission(read=read, title=title, note=note), key=given.key if isinstance(given, CreatedBody) else ""
-    )
+    read = partial(read_document, given.text) if given.text is not None else partial(_take_part, reading.draft, inside, field)
+    said = given.details
+    return GivenDefinition(submission=Submission(read=read, title=said.title, note=said.note), key=said.key, revision=said.revision)
 
 
-def _is_inside(finding: Finding, *, begun: bool) -> bool:
-    """Return whether a finding about the body is one about its document; with `begun`, limits are those of the document."""
-    is_below = finding.path == _DOCUMENT or finding.path.startswith((f"{_DOCUMENT}.", f"{_DOCUMENT}["))
+def _is_inside(finding: Finding, field: str, *, begun: bool) -> bool:
+    """Return whether a finding about the body is one about its definition; with `begun`, limits are those of the definition."""
+    is_below = finding.path == field or finding.path.startswith((f"{field}.", f"{field}["))
     return is_below or (begun and finding.code in _LIMITS)
 
 
-def _list_own(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return findings about a body with paths that begin in its document."""
-    return tuple(replace(one, path=one.path.removeprefix(_DOCUMENT).removeprefix(".")) for one in findings)
+def _list_own(findings: Sequence[Finding], field: str) -> tuple[Finding, ...]:
+    """Return findings about a body with paths that begin in its definition."""
+    return tuple(replace(one, path=one.path.removeprefix(field).removeprefix(".")) for one in findings)
 
 
-def _take_part(body: Document, findings: Sequence[Finding]) -> Reading:
-    """Return what stands in `document` as a document of its own: its paths begin in it, its lines are those of the body."""
-    spots = body.spots.parts.get(_DOCUMENT) if body.spots is not None else None
-    part = Document(data=body.data[_DOCUMENT], spots=spots, lines=body.lines)
-    own = _list_own(findings)
+def _take_part(body: Document, findings: Sequence[Finding], field: str) -> Reading:
+    """Return what stands in `field` as a document of its own: its paths begin in it, its lines are those of the body."""
+    spots = body.spots.parts.get(field) if body.spots is not None else None
+    part = Document(data=body.data[field], spots=spots, lines=body.lines)
+    own = _list_own(findings, field)
     return Reading(document=None if has_errors(own) else part, draft=part, findings=own)
 
 

@@ -4,7 +4,6 @@ A definition is what an engine executes: a scenario, flow or workflow. Who may d
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
@@ -29,12 +28,12 @@ from bot.http_api.definitions.definition_models import (
     to_checked,
     to_definition,
     to_diff,
-    to_finding,
     to_history_line,
     to_saved,
     to_version,
     to_version_line,
 )
+from bot.http_api.definitions.error_answers import DefinitionRoute, to_editor
 from bot.http_api.definitions.request_body import (
     BodyReader,
     CreatedBody,
@@ -43,24 +42,13 @@ from bot.http_api.definitions.request_body import (
     build_document_schema,
     parse_revision,
 )
-from bot.http_api.server.authentication import ClientOf, Guarded
+from bot.http_api.server.authentication import ClientOf
 from bot.http_api.server.endpoint_context import encode_cursor, parse_cursor
-from bot.http_api.server.errors import ApiError, describe_errors
+from bot.http_api.server.errors import describe_errors
 from bot.http_api.server.tokens import Client
-from orchestrator.definitions.rules import Editor, NotAllowed
-from orchestrator.definitions.service import DefinitionService, KindUnknown
+from orchestrator.definitions.service import DefinitionService
 from orchestrator.documents.writing import write_document
-from orchestrator.domain.finding import DefinitionRefused, has_errors
-from state.definitions import (
-    DefinitionDamaged,
-    DefinitionKey,
-    DefinitionMissing,
-    DefinitionsBusy,
-    DefinitionUnstorable,
-    DefinitionVersion,
-    NotADraft,
-    StaleRevision,
-)
+from orchestrator.domain.finding import has_errors
 
 PATH: Final = "/definitions"
 _CURSOR: Final = "d"
@@ -85,70 +73,13 @@ _STALE: Final[dict[int | str, dict[str, Any]]] = {
 
 def build_definitions_router(service: DefinitionService) -> APIRouter:
     """Return the router with the endpoints of `/definitions`."""
-    router = APIRouter(prefix=PATH, tags=["definitions"], route_class=_DefinitionRoute)
+    router = APIRouter(prefix=PATH, tags=["definitions"], route_class=DefinitionRoute)
     bodies = BodyReader()
     _add_lists(router, service)
     _add_reads(router, service)
     _add_saving(router, service, bodies)
     _add_publishing(router, service)
     return router
-
-
-class _DefinitionRoute(Guarded):
-    """A route that turns the errors of definitions into answers."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[object, None, Response]]:
-        """Return a handler that raises ApiError for what the service refuses; FastAPI calls this once."""
-        inner = super().get_route_handler()
-
-        async def translated(request: Request) -> Response:
-            try:
-                return await inner(request)
-            except (KindUnknown, NotAllowed, DefinitionRefused, *_STORE_ERRORS) as error:
-                raise _to_api_error(error) from None
-
-        return translated
-
-
-_STORE_ERRORS: Final = (DefinitionMissing, StaleRevision, NotADraft, DefinitionsBusy, DefinitionDamaged, DefinitionUnstorable)
-
-
-def _to_api_error(error: Exception) -> ApiError:
-    match error:
-        case KindUnknown():
-            return ApiError(404, "kind_not_found", error.reason)
-        case NotAllowed():
-            return ApiError(403, error.code, error.reason)
-        case DefinitionRefused():
-            told = [to_finding(one).model_dump() for one in error.findings]
-            count = sum(one.severity == "error" for one in error.findings)
-            first = next((one for one in error.findings if one.severity == "error"), error.findings[0])
-            place = f"line {first.line}, column {first.column}: " if first.line else ""
-            sentence = f"The definition has {count} mistake{'' if count == 1 else 's'}; the first: {place}{first.message}."
-            return ApiError(422, "definition_refused", sentence, more={"findings": told})
-        case DefinitionMissing():
-            return ApiError(404, "definition_not_found", f"{str(error)[:1].upper()}{str(error)[1:].removesuffix('.')}.")
-        case StaleRevision():
-            sentence = f"Somebody else was first: it has revision {error.present.revision} by now. Look at it, and send that in If-Match."
-            return ApiError(409, "stale_revision", sentence, more={"present": _describe_present(error.present)})
-        case NotADraft():
-            sentence = f"Version {error.present.version} is published, so its text stays as it is; make a new version."
-            return ApiError(409, "not_a_draft", sentence, more={"present": _describe_present(error.present)})
-        case DefinitionUnstorable():
-            return ApiError(400, "not_storable", f"It cannot be stored: {error}.")
-        case DefinitionDamaged():
-            return ApiError(500, "definition_damaged", "The stored text is not the one that was saved: tell operations staff.")
-        case _:
-            return ApiError(503, "busy", "Somebody else changes definitions at this moment: try again.", headers={"Retry-After": "2"})
-
-
-def _describe_present(present: DefinitionVersion | DefinitionKey) -> Mapping[str, Any]:
-    shown = to_definition(present) if isinstance(present, DefinitionKey) else to_version(present)
-    return shown.model_dump(mode="json")
-
-
-def _to_editor(client: Client) -> Editor:
-    return Editor(actor=client.actor, via="http", writes_for_customers=client.customers)
 
 
 def _answer(model: BaseModel, *, status: int = 200, revision: int = 0, location: str = "") -> Response:
@@ -166,7 +97,7 @@ def _add_lists(router: APIRouter, service: DefinitionService) -> None:
     async def list_page(client: Client, kind: str, asked: ListQuery) -> Response:
         place = parse_cursor(asked.cursor, _CURSOR, 1)
         after = place[0] if place else ""
-        found = await service.list_keys(_to_editor(client), kind, after=after, limit=asked.limit + 1)
+        found = await service.list_keys(to_editor(client), kind, after=after, limit=asked.limit + 1)
         shown = found[: asked.limit]
         more = encode_cursor(_CURSOR, shown[-1].place) if len(found) > asked.limit else None
         return _answer(Definitions(definitions=[to_definition(one) for one in shown], next=more))
@@ -183,14 +114,14 @@ def _add_lists(router: APIRouter, service: DefinitionService) -> None:
 def _add_reads(router: APIRouter, service: DefinitionService) -> None:
     @router.get("/{kind}/{key}", summary="One definition as a whole", response_model=Definition, responses=describe_errors(*_READ))
     async def show_key(client: ClientOf, kind: _Kind, key: _Key) -> Response:
-        found = to_definition(await service.find_key(_to_editor(client), kind, key))
+        found = to_definition(await service.find_key(to_editor(client), kind, key))
         return _answer(found, revision=found.revision)
 
     @router.get(
         "/{kind}/{key}/versions", summary="Its versions, the last one first", response_model=Versions, responses=describe_errors(*_READ)
     )
     async def list_versions(client: ClientOf, kind: _Kind, key: _Key) -> Response:
-        found = await service.list_versions(_to_editor(client), kind, key)
+        found = await service.list_versions(to_editor(client), kind, key)
         return _answer(Versions(versions=[to_version_line(one) for one in found]))
 
     @router.get(
@@ -200,16 +131,16 @@ def _add_reads(router: APIRouter, service: DefinitionService) -> None:
         responses=describe_errors(*_READ),
     )
     async def show_version(client: ClientOf, kind: _Kind, key: _Key, version: _Number) -> Response:
-        return _answer_version(to_version(await service.find_version(_to_editor(client), kind, key, version)))
+        return _answer_version(to_version(await service.find_version(to_editor(client), kind, key, version)))
 
     @router.get("/{kind}/{key}/history", summary="What was done with it", response_model=History, responses=describe_errors(*_READ))
     async def show_history(client: ClientOf, kind: _Kind, key: _Key) -> Response:
-        found = await service.list_history(_to_editor(client), kind, key, limit=_MOST_ENTRIES)
+        found = await service.list_history(to_editor(client), kind, key, limit=_MOST_ENTRIES)
         return _answer(History(entries=[to_history_line(one) for one in found]))
 
     @router.get("/{kind}/{key}/diff", summary="What changed between two versions", response_model=Diff, responses=describe_errors(*_READ))
     async def compare(client: ClientOf, kind: _Kind, key: _Key, asked: Annotated[DiffQuery, Query()]) -> Response:
-        return _answer(to_diff(await service.compare(_to_editor(client), kind, key, asked.before, asked.after)))
+        return _answer(to_diff(await service.compare(to_editor(client), kind, key, asked.before, asked.after)))
 
     @router.get(
         "/{kind}/{key}/export",
@@ -218,7 +149,7 @@ def _add_reads(router: APIRouter, service: DefinitionService) -> None:
         responses={200: {"content": {one: {} for one in _MEDIA_TYPES.values()}}, **describe_errors(*_READ)},
     )
     async def export(client: ClientOf, kind: _Kind, key: _Key, asked: Annotated[ExportQuery, Query()]) -> Response:
-        editor = _to_editor(client)
+        editor = to_editor(client)
         number = asked.version or (await service.find_key(editor, kind, key)).active_version
         found = await service.find_version(editor, kind, key, number)
         headers = {"ETag": f'"{found.revision}"', "Content-Disposition": f'attachment; filename="{found.key}.{asked.format}"'}
@@ -237,7 +168,7 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
     )
     async def create(client: ClientOf, request: Request, kind: _Kind) -> Response:
         given = await bodies.read(request, CreatedBody)
-        return _answer_version(to_saved(await service.create(_to_editor(client), kind, given.key, given.submission)), status=201)
+        return _answer_version(to_saved(await service.create(to_editor(client), kind, given.key, given.submission)), status=201)
 
     @router.post(
         "/{kind}/{key}/check",
@@ -248,7 +179,7 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
     )
     async def check(client: ClientOf, request: Request, kind: _Kind, key: _Key) -> Response:
         given = await bodies.read(request, DocumentBody)
-        found = await service.check(_to_editor(client), kind, key, given.submission)
+        found = await service.check(to_editor(client), kind, key, given.submission)
         return _answer(to_checked(found, valid=not has_errors(found.findings)))
 
     @router.post(
@@ -261,7 +192,7 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
     )
     async def import_file(client: ClientOf, request: Request, kind: _Kind, key: _Key) -> Response:
         given = await bodies.read_file(request)
-        saved = await service.create(_to_editor(client), kind, key, given.submission, origin="imported")
+        saved = await service.create(to_editor(client), kind, key, given.submission, origin="imported")
         return _answer_version(to_saved(saved), status=201)
 
     @router.put(
@@ -274,7 +205,7 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
     async def save(client: ClientOf, request: Request, kind: _Kind, key: _Key, version: _Number, seen: _IfMatch = None) -> Response:
         expected = parse_revision(seen)
         given = await bodies.read(request, SavedBody)
-        return _answer_version(to_saved(await service.save(_to_editor(client), kind, key, version, given.submission, expected=expected)))
+        return _answer_version(to_saved(await service.save(to_editor(client), kind, key, version, given.submission, expected=expected)))
 
 
 def _add_publishing(router: APIRouter, service: DefinitionService) -> None:
@@ -285,7 +216,7 @@ def _add_publishing(router: APIRouter, service: DefinitionService) -> None:
         responses={**describe_errors(*_WRITTEN), **_REFUSED, **_STALE},
     )
     async def publish(client: ClientOf, kind: _Kind, key: _Key, version: _Number, body: PublishBody, seen: _IfMatch = None) -> Response:
-        saved = await service.publish(_to_editor(client), kind, key, version, expected=parse_revision(seen), note=body.note)
+        saved = await service.publish(to_editor(client), kind, key, version, expected=parse_revision(seen), note=body.note)
         return _answer_version(to_saved(saved))
 
     @router.post(
@@ -296,7 +227,7 @@ def _add_publishing(router: APIRouter, service: DefinitionService) -> None:
         responses={**describe_errors(*_WRITTEN), **_REFUSED},
     )
     async def roll_back(client: ClientOf, kind: _Kind, key: _Key, body: RollbackBody) -> Response:
-        saved = await service.roll_back(_to_editor(client), kind, key, body.version, note=body.note)
+        saved = await service.roll_back(to_editor(client), kind, key, body.version, note=body.note)
         return _answer_version(to_saved(saved), status=201)
 
     @router.post(
@@ -306,5 +237,5 @@ def _add_publishing(router: APIRouter, service: DefinitionService) -> None:
         responses={**describe_errors(*_WRITTEN), **_STALE},
     )
     async def switch(client: ClientOf, kind: _Kind, key: _Key, body: SwitchBody, seen: _IfMatch = None) -> Response:
-        head = await service.switch(_to_editor(client), kind, key, enabled=body.enabled, expected=parse_revision(seen), note=body.note)
+        head = await service.switch(to_editor(client), kind, key, enabled=body.enabled, expected=parse_revision(seen), note=body.note)
         return _answer(to_definition(head), revision=head.revision)

@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from bot.http_api.chat.router import PATH as CHAT
 from bot.http_api.definitions.request_body import MAX_BODY as MAX_DOCUMENT
 from bot.http_api.definitions.request_body import PREFIX as DEFINITIONS
+from bot.http_api.flows.definition_router import AGENTS_PATH, FLOWS_PATH
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.docs_page import render_docs_page
 from bot.http_api.server.errors import explain_errors
@@ -52,7 +53,7 @@ def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> Fas
     known = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     app.state.known_routes = known
     hidden = {route.path for route in known if not route.include_in_schema}
-    app.add_middleware(BodyLimit, exempt={*hidden, CHAT}, larger={DEFINITIONS: MAX_DOCUMENT})
+    app.add_middleware(BodyLimit, exempt={*hidden, CHAT}, larger=dict.fromkeys((DEFINITIONS, FLOWS_PATH, AGENTS_PATH), MAX_DOCUMENT))
     explain_errors(app)
     app.add_middleware(TraceHeaders)
     return app

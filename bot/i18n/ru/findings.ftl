@@ -66,6 +66,7 @@ finding-value-most = «{ $name }» — слишком большое число,
 finding-value-most-open = «{ $name }» — слишком большое число, нужно меньше { $bound }.
 finding-text-long = «{ $name }» — слишком длинный текст, можно не больше { $bound } знаков.
 finding-list-long = «{ $name }» — слишком длинный список, можно не больше { $bound } значений.
+finding-definition-key-other = Определение называется «{ $name }», а сохраняется как «{ $key }».
 finding-reference-unknown = «{ $name }» — такого определения вида { $kind } нет.
 finding-reference-draft = «{ $name }» ({ $kind }) — ещё черновик: его нужно опубликовать.
 finding-reference-off = «{ $name }» ({ $kind }) выключено.

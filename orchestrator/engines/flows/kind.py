@@ -11,6 +11,7 @@ from orchestrator.domain.finding import Finding
 from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.checks import check_flow
+from orchestrator.engines.flows.definition import Flow
 
 FLOW: Final = "flow"
 """The kind of definitions that flows are."""
@@ -34,11 +35,31 @@ def list_flow_writes(_document: object) -> Sequence[Write] | None:
 
 
 def list_agents(document: object) -> Iterable[Reference]:
-    """Return the agents that the steps of a correct flow name."""
-    steps = document.get("steps", ()) if isinstance(document, Mapping) else ()
-    for index, step in enumerate(steps):
-        yield Reference(("steps", index, "agentVersionId"), AGENT, str(step["agentVersionId"]))
+    """Return the agents that the steps of a flow name; of a draft, those that can be read."""
+    steps = document.get("steps") if isinstance(document, Mapping) else None
+    for index, step in enumerate(steps if isinstance(steps, list) else ()):
+        written = step.get("agentVersionId") if isinstance(step, Mapping) else None
+        if isinstance(written, str) and written:
+            yield Reference(("steps", index, "agentVersionId"), AGENT, written)
 
 
-AGENTS: Final = DefinitionKind(name=AGENT, check=check_agent, list_writes=list_agent_writes)
-FLOWS: Final = DefinitionKind(name=FLOW, check=check_flow, list_writes=list_flow_writes, list_references=list_agents)
+def find_agent_title(document: object) -> str:
+    """Return the title of an agent."""
+    return Agent.model_validate(document).title
+
+
+def find_flow_title(document: object) -> str:
+    """Return the title of a flow, which stands in its metadata (S002-15, S002-M4)."""
+    return Flow.model_validate(document).metadata.title
+
+
+AGENTS: Final = DefinitionKind(name=AGENT, check=check_agent, list_writes=list_agent_writes, find_title=find_agent_title)
+FLOWS: Final = DefinitionKind(
+    name=FLOW,
+    check=check_flow,
+    list_writes=list_flow_writes,
+    list_references=list_agents,
+    find_title=find_flow_title,
+    key_field="flowId",
+    number_field="version",
+)

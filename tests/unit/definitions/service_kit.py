@@ -17,6 +17,7 @@ from orchestrator.domain.actor import Actor, Role
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
+from orchestrator.runs.registry import Engines
 from state.canonical import dumps
 from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
@@ -81,11 +82,15 @@ class Desk:
         return self.sql.read_events("session:definitions")
 
 
-def build_desk(store: AsyncStore, sql: SqlStore, policy: Mapping[str, Any] | None = None) -> Desk:
-    """The service over this store."""
+def build_desk(store: AsyncStore, sql: SqlStore, policy: Mapping[str, Any] | None = None, engines: Engines | None = None) -> Desk:
+    """The service over this store, for the kinds of the example engines or of those."""
     rules, clock = Policy.model_validate(policy or {}), FixedClock(NOW)
     made = build_definition_service(
-        store, build_engines({}), policies=FixedPolicy(rules), find_classes=partial(find_method_classes, shipped_catalogue()), clock=clock
+        store,
+        engines or build_engines({}),
+        policies=FixedPolicy(rules),
+        find_classes=partial(find_method_classes, shipped_catalogue()),
+        clock=clock,
     )
     return Desk(made, store, sql, clock, rules)
 

@@ -74,7 +74,7 @@ async def test_every_agent_that_cannot_answer_is_a_mistake_at_its_place() -> Non
         head = await service.find_key(OLEG, "agent", "off")
         await service.switch(OLEG, "agent", "off", enabled=False, expected=head.revision)
         other = await publish(service, "agent", "writer", agent())
-        plan = await publish(service, "flow", "other", names("writer"))
+        plan = await publish(service, "flow", "other", {**names("writer"), "flowId": "other"})
         document = names("nobody", "draft", "draft@1", "off", "writer@7", plan, "00000000-0000-0000-0000-000000000000", "пробел ", other)
         with pytest.raises(DefinitionRefused) as refused:
             await service.create(VERA, "flow", "plan", data(document))

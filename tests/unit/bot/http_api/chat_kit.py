@@ -80,7 +80,7 @@ def error_of(answer: httpx.Response) -> tuple[int, str]:
     """Status and code; whatever is refused has the one form."""
     body = answer.json()
     assert set(body) == {"error"}
-    assert {"code", "message"} <= set(body["error"]) <= {"code", "message", "findings", "present"}
+    assert {"code", "message"} <= set(body["error"]) <= {"code", "message", "findings", "present", "diff", "more"}
     assert body["error"]["message"]
     return answer.status_code, body["error"]["code"]
 
