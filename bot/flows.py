@@ -7,6 +7,7 @@ from typing import Any, Final
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.engines.flows.agents import KIND as AGENT
+from orchestrator.engines.flows.agents import FindAgents
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import AGENTS, FLOW, FLOWS
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
@@ -46,12 +47,18 @@ def connect_agents(engines: Engines, store: AsyncStore, find_documents: FindDocu
     found = engines.runs.get(FLOW)
     if found is None or not isinstance(found.engine, FlowEngine):
         return engines
+    engine = found.engine.connect(build_agent_finder(store), find_documents)
+    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=engine)})
+
+
+def build_agent_finder(store: AsyncStore) -> FindAgents:
+    """Return the function that finds published agents in `store`."""
 
     async def find(versions: list[str], /) -> Mapping[str, object]:
         documents = {version: await _find_agent(store, version) for version in versions}
         return {version: document for version, document in documents.items() if document is not None}
 
-    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=found.engine.connect(find, find_documents))})
+    return find
 
 
 async def _find_agent(store: AsyncStore, version_id: str) -> object:

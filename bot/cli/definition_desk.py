@@ -39,6 +39,7 @@ class DefinitionDesk:
     service: DefinitionService
     editor: Editor
     runner: asyncio.Runner
+    store: AsyncStore
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of a call of the service; its refusals end the command."""
@@ -91,7 +92,7 @@ def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDe
             store, engines, policies=FixedPolicy(policy), find_classes=build_class_finder(policy), clock=SystemClock()
         )
         try:
-            yield DefinitionDesk(service=service, editor=editor, runner=runner)
+            yield DefinitionDesk(service=service, editor=editor, runner=runner, store=store)
         finally:
             runner.run(store.aclose())
 

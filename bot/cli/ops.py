@@ -5,7 +5,7 @@ Commands import their modules inside functions, so that `--help` and refusals ar
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 import orjson
@@ -15,6 +15,7 @@ from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: what takes long to load is loaded where it is used
     from bot.settings import Settings
+    from orchestrator.model_client.router import ModelRouter
     from state.journal.store import Store
     from state.sql.store import SqlStore
 
@@ -99,6 +100,20 @@ def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[
             raise typer.Exit(1)
 
         yield cast("Store", reader), told
+
+
+@contextlib.asynccontextmanager
+async def open_models() -> "AsyncIterator[ModelRouter]":
+    """Yield the way to the models of the settings; what is asked costs. Raises SettingsError."""
+    from bot.model_providers import build_models  # noqa: PLC0415 - see the module docstring
+    from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring
+
+    models = build_models(load_settings())
+    try:
+        yield models.router
+    finally:
+        for client in models.clients.values():
+            await client.aclose()
 
 
 def write_json_lines(rows: Sequence[Mapping[str, object]]) -> None:

@@ -201,3 +201,41 @@ def graph(
     except OSError as error:
         raise SettingsError(escape_text(f"{svg}: cannot be written ({error.strerror})")) from None
     typer.echo(escape_text(load_translator(language).translate("flow-cli-drawn", file=str(svg), count=len(chart.boxes))))
+
+
+@app.command()
+def run(
+    flow: Annotated[str, typer.Argument(metavar="FILE|KEY", help="A file of a flow, or the key of a published one.")],
+    *,
+    param: Annotated[list[str] | None, typer.Option(help="A launch parameter such as client=Romashka; may be given again.")] = None,
+    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of agents' answers by step; no model is asked.")] = None,
+    version: Annotated[int, typer.Option(min=0, help="A version of the published flow; by default the active one.")] = 0,
+    language: Language = "ru",
+    as_json: Annotated[bool, typer.Option("--json", help="One event a line as JSON.")] = False,
+) -> None:
+    """Try a flow in this terminal. The models of the settings are asked, which costs; nothing else is sent, and nothing is stored.
+
+    Launch parameters that are not given are asked for one by one. Effects are shown as the plans that they are. Exit codes: 0 = it ended
+    well, 1 = it failed, did not end, or has mistakes, 2 = wrong use.
+    """
+    from bot.cli.flow.asking import collect_parameters, split_parameters  # noqa: PLC0415 - see load_translator
+    from bot.cli.flow.files import open_agent_store  # noqa: PLC0415 - see load_translator
+    from bot.cli.flow.loading import load_flow  # noqa: PLC0415 - see load_translator
+    from bot.cli.flow.showing import PeopleWatcher, ProgramWatcher  # noqa: PLC0415 - see load_translator
+    from bot.cli.flow.trying import load_answers, play_flow  # noqa: PLC0415 - see load_translator
+
+    tr = load_translator(language)
+    with open_agent_store() as store:
+        loaded = load_flow(flow, version, store)
+        if loaded.flow is None:
+            for one in loaded.checked:
+                if one.findings:
+                    _write_checked(one, tr)
+            raise typer.Exit(NOT_DONE)
+        script = load_answers(answers, [step.id for step in loaded.flow.flow.steps]) if answers is not None else None
+        parameters = collect_parameters(loaded.flow.flow.launch_parameters, split_parameters(param or []), sys.stdin, tr)
+        watcher = ProgramWatcher() if as_json else PeopleWatcher(tr)
+        tried = play_flow(loaded.flow, parameters, script, watcher, store.desk)
+    watcher.end(tried)
+    if tried.problem or tried.result.status != "done":
+        raise typer.Exit(NOT_DONE)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
 from bot.cli.definition_files import get_key, load_classes, load_engines, read_file
-from bot.cli.ops import Language, escape_text, write_json_lines
+from bot.cli.ops import Language, escape_text, open_models, write_json_lines
 from bot.cli.scenario.files import Documents, Folder, load_scenario, load_types
 from bot.cli.scenario.keyboard import Terminal
 from bot.i18n.translate import Translator
@@ -95,23 +95,16 @@ async def _open_model(asks_model: bool) -> AsyncIterator[AskModel]:  # noqa: FBT
     if not asks_model:
         yield ask_no_model
         return
-    from bot.model_providers import build_models  # noqa: PLC0415 - only this option needs models and their settings
-    from bot.settings import load_settings  # noqa: PLC0415 - see above
+    async with open_models() as router:
 
-    models = build_models(load_settings())
+        async def ask(request: RunModelRequest) -> str | None:
+            try:
+                answer = await router.chat(request)
+            except ModelClientError as error:
+                raise SettingsError(f"the model does not answer: {error.reason}") from None
+            return answer.text
 
-    async def ask(request: RunModelRequest) -> str | None:
-        try:
-            answer = await models.router.chat(request)
-        except ModelClientError as error:
-            raise SettingsError(f"the model does not answer: {error.reason}") from None
-        return answer.text
-
-    try:
         yield ask
-    finally:
-        for client in models.clients.values():
-            await client.aclose()
 
 
 def _write_event(one: Happening) -> None:
