@@ -186,8 +186,7 @@ class _Desk:
         """Return the answer that a change came too late: what is there now, and how it differs from the definition that was sent."""
         found = Difference(changes=())
         if given is not None:
-            sent = (await self.service.check(editor, self.face.kind, present.key, given.submission)).document
-            found = await asyncio.to_thread(compare_documents, present.document, sent)
+            found = await self.service.compare_submission(editor, present, given.submission)
         told = to_api_error(error)
         more = {
             "present": (await self._to_model(editor, present)).model_dump(mode="json", by_alias=True),

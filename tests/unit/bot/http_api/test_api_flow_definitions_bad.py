@@ -96,7 +96,6 @@ async def test_the_sample_of_the_seed_is_refused_and_mended_it_is_published(tmp_
         assert (again.status_code, again.json()["definition"]) == (201, {**sample, "version": 2})
 
 
-@pytest.mark.req("S002-50", "S002-56")
 async def test_a_check_tells_everything_and_stores_nothing(tmp_path: Path) -> None:
     """What an editor asks before it saves: every mistake at once with its line, warnings too, and 200 also where it could not be saved."""
     async with a_flow_api(tmp_path) as api:

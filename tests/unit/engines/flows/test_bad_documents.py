@@ -28,10 +28,18 @@ def name(field: Field) -> str:
     return field.place
 
 
-@pytest.mark.req("S002-4", "S002-51", "S002-X1")
+@pytest.mark.req("S002-4", "S002-51", "S002-A4", "S002-X1")
 def test_the_full_flow_is_right() -> None:
-    """So that each case below has one mistake."""
+    """So that each case below has one mistake. Two of its steps share an agent, and two ways lead to one step."""
     assert find(FULL) == []
+
+
+@pytest.mark.req("S002-10")
+def test_ids_may_be_uuids() -> None:
+    """Of the flow, of steps, and where these are named."""
+    own, step = "0f9d2a34-1111-2222-3333-444444444444", "aaaaaaaa-1111-2222-3333-444444444444"
+    text = json.dumps(FULL).replace("solution-workshop", own).replace("review", step)
+    assert (find(json.loads(text)), text.count(step)) == ([], 5)
 
 
 @pytest.mark.req("S002-51", "S002-A11")
