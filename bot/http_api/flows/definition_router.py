@@ -76,7 +76,7 @@ _Id = Annotated[UUID, Path(description="The UUID of a version.", examples=["0190
 _IfMatch = Annotated[
     str | None, Header(alias="If-Match", description="The revision that the caller saw, as ETag has it.", examples=['"1"'])
 ]
-_NewKey = Annotated[str, Query(max_length=LONGEST_KEY, description="The key, where the body is the agent alone.", examples=["writer"])]
+_NewKey = Annotated[str, Query(max_length=LONGEST_KEY, description="The key, where the body does not say it.")]
 _READ: Final = (400, 401, 403, 404, 429, 500, 503)
 _WRITTEN: Final = (*_READ, 408, 413, 415)
 _REFUSED: Final[dict[int | str, dict[str, Any]]] = {
@@ -262,10 +262,10 @@ def _add_reads(router: APIRouter, desk: _Desk) -> None:
 
 def _add_saving(router: APIRouter, desk: _Desk, bodies: BodyReader) -> None:
     service, face = desk.service, desk.face
-    has_own_key = face.created is CreatedBody
+    says_key = face.created is CreatedBody
 
     async def create(client: ClientOf, given: GivenDefinition, key: str, *, is_file: bool) -> Response:
-        editor, name = to_editor(client), None if has_own_key else given.key or key
+        editor, name = to_editor(client), given.key or key or (None if says_key else "")
         saved = await service.create(editor, face.kind, name, given.submission, origin="imported" if is_file else "created")
         return await desk.show(editor, saved, status=_CREATED)
 

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from bot.access.access_file import TokenGrant
+from bot.http_api.flows import listing
 from orchestrator.runs.registry import Engines
 from tests.unit.bot.http_api.api_kit import together
 from tests.unit.bot.http_api.chat_kit import error_of
@@ -137,10 +139,12 @@ async def test_what_is_exported_is_imported_as_an_equal_flow(tmp_path: Path, for
         await api.hire()
         made = await api.send(FLOWS, YAML.encode(), "application/yaml", changeNotes="из файла")
         assert (made.status_code, made.json()["title"], made.json()["changeNotes"]) == (201, "Предложение", "из файла"), made.text
-        text = await api.get(f"{FLOWS}/{made.json()['id']}/export", format=form)
-        assert (text.status_code, text.headers["content-type"].split(";")[0]) == (200, f"application/{form}")
-        assert text.headers["content-disposition"] == f'attachment; filename="offer.{form}"'
-        back = await api.send(f"{FLOWS}/import", text.content, f"application/{form}")
+        file = await api.get(f"{FLOWS}/{made.json()['id']}/export", format=form)
+        assert (file.status_code, file.headers["content-type"].split(";")[0]) == (200, f"application/{form}")
+        assert file.headers["content-disposition"] == f'attachment; filename="offer.{form}"'
+        wrong = await api.send(f"{FLOWS}/import", file.content, f"application/{form}", key="other")
+        assert (error_of(wrong)[0], wrong.json()["error"]["findings"][0]["path"]) == (400, "flowId")
+        back = await api.send(f"{FLOWS}/import", file.content, f"application/{form}")
         assert (back.status_code, back.json()["version"], back.json()["definition"]) == (201, 2, made.json()["definition"])
         assert [one["what"] for one in (await api.get(f"{FLOWS}/{back.json()['id']}/history")).json()["entries"]] == ["imported", "created"]
 
@@ -210,6 +214,39 @@ async def test_flows_are_listed_in_pages_and_searched(tmp_path: Path) -> None:
             assert (await api.get(FLOWS, **query)).status_code == 400, query
 
 
+async def test_a_search_that_fits_little_goes_on_from_page_to_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page looks through a bounded number of versions and documents; `next` goes on behind them until everything was seen."""
+    async with a_flow_api(tmp_path) as api:
+        await api.hire()
+        for key in "abc":
+            for tag in ("x", "y", "y"):
+                await api.create(names("writer", flowId=key, metadata={"title": key, "tags": [tag]}))
+        for bound in ("_MOST_READ", "_MOST_SEEN"):
+            with monkeypatch.context() as patch:
+                patch.setattr(listing, bound, 2)
+                found, query = [], {"tag": "x"}
+                for _ in range(10):
+                    page = (await api.get(FLOWS, **query)).json()
+                    found += [(one["flowId"], one["version"]) for one in page["definitions"]]
+                    if page["next"] is None:
+                        break
+                    query["cursor"] = page["next"]
+            assert found == [("a", 1), ("b", 1), ("c", 1)], bound
+
+
+async def test_a_text_that_was_changed_by_hand_spoils_no_list(tmp_path: Path) -> None:
+    """It is listed without what its text says, and asked for itself it is 500 `definition_damaged`."""
+    async with a_flow_api(tmp_path) as api:
+        await api.hire()
+        made = await api.create(names("writer", metadata={"title": "Проба", "tags": ["a"]}))
+        await api.create(names("writer", flowId="other"))
+        with api.sql._database._dialect.engine.begin() as connection:
+            connection.execute(text("UPDATE definition_texts SET document = '{}' WHERE document LIKE '%tags%'"))
+        listed = (await api.get(FLOWS)).json()["definitions"]
+        assert [(one["flowId"], one["title"], one["tags"]) for one in listed] == [("other", "Проба", []), ("plan", "Проба", [])]
+        assert error_of(await api.get(f"{FLOWS}/{made['id']}")) == (500, "definition_damaged")
+
+
 @pytest.mark.req("S002-12", "S002-54", "S002-X3")
 async def test_the_published_active_agents_are_offered(tmp_path: Path) -> None:
     """Id, key, version, title and model of the active version of each agent that is on: what a step may name."""
@@ -241,15 +278,15 @@ async def test_the_published_active_agents_are_offered(tmp_path: Path) -> None:
 async def test_an_agent_is_edited_and_taken_from_a_file(tmp_path: Path) -> None:
     """The key stands beside it: in the body, or in the address where the body is the agent alone."""
     async with a_flow_api(tmp_path) as api:
-        text = "title: Автор\nsystemPrompt: Ты пишешь.\n"
-        made = await api.send(AGENTS, text.encode(), "application/yaml", key="writer")
+        written = "title: Автор\nsystemPrompt: Ты пишешь.\n"
+        made = await api.send(AGENTS, written.encode(), "application/yaml", key="writer")
         assert (made.status_code, made.json()["key"], made.json()["title"]) == (201, "writer", "Автор"), made.text
         place = f"{AGENTS}/{made.json()['id']}"
-        saved = await api.put(place, {"text": text.replace("пишешь", "читаешь"), "revision": 1})
+        saved = await api.put(place, {"text": written.replace("пишешь", "читаешь"), "revision": 1})
         assert (saved.status_code, saved.json()["definition"]["systemPrompt"]) == (200, "Ты читаешь.")
         copied = await api.send(f"{AGENTS}/import", (await api.get(f"{place}/export")).content, "application/yaml", key="copy")
         assert copied.json()["definition"] == saved.json()["definition"]
-        nameless = await api.send(AGENTS, text.encode(), "application/yaml")
+        nameless = await api.send(AGENTS, written.encode(), "application/yaml")
         assert (error_of(nameless), nameless.json()["error"]["findings"][0]["code"]) == (
             (400, "definition_refused"),
             "finding-definition-key",
