@@ -213,7 +213,7 @@ def served(folder: Path) -> Iterator[Served]:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(60)
     if failed:
         raise failed[0]
     try:

@@ -63,12 +63,13 @@ from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
 from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.kind import FLOW
-from state.definitions import DefinitionKey, DefinitionVersion, NotADraft, StaleRevision
+from state.definitions import DefinitionKey, DefinitionMissing, DefinitionVersion, NotADraft, StaleRevision
 
 FLOWS_PATH: Final = "/api/flows/definitions"
 AGENTS_PATH: Final = "/api/agents"
 _CREATED: Final = 201
 _CURSOR: Final = "f"
+_NO_CURSOR: Final = "The cursor is none of this list."
 _MEDIA_TYPES: Final = {"yaml": "application/yaml", "json": "application/json"}
 _MOST_ENTRIES: Final = 200
 _MOST_TRIES: Final = 5
@@ -205,16 +206,25 @@ def _answer(model: BaseModel, *, status: int = 200, **headers: str) -> Response:
     return Response(model.model_dump_json(by_alias=True), status, headers, media_type="application/json")
 
 
+def _parse_place(cursor: str | None) -> Place | None:
+    """Return where the page begins that a cursor names. Raises ApiError 400."""
+    place = parse_cursor(cursor, _CURSOR, 2)
+    if place is None:
+        return None
+    if not (place[1].isascii() and place[1].isdecimal()):
+        raise ApiError(400, "invalid_cursor", _NO_CURSOR)
+    return Place(place[0], int(place[1]))
+
+
 def _add_reads(router: APIRouter, desk: _Desk) -> None:
     service, face = desk.service, desk.face
 
     @router.get("", summary=f"Versions of {face.noun}s, page by page", response_model=face.list_model, responses=describe_errors(*_READ))
     async def list_versions(client: ClientOf, asked: Annotated[ListQuery, Query()]) -> Response:
-        place = parse_cursor(asked.cursor, _CURSOR, 2)
-        if place is not None and not (place[1].isascii() and place[1].isdecimal()):
-            raise ApiError(400, "invalid_cursor", "The cursor is none of this list.")
-        begin = Place(place[0], int(place[1])) if place is not None else None
-        page = await list_page(service, to_editor(client), face.kind, asked, begin)
+        try:
+            page = await list_page(service, to_editor(client), face.kind, asked, _parse_place(asked.cursor))
+        except DefinitionMissing:  # what the cursor names
+            raise ApiError(400, "invalid_cursor", _NO_CURSOR) from None
         after = encode_cursor(_CURSOR, page.end.key, str(page.end.version)) if page.end is not None else None
         return _answer(face.to_list(page, after))
 

@@ -8,6 +8,7 @@ from sqlalchemy import text
 
 from bot.access.access_file import TokenGrant
 from bot.http_api.flows import listing
+from bot.http_api.server.endpoint_context import encode_cursor
 from orchestrator.runs.registry import Engines
 from tests.unit.bot.http_api.api_kit import together
 from tests.unit.bot.http_api.chat_kit import error_of
@@ -203,15 +204,10 @@ async def test_flows_are_listed_in_pages_and_searched(tmp_path: Path) -> None:
         assert await listed(published=True, limit=2) == ["a1", "b1", "c1"]
         row = (await api.get(FLOWS, limit=1)).json()["definitions"][0]
         assert ("definition" in row, row["tags"]) == (False, ["Продажи"])
-        for query in (
-            {"limit": 0},
-            {"limit": 101},
-            {"status": "draft"},
-            {"x": 1},
-            {"cursor": "WyJkIiwiMSJd"},
-            {"cursor": "WyJmIiwiYSIsIngiXQ"},
-        ):
-            assert (await api.get(FLOWS, **query)).status_code == 400, query
+        for query in ({"limit": 0}, {"limit": 101}, {"status": "draft"}, {"x": 1}):
+            assert error_of(await api.get(FLOWS, **query)) == (400, "invalid_request"), query
+        for place in (("d", "1"), ("f", "a", "x"), ("f", "nowhere", "1"), ("f", "a/b", "1"), ("f", "", "1")):
+            assert error_of(await api.get(FLOWS, cursor=encode_cursor(*place))) == (400, "invalid_cursor"), place
 
 
 async def test_a_search_that_fits_little_goes_on_from_page_to_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
