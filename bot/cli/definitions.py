@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bot.cli.definition_desk import DefinitionDesk
+    from orchestrator.definitions.changes import Change
     from orchestrator.definitions.service import Saved, Submission
     from orchestrator.domain.finding import Finding
     from orchestrator.runs.registry import Engines
@@ -177,27 +178,15 @@ def _add_comparison(app: typer.Typer, load_engines: "Callable[[], Engines]") -> 
         as_json: _Json = False,
     ) -> None:
         """Show what changed between two versions, as data. Exit codes: 0 = shown, also if nothing changed, 2 = no such version."""
-        from orchestrator.domain.finding import format_path  # noqa: PLC0415 - see _load_shipped_engines
-
         with _open_desk(load_engines, reads=True) as desk:
             found = desk.call(desk.service.compare(desk.editor, kind, key, before, after))
         if as_json:
-            lines = [{"kind": one.kind, "path": format_path(one.path), "before": one.before, "after": one.after} for one in found.changes]
-            write_json_lines(lines)
+            write_json_lines(list_change_rows(found.changes))
             return
         if not found.changes:
             typer.echo("Nothing changed.")
             return
-        rows = [
-            (
-                format_path(one.path),
-                one.kind,
-                "" if one.kind == "added" else _format_value(one.before),
-                "" if one.kind == "removed" else _format_value(one.after),
-            )
-            for one in found.changes
-        ]
-        write_table(("where", "what", f"version {before}", f"version {after}"), rows)
+        write_table(("where", "what", f"version {before}", f"version {after}"), list_change_cells(found.changes))
         if found.more:
             typer.echo(f"Only the first {len(found.changes)} differences are shown.", err=True)
 
@@ -311,6 +300,28 @@ def _read_file(name: str, *, title: str | None = None, note: str = "") -> "Submi
         raise SettingsError(escape_text(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})")) from None
     form = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}.get(Path(name).suffix.lower(), "auto")
     return Submission(read=partial(read_document, text, form), title=title, note=note)  # type: ignore[arg-type]
+
+
+def list_change_rows(changes: "Iterable[Change]") -> list[dict[str, object]]:
+    """Return the changes between two versions for programs."""
+    from orchestrator.domain.finding import format_path  # noqa: PLC0415 - see _load_shipped_engines
+
+    return [{"kind": one.kind, "path": format_path(one.path), "before": one.before, "after": one.after} for one in changes]
+
+
+def list_change_cells(changes: "Iterable[Change]") -> list[tuple[str, str, str, str]]:
+    """Return (where, what, value before, value after) of each change, for people; long values are cut."""
+    from orchestrator.domain.finding import format_path  # noqa: PLC0415 - see _load_shipped_engines
+
+    return [
+        (
+            format_path(one.path),
+            one.kind,
+            "" if one.kind == "added" else _format_value(one.before),
+            "" if one.kind == "removed" else _format_value(one.after),
+        )
+        for one in changes
+    ]
 
 
 def describe_need(critical: tuple[str, ...] | None) -> str:

@@ -46,8 +46,8 @@ class Studio:
         if last:
             style += f" .messages > .message:not(:nth-last-child(-n + {last})) {{ display: none }}"
         await page.evaluate("style => { const e = new CSSStyleSheet(); e.replaceSync(style); document.adoptedStyleSheets = [e]; }", style)
-        for quote in await page.locator("blockquote.closed:visible").all() if is_open else ():
-            await quote.evaluate("quote => quote.classList.remove('closed')")
+        if is_open:
+            await page.evaluate("for (const quote of document.querySelectorAll('blockquote.closed')) quote.classList.remove('closed')")
         height = await page.evaluate("document.querySelector('.chat-head').offsetHeight + document.querySelector('#messages').scrollHeight")
         await page.set_viewport_size({"width": WIDTH, "height": max(200, min(height, 2000))})
         await page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # all is painted

@@ -65,8 +65,9 @@ def validate(
 ) -> None:
     """Check scenarios and say all mistakes at once, each with its place. Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use."""
     from bot.cli.definition_desk import write_findings  # noqa: PLC0415 - see steps
+    from bot.cli.definition_files import expand_paths, load_engines  # noqa: PLC0415 - see steps
     from bot.cli.definitions import describe_need  # noqa: PLC0415 - see steps
-    from bot.cli.scenario.files import check_scenario_file, expand_paths, load_engines  # noqa: PLC0415 - see steps
+    from bot.cli.scenario.files import check_scenario_file  # noqa: PLC0415 - see steps
     from bot.i18n.translate import Translator  # noqa: PLC0415 - see steps
     from orchestrator.domain.finding import has_errors  # noqa: PLC0415 - see steps
 
@@ -94,10 +95,12 @@ def graph(
     svg: Annotated[Path | None, typer.Option(metavar="OUT", help="Write a picture to this file in place of Mermaid to stdout.")] = None,
 ) -> None:
     """Draw where a scenario goes, also one with mistakes. Exit codes: 0 = drawn, 2 = wrong use, or it cannot be read or drawn."""
-    from bot.cli.scenario.files import load_types, read_file  # noqa: PLC0415 - see steps
-    from orchestrator.engines.scenarios.authoring.chart import build_chart, write_mermaid  # noqa: PLC0415 - see steps
-    from orchestrator.engines.scenarios.authoring.layout import ChartTooLarge  # noqa: PLC0415 - see steps
-    from orchestrator.engines.scenarios.authoring.svg import write_svg  # noqa: PLC0415 - see steps
+    from bot.cli.definition_files import read_file  # noqa: PLC0415 - see steps
+    from bot.cli.scenario.files import load_types  # noqa: PLC0415 - see steps
+    from orchestrator.charts.chart import write_mermaid  # noqa: PLC0415 - see steps
+    from orchestrator.charts.layout import ChartTooLarge  # noqa: PLC0415 - see steps
+    from orchestrator.charts.svg import write_svg  # noqa: PLC0415 - see steps
+    from orchestrator.engines.scenarios.authoring.chart import build_chart  # noqa: PLC0415 - see steps
 
     reading = read_file(file)
     if reading.draft is None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from bot.cli.definition_files import SUFFIXES, TEST
 from bot.cli.ops import escape_text
-from bot.cli.scenario.files import SUFFIXES, TEST, load_types
+from bot.cli.scenario.files import load_types
 from bot.i18n.translate import Translator
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.writing import write_document

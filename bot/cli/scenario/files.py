@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any
 
-from bot.cli.ops import escape_text
-from orchestrator.documents.reading import MAX_BYTES, Reading, read_document
-from orchestrator.domain.errors import SettingsError
+from bot.cli.definition_files import get_key, list_files, read_file
 from orchestrator.domain.finding import DefinitionRefused, has_errors, sort_findings
 from orchestrator.engines.scenarios.authoring.references import find_unknown_uses
 from orchestrator.engines.scenarios.kind import KIND
@@ -17,38 +15,6 @@ from orchestrator.engines.scenarios.registry import build_step_types, load_plugi
 if TYPE_CHECKING:
     from orchestrator.definitions.service import Checked
     from orchestrator.runs.registry import Engines
-
-SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
-TEST: Final = ".test"
-"""What stands in the name of a file of dialogues before its ending."""
-
-
-def read_text(path: Path) -> bytes:
-    """Return a file, of one that is too large a byte more than may be read. Raises SettingsError."""
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise SettingsError(escape_text(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")) from None
-
-
-def read_file(path: Path) -> Reading:
-    """Return what a file holds, with its mistakes. Raises SettingsError."""
-    return read_document(read_text(path), SUFFIXES.get(path.suffix.lower(), "auto"))
-
-
-def get_key(path: Path) -> str:
-    """Return the key under which other scenarios of the folder know this one: the name of its file."""
-    return path.name.removesuffix(path.suffix)
-
-
-def list_scenarios(folder: Path) -> list[Path]:
-    """Return the files of scenarios in a folder, by name: those with an ending of JSON or YAML that hold no dialogues."""
-    try:
-        found = sorted(one for one in folder.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file())
-    except OSError as error:
-        raise SettingsError(escape_text(f"{folder}: cannot be read ({error.strerror})")) from None
-    return [one for one in found if not one.stem.endswith(TEST)]
 
 
 @dataclass
@@ -61,7 +27,7 @@ class Folder:
     @property
     def keys(self) -> dict[str, Path]:
         """The files by key."""
-        return {get_key(one): one for one in list_scenarios(self.path)}
+        return {get_key(one): one for one in list_files(self.path)}
 
     def get(self, key: str) -> Any:
         """Return the document of a scenario, None if there is none, or none that can be read."""
@@ -115,25 +81,6 @@ def load_scenario(engines: "Engines", path: Path) -> Any:
         write_findings(checked.findings)
         raise DefinitionRefused([one for one in checked.findings if one.severity == "error"])
     return checked.document
-
-
-def expand_paths(paths: list[Path]) -> Iterator[Path]:
-    """Yield the files that are named, and of folders the scenarios in them. Raises SettingsError for a folder without any."""
-    for path in paths:
-        if path.is_dir():
-            found = list_scenarios(path)
-            if not found:
-                raise SettingsError(escape_text(f"{path} has no scenario: a file such as NAME.yaml is needed"))
-            yield from found
-        else:
-            yield path
-
-
-def load_engines() -> "Engines":
-    """Return the engines of this program."""
-    from bot.features import SHIPPED_ENGINES  # noqa: PLC0415 - see check_scenario_file
-
-    return SHIPPED_ENGINES
 
 
 def load_types() -> StepTypes:

@@ -9,8 +9,9 @@ from typing import Any, Final
 import typer
 
 from bot.cli.definition_desk import write_findings
+from bot.cli.definition_files import SUFFIXES, TEST, get_key, list_files, load_engines, read_file
 from bot.cli.ops import escape_text, write_json_lines
-from bot.cli.scenario.files import SUFFIXES, TEST, Documents, Folder, get_key, list_scenarios, load_engines, load_scenario, read_file
+from bot.cli.scenario.files import Documents, Folder, load_scenario
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import DefinitionRefused, has_errors
 from orchestrator.engines.scenarios.plan import StepTypes
@@ -65,7 +66,7 @@ def check_dialogues_of(path: Path, types: StepTypes, *, as_json: bool) -> bool:
 def _list_tested(path: Path) -> list[Path]:
     """Return the scenarios to test: the one that is named, itself or by its dialogues, or those of a folder that have dialogues."""
     if path.is_dir():
-        found = [one for one in list_scenarios(path) if _find_dialogues(one) is not None]
+        found = [one for one in list_files(path) if _find_dialogues(one) is not None]
         lost = [one for one in sorted(path.glob(f"*{TEST}.y*ml")) if _find_scenario(one) is None]
         if not found or lost:
             what = f"{lost[0]} has no scenario beside it" if lost else f"{path} has no scenario with a file NAME{TEST}.yaml beside it"

@@ -10,8 +10,9 @@ from typing import Any, Final, TextIO
 
 from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
+from bot.cli.definition_files import get_key, load_engines, read_file
 from bot.cli.ops import escape_text, write_json_lines
-from bot.cli.scenario.files import Documents, Folder, get_key, load_engines, load_scenario, load_types, read_file
+from bot.cli.scenario.files import Documents, Folder, load_scenario, load_types
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text

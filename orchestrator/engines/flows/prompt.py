@@ -7,6 +7,7 @@ from orchestrator.domain.taint import Origins, Value, join_origins
 from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.definition import Flow, FlowStep, Options
 from orchestrator.engines.flows.memory import Channels, render_channel
+from orchestrator.engines.flows.operations import describe_operations
 from orchestrator.engines.runs import RunModelRequest
 from state.canonical import dumps, loads
 from state.stored import JsonObject
@@ -19,7 +20,8 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 def build_request(flow: Flow, step: FlowStep, agent: Agent, given: Value, channels: Channels) -> RunModelRequest:
     """Return the request of a step: its part, what it reads of memory, and what the flow was started with as JSON."""
     told = channels.read(step.memory_reads)
-    messages: list[JsonObject] = [{"role": "system", "content": step.prompt or agent.system_prompt}]
+    part = "\n\n".join(one for one in (step.prompt or agent.system_prompt, describe_operations(agent)) if one)
+    messages: list[JsonObject] = [{"role": "system", "content": part}]
     messages += [{"role": "user", "content": render_channel(channel, entries.data)} for channel, entries in told]
     messages.append({"role": "user", "content": dumps(given.data)})
     origins = _AUTHOR | given.origins | join_origins(entries for _, entries in told)

@@ -14,7 +14,7 @@ _MOST_QUOTES: Final = 20
 MOST_LINES: Final = 12
 """How many steps a message about progress shows."""
 StepMark = Literal["done", "failed", "working", "ahead"]
-_SIGNS: Final[Mapping[StepMark, str]] = {"done": "✅", "failed": "❌", "working": "⏳", "ahead": "▫️"}
+_SIGNS: Final[Mapping[StepMark, str]] = {"done": "✅", "failed": "❌", "working": "⏳", "ahead": "⚪"}
 
 
 def draw_progress(flow: Flow, marks: Mapping[str, StepMark], attempt: int) -> str:
@@ -36,14 +36,25 @@ def _draw_line(step: FlowStep, mark: StepMark, attempt: int) -> str:
 
 
 def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, object]) -> Reply:
-    """Return the last message of a flow: its payload, without one its summary, without either the last answer; then the steps' answers."""
+    """Return the last message of a flow: its payload, without one its summary, without either the last answer; then the steps' answers.
+
+    An answer of which everything stands in the message already is not quoted below it.
+    """
     titles = {one.name: one.title for one in flow.outputs.titles}
-    told = list(_tell(result.get("payload"), titles)) or list(_tell(result.get("summary"), titles))
-    answers = [(step, _tell_answer(output, titles)) for step, output in outputs.list_all()]
-    text = "\n\n".join(told) if told else (answers[-1][1] if answers else "")
+    answers = outputs.list_all()
+    main = next((one for name in ("payload", "summary") if (one := _list_present(result.get(name), titles))), [])
+    text = "\n\n".join(_tell(main, titles)) if main else (_tell_answer(answers[-1][1], titles) if answers else "")
+    said = frozenset({text, *(_write(one) for _, one in main)})
     names = {step.id: step.name or step.id for step in flow.steps}
-    quotes = [Passage(title=names[step], text=content[:LONGEST_QUOTE]) for step, content in answers if content and content != text]
-    return Reply(parts=(*((Text(text=text),) if text else ()), *quotes[:_MOST_QUOTES]))
+    quotes = [Passage(title=names[step], text=_tell_answer(output, titles)[:LONGEST_QUOTE]) for step, output in answers]
+    new = [quote for quote, (_, output) in zip(quotes, answers, strict=True) if quote.text and not _is_said(output, said)]
+    return Reply(parts=(*((Text(text=text),) if text else ()), *new[:_MOST_QUOTES]))
+
+
+def _is_said(output: Mapping[str, object], said: frozenset[str]) -> bool:
+    """Return whether everything that a step answered is among the texts that were said."""
+    fields = [_write(one) for name, one in output.items() if name != CONTENT and not _is_empty(one)]
+    return all(one in said for one in fields) if fields else str(output[CONTENT]) in said
 
 
 def _tell_answer(output: Mapping[str, object], titles: Mapping[str, str]) -> str:
@@ -54,19 +65,18 @@ def _tell_answer(output: Mapping[str, object], titles: Mapping[str, str]) -> str
     return "\n".join(_write_named(_find_title(name, titles), one) for name, one in _list_present(fields, titles))
 
 
-def _tell(given: object, titles: Mapping[str, str]) -> Iterator[str]:
-    """Return what a payload or summary says as paragraphs: names of single values stand before them, nothing is left of what is null."""
-    if not isinstance(given, Mapping):
-        return
-    present = _list_present(given, titles)
+def _tell(present: Sequence[tuple[str, object]], titles: Mapping[str, str]) -> Iterator[str]:
+    """Return what a payload or summary says as paragraphs; a single value needs no title."""
     for name, one in present:
         yield _write(one) if len(present) == 1 else _write_named(f"**{_find_title(name, titles)}**", one)
 
 
-def _list_present(given: Mapping[str, object], titles: Mapping[str, str]) -> list[tuple[str, object]]:
+def _list_present(given: object, titles: Mapping[str, str]) -> list[tuple[str, object]]:
     """Return (name, value) of what tells something; what has a title comes first, in their order, for stored JSON has no order."""
+    if not isinstance(given, Mapping):
+        return []
     places = {name: place for place, name in enumerate(titles)}
-    present = [(name, one) for name, one in given.items() if not _is_empty(one)]
+    present = [(str(name), one) for name, one in given.items() if not _is_empty(one)]
     return sorted(present, key=lambda one: places.get(one[0], len(places)))
 
 
@@ -82,8 +92,9 @@ def _find_title(name: str, titles: Mapping[str, str]) -> str:
 
 
 def _write_named(title: str, value: object) -> str:
-    """Return a value behind its title; a list stands below it."""
-    return f"{title}:{chr(10) if isinstance(value, list) else ' '}{_write(value)}"
+    """Return a value behind its title, or below it if it has several lines."""
+    written = _write(value)
+    return f"{title}:\n{written}" if isinstance(value, list) or "\n" in written else f"{title}: {written}"
 
 
 def _write(value: object) -> str:

@@ -65,9 +65,9 @@ def call(*words: object, typed: str = "", app: Any = scenario_app.app) -> tuple[
     return result.exit_code, result.output
 
 
-def call_json(*words: object, typed: str = "") -> tuple[int, list[Any]]:
+def call_json(*words: object, typed: str = "", app: Any = scenario_app.app) -> tuple[int, list[Any]]:
     """The same with --json: the exit code and the objects, one a line."""
-    code, told = call(*words, "--json", typed=typed)
+    code, told = call(*words, "--json", typed=typed, app=app)
     return code, [json.loads(line) for line in told.splitlines()]
 
 

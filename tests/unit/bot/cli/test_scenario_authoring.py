@@ -123,7 +123,7 @@ def test_a_folder_without_scenarios_is_no_good_folder(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     code, told = call("validate", tmp_path / "empty")
     assert code == 2
-    assert "has no scenario" in told
+    assert "has no definition" in told
 
 
 def test_numbers_in_the_sentence_of_a_mistake_are_readable(tmp_path: Path) -> None:

@@ -105,7 +105,11 @@ async def test_a_proposal_is_given_as_the_reviewer_left_it(tmp_path: Path) -> No
         world.model.will("Черновик за 100 ₽", dumps({"offer": "Предложение за 90 ₽", "changes": ["Цена"], "questions": []}))
         await world.work(start({"client": "Ромашка", "subject": "Доставка", "amount": 90}))
         assert index(world).status == "done"
-        assert told(world).startswith("**Предложение**: Предложение за 90 ₽\n\n**Что исправлено**:\n- Цена")
+        (last,) = replies(world)[-1:]
+        assert [part["text"] for part in last.body["parts"]] == [
+            "**Предложение**: Предложение за 90 ₽\n\n**Что исправлено**:\n- Цена",
+            "Черновик за 100 ₽",
+        ], "what the reviewer wrote stands in the message already"
 
 
 async def test_a_proposal_without_review_is_the_draft(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ async def test_the_chat_sees_how_far_the_flow_is_and_no_agent_s_words(tmp_path: 
         await world.work(start())
         await rest(world)
         drawn = [said for said in map(find_draft, world.partials) if said]
-        assert drawn == ["Проба\n⏳ FIRST\n▫️ SECOND", "Проба\n✅ FIRST\n⏳ SECOND", "Проба\n✅ FIRST\n⏳ SECOND (2/2)"]
+        assert drawn == ["Проба\n⏳ FIRST\n⚪ SECOND", "Проба\n✅ FIRST\n⏳ SECOND", "Проба\n✅ FIRST\n⏳ SECOND (2/2)"]
 
 
 def test_of_a_long_flow_the_steps_around_the_one_at_work_are_shown() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from orchestrator.engines.scenarios.authoring.chart import Arrow, Chart
+from orchestrator.charts.chart import Arrow, Chart
 
 BOX_WIDTH: Final = 252.0
 BOX_HEIGHT: Final = 48.0
@@ -51,7 +51,7 @@ def arrange(chart: Chart) -> Layout:
     """Return where the boxes stand and the arrows run. Raises ChartTooLarge."""
     count = len(chart.boxes)
     if count > MOST_BOXES:
-        raise ChartTooLarge(f"the scenario has {count} steps, and more than {MOST_BOXES} cannot be drawn")
+        raise ChartTooLarge(f"the picture has {count} steps, and more than {MOST_BOXES} cannot be drawn")
     back = _find_back_arrows(count, chart.arrows)
     layers_of = _find_layers(count, [one for number, one in enumerate(chart.arrows) if number not in back])
     grid = _Grid(layers_of)
@@ -146,7 +146,7 @@ class _Grid:
             self._below.append([])
             chain.append(len(self.layer_of) - 1)
             if len(self.layer_of) > MOST_POINTS:
-                raise ChartTooLarge(f"the arrows of the scenario have more than {MOST_POINTS} bends, which cannot be drawn")
+                raise ChartTooLarge(f"the arrows of the picture have more than {MOST_POINTS} bends, which cannot be drawn")
         chain.append(arrow.target)
         for upper, lower in pairwise(chain):
             self._below[upper].append(lower)

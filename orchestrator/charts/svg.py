@@ -1,12 +1,12 @@
-"""Draws the chart of a scenario as SVG, without a browser, a network or a font of its own. Text of authors is escaped."""
+"""Draws a chart as SVG, without a browser, a network or a font of its own. Text of authors is escaped."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 from xml.sax.saxutils import escape
 
-from orchestrator.engines.scenarios.authoring.chart import Box, Chart, Shape
-from orchestrator.engines.scenarios.authoring.layout import BOX_HEIGHT, BOX_WIDTH, Route, arrange
+from orchestrator.charts.chart import Box, Chart, Shape, Way
+from orchestrator.charts.layout import BOX_HEIGHT, BOX_WIDTH, Route, arrange
 
 _MARGIN: Final = 24.0
 _TITLE: Final = 36.0
@@ -16,16 +16,21 @@ _FILLS: Final[Mapping[Shape, tuple[str, str]]] = {
     "choice": ("#fdf3d8", "#a97a12"),
     "end": ("#e8f5ea", "#3b8347"),
     "effect": ("#fde8e4", "#b5452f"),
+    "failure": ("#fde8e4", "#b5452f"),
+    "store": ("#eef7f1", "#3b8347"),
 }
 """Fill and border by shape."""
 _STYLE: Final = (
     "text{font-family:system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#1d252c}"
     ".t{font-size:12px;font-weight:600}.w{font-size:11.5px}.l{font-size:11px;fill:#44505b;paint-order:stroke;stroke:#fff;stroke-width:4px}"
     ".h{font-size:16px;font-weight:600}path{fill:none;stroke:#7c8894;stroke-width:1.4}.b{stroke-dasharray:5 4}"
+    ".failure{stroke:#b5452f;stroke-dasharray:7 3 2 3}.data{stroke:#3b8347;stroke-width:1;stroke-dasharray:1.5 3}"
 )
-_ARROWHEAD: Final = (
-    '<defs><marker id="a" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
-    '<path d="M0 0L10 5L0 10z" style="fill:#7c8894;stroke:none"/></marker></defs>'
+_HEADS: Final[Mapping[Way, str]] = {"usual": "#7c8894", "failure": "#b5452f", "data": "#3b8347"}
+_ARROWHEADS: Final = "".join(
+    f'<marker id="{way}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
+    f'<path d="M0 0L10 5L0 10z" style="fill:{colour};stroke:none;stroke-dasharray:none"/></marker>'
+    for way, colour in _HEADS.items()
 )
 
 
@@ -35,7 +40,7 @@ def write_svg(chart: Chart) -> str:
     width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN + _TITLE + 12
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">',
-        f"<style>{_STYLE}</style>{_ARROWHEAD}",
+        f"<style>{_STYLE}</style><defs>{_ARROWHEADS}</defs>",
         '<rect width="100%" height="100%" fill="#fff"/>',
         f'<text class="h" x="{_MARGIN:.0f}" y="30">{escape(chart.title)}</text>',
         f'<g transform="translate({_MARGIN:.0f} {_MARGIN + _TITLE + BOX_HEIGHT / 2 + 12:.0f})">',
@@ -49,7 +54,7 @@ def write_svg(chart: Chart) -> str:
 
 def _draw_box(box: Box, x: float, y: float) -> str:
     fill, border = _FILLS[box.shape]
-    round_by = BOX_HEIGHT / 2 if box.shape == "end" else 6
+    round_by = BOX_HEIGHT / 2 if box.shape in {"end", "failure"} else 6
     corner = f'x="{x - BOX_WIDTH / 2:.1f}" y="{y - BOX_HEIGHT / 2:.1f}" width="{BOX_WIDTH:.0f}" height="{BOX_HEIGHT:.0f}"'
     shape = f'<rect {corner} rx="{round_by:.0f}" fill="{fill}" stroke="{border}"/>'
     if box.shape == "choice":
@@ -64,13 +69,19 @@ def _draw_box(box: Box, x: float, y: float) -> str:
 def _draw_route(route: Route) -> str:
     if route.is_back:
         way = " L".join(f"{x:.1f} {y:.1f}" for x, y in route.points)
-        return f'<path class="b" d="M{way}" marker-end="url(#a)"/>'
+        return _draw_line(route, "M" + way)
     points = _leave_boxes(route.points)
     way = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
     for (x1, y1), (x2, y2) in pairwise(points):
         middle = (y1 + y2) / 2
         way += f" C{x1:.1f} {middle:.1f} {x2:.1f} {middle:.1f} {x2:.1f} {y2:.1f}"
-    return f'<path d="{way}" marker-end="url(#a)"/>'
+    return _draw_line(route, way)
+
+
+def _draw_line(route: Route, way: str) -> str:
+    classes = [*(["b"] if route.is_back else []), *([route.arrow.way] if route.arrow.way != "usual" else [])]
+    given = f' class="{" ".join(classes)}"' if classes else ""
+    return f'<path{given} d="{way}" marker-end="url(#{route.arrow.way})"/>'
 
 
 def _leave_boxes(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -1,0 +1,63 @@
+"""Files of definitions that authors write: reading one, finding those beside it, and the engines that know their kinds."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from bot.cli.ops import escape_text
+from orchestrator.documents.reading import MAX_BYTES, Reading, read_document
+from orchestrator.domain.errors import SettingsError
+
+if TYPE_CHECKING:
+    from orchestrator.runs.registry import Engines
+
+SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
+TEST: Final = ".test"
+"""What stands in the name of a file of dialogues before its ending."""
+
+
+def read_text(path: Path) -> bytes:
+    """Return a file, of one that is too large a byte more than may be read. Raises SettingsError."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise SettingsError(escape_text(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")) from None
+
+
+def read_file(path: Path) -> Reading:
+    """Return what a file holds, with its mistakes. Raises SettingsError."""
+    return read_document(read_text(path), SUFFIXES.get(path.suffix.lower(), "auto"))
+
+
+def get_key(path: Path) -> str:
+    """Return the key under which other files of the folder know this one: its name."""
+    return path.name.removesuffix(path.suffix)
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Return the files of definitions in a folder, by name: those with an ending of JSON or YAML that hold no dialogues."""
+    try:
+        found = sorted(one for one in folder.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file())
+    except OSError as error:
+        raise SettingsError(escape_text(f"{folder}: cannot be read ({error.strerror})")) from None
+    return [one for one in found if not one.stem.endswith(TEST)]
+
+
+def expand_paths(paths: list[Path]) -> Iterator[Path]:
+    """Yield the files that are named, and of folders the definitions in them. Raises SettingsError for a folder without any."""
+    for path in paths:
+        if path.is_dir():
+            found = list_files(path)
+            if not found:
+                raise SettingsError(escape_text(f"{path} has no definition: a file such as NAME.yaml is needed"))
+            yield from found
+        else:
+            yield path
+
+
+def load_engines() -> "Engines":
+    """Return the engines of this program."""
+    from bot.features import SHIPPED_ENGINES  # noqa: PLC0415 - it takes seconds to import, and pictures need none of it
+
+    return SHIPPED_ENGINES

@@ -1,0 +1,112 @@
+"""`sdelka flow publish`: checks a flow with its agents, and only if nothing is wrong stores and publishes all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from bot.cli.definition_desk import DefinitionDesk, open_desk
+from bot.cli.definition_files import get_key, load_engines, read_file
+from bot.cli.flow.files import AgentStore, CheckedFile, check_one, find_flow_key, is_wrong, link_agents
+from bot.cli.ops import escape_text
+from bot.flows import describe_flow
+from orchestrator.definitions.rules import NotAllowed, find_key_mistake
+from orchestrator.definitions.service import Submission
+from orchestrator.domain.errors import SettingsError
+from orchestrator.engines.flows.agents import KIND as AGENT
+from orchestrator.engines.flows.kind import FLOW
+from state.canonical import dumps
+from state.definitions import DefinitionMissing, DefinitionVersion
+
+Became = Literal["published", "unchanged", "waits"]
+"""What became of a definition; `waits` for another person, who has to publish what it may write."""
+_TWO_PEOPLE: Final = frozenset({"needs_a_person", "needs_two_people"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handled:
+    """One definition after the command."""
+
+    kind: str
+    key: str
+    version: int
+    became: Became
+    critical: tuple[str, ...] | None
+    """The methods that need two people; None if they cannot be told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publication:
+    """What came of the command. With mistakes nothing was stored."""
+
+    checked: Sequence[CheckedFile]
+    handled: Sequence[Handled] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the flow is published."""
+        return any(one.kind == FLOW and one.became == "published" for one in self.handled)
+
+
+def publish_flow(path: Path, agents: Sequence[Path], *, note: str) -> Publication:
+    """Publish a flow after its agents; an agent that is published with the same text stays as it is.
+
+    Nothing is stored if anything is wrong with any of the files. The flow is not stored while one of its agents waits for a second person.
+    Raises SettingsError.
+    """
+    keys = [get_key(one) for one in agents]
+    for key in keys:
+        if find_key_mistake(key) is not None or keys.count(key) > 1:
+            raise SettingsError(escape_text(f"--agent: {key} is no key, or given twice; the name of the file is the key of the agent"))
+    checked = [*(check_one(one, AGENT) for one in agents), check_one(path, FLOW)]
+    with open_desk(load_engines()) as desk:
+        checked[-1] = link_agents(checked[-1], AgentStore(desk=desk), keys, knows_files=False)
+        if any(is_wrong(one) for one in checked):
+            return Publication(checked=checked)
+        handled = [_publish(desk, one, get_key(one.path), note) for one in checked[:-1]]
+        if all(one.became != "waits" for one in handled):
+            handled.append(_publish(desk, checked[-1], find_flow_key(checked[-1].document), note))
+    return Publication(checked=checked, handled=handled)
+
+
+def _publish(desk: DefinitionDesk, file: CheckedFile, key: str, note: str) -> Handled:
+    """Store a file and publish it, or leave it as a draft if only somebody else may publish it."""
+    tell = partial(Handled, kind=file.kind, key=key, critical=file.critical)
+    draft = None
+    if file.kind == AGENT:
+        active, last = desk.call(_find_versions(desk, key))
+        if active is not None and dumps(active.document) == dumps(file.document):
+            return tell(version=active.version, became="unchanged")
+        draft = last if last is not None and last.status == "draft" and dumps(last.document) == dumps(file.document) else None
+    if draft is None:
+        reading = read_file(file.path)
+        given = Submission(read=lambda: reading, title=_find_title(file) or None, note=note)
+        draft = desk.call(desk.service.create(desk.editor, file.kind, key, given, origin="imported")).version
+    return tell(version=draft.version, became=desk.call(_try_to_publish(desk, draft, note)))
+
+
+async def _find_versions(desk: DefinitionDesk, key: str) -> tuple[DefinitionVersion | None, DefinitionVersion | None]:
+    """Return the version of an agent that is active, and its last one."""
+    try:
+        head = await desk.service.find_key(desk.editor, AGENT, key)
+    except DefinitionMissing:
+        return None, None
+    last = await desk.service.find_version(desk.editor, AGENT, key)
+    active = await desk.service.find_version(desk.editor, AGENT, key, head.active_version) if head.active_version else None
+    return active, last
+
+
+async def _try_to_publish(desk: DefinitionDesk, draft: DefinitionVersion, note: str) -> Became:
+    try:
+        await desk.service.publish(desk.editor, draft.kind, draft.key, draft.version, expected=draft.revision, note=note)
+    except NotAllowed as error:
+        if error.code not in _TWO_PEOPLE:
+            raise
+        return "waits"
+    return "published"
+
+
+def _find_title(file: CheckedFile) -> str:
+    document: Any = file.document
+    return describe_flow(document)[0] if file.kind == FLOW else str(document.get("title") or "")
