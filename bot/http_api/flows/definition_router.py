@@ -85,7 +85,10 @@ _REFUSED: Final[dict[int | str, dict[str, Any]]] = {
         "model": RefusedBody,
         "description": "The request or the definition cannot be read, or its form is wrong: every mistake, each with its place.",
     },
-    422: {"model": MistakesBody, "description": "It names agents or steps that are not there: every mistake, each with its place."},
+    422: {
+        "model": MistakesBody,
+        "description": "It names agents, steps or methods that are not there: every mistake, each with its place.",
+    },
 }
 _CONFLICT: Final[dict[int | str, dict[str, Any]]] = {
     409: {"model": ConflictBody, "description": "It is not what the caller saw: what is there now, and what differs. Nothing was changed."}

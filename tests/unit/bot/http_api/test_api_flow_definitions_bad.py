@@ -64,6 +64,10 @@ async def test_agents_and_steps_that_are_not_there_are_422_at_their_places(tmp_p
         for document, expected in cases:
             answer = await api.post(FLOWS, {"definition": document})
             assert (error_of(answer), places(answer)) == ((422, "definition_refused"), expected)
+        hired = await api.post(
+            AGENTS, {"key": "reader", "definition": agent(tools=["crm.deal.list", "crm.deal.update"], effects=["crm.no"])}
+        )
+        assert (error_of(hired), places(hired)) == ((422, "definition_refused"), ["tools[1]", "effects[0]"])
         both = names("nobody", metadata={"title": 5}, startStepId="nowhere")
         answer = await api.post(FLOWS, {"text": json.dumps(both)})
         assert (error_of(answer)[0], set(places(answer))) == (400, {"metadata.title", "startStepId", "steps[0].agentVersionId"})
