@@ -121,47 +121,44 @@ async def test_a_check_tells_everything_and_stores_nothing(tmp_path: Path) -> No
         assert (await api.get(FLOWS)).json() == {"definitions": [], "next": None}
 
 
-@pytest.mark.parametrize("case", RAW)
-async def test_bytes_that_are_no_good_json_are_400(tmp_path: Path, case: str) -> None:
+async def test_bytes_that_are_no_good_json_are_400(tmp_path: Path) -> None:
     """As a file, as the text in a body, and inside of a body, where reading may end before the body does."""
-    content, place = RAW[case]
     async with a_flow_api(tmp_path) as api:
-        answers = [await api.send(f"{FLOWS}/import", content, kind) for kind in ("application/json", "application/yaml")]
-        answers.append(await api.send(FLOWS, b'{"definition": ' + content + b"}", "application/json"))
-        answers.append(await api.post(FLOWS, {"text": content.decode("latin-1")}))
-        assert {one.status_code for one in answers} == {400}, [one.text[:300] for one in answers]
-        assert any(one["path"].startswith(place) for one in answers[0].json()["error"]["findings"])
-        checked = await api.send(f"{FLOWS}/validate", content, "application/yaml")
-        assert (checked.status_code, checked.json()["valid"]) == (200, False)
+        for case, (content, place) in RAW.items():
+            answers = [await api.send(f"{FLOWS}/import", content, kind) for kind in ("application/json", "application/yaml")]
+            answers.append(await api.send(FLOWS, b'{"definition": ' + content + b"}", "application/json"))
+            answers.append(await api.post(FLOWS, {"text": content.decode("latin-1")}))
+            assert {one.status_code for one in answers} == {400}, (case, [one.text[:300] for one in answers])
+            assert any(one["path"].startswith(place) for one in answers[0].json()["error"]["findings"]), case
+            checked = await api.send(f"{FLOWS}/validate", content, "application/yaml")
+            assert (checked.status_code, checked.json()["valid"]) == (200, False), case
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        None,
-        5,
-        [],
-        {},
-        {"definition": FULL, "text": "x"},
-        {"text": 5},
-        {"definition": FULL, "title": "x"},
-        {"document": FULL},
-        {"definition": FULL, "changeNotes": "т" * 501},
-        {"definition": FULL, "changeNotes": None},
-        {"definition": FULL, "revision": 0},
-        {"definition": FULL, "revision": "1"},
-        {"definition": FULL, "key": "x"},
-    ],
-    ids=lambda one: str(one)[-40:],
+BODIES: tuple[Any, ...] = (
+    None,
+    5,
+    [],
+    {},
+    {"definition": FULL, "text": "x"},
+    {"text": 5},
+    {"definition": FULL, "title": "x"},
+    {"document": FULL},
+    {"definition": FULL, "changeNotes": "т" * 501},
+    {"definition": FULL, "changeNotes": None},
+    {"definition": FULL, "revision": 0},
+    {"definition": FULL, "revision": "1"},
+    {"definition": FULL, "key": "x"},
 )
-async def test_a_body_of_another_form_is_400(tmp_path: Path, body: Any) -> None:
+
+
+async def test_a_body_of_another_form_is_400(tmp_path: Path) -> None:
     """A title has its place in the flow alone, under `metadata`; what is not known is never passed over."""
     async with a_flow_api(tmp_path) as api:
         await api.hire()
         made = await api.create(names("writer"))
-        for answer in (await api.post(FLOWS, body), await api.put(f"{FLOWS}/{made['id']}", body, **{"If-Match": '"1"'})):
-            assert error_of(answer)[1] in {"invalid_request", "invalid_json"}, answer.text
-            assert answer.status_code == 400
+        for body in BODIES:
+            for answer in (await api.post(FLOWS, body), await api.put(f"{FLOWS}/{made['id']}", body, **{"If-Match": '"1"'})):
+                assert error_of(answer) in {(400, "invalid_request"), (400, "invalid_json")}, (body, answer.text)
 
 
 async def test_a_body_that_is_too_large_is_not_read(tmp_path: Path) -> None:
