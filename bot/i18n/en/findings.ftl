@@ -82,6 +82,7 @@ finding-loop-endless = The steps { $names } repeat without end: there is no ques
 finding-step-unreachable = Nothing leads to this step.
 finding-variable-unset = Nothing sets the variable “{ $name }”: whoever starts the scenario has to give it.
 finding-variable-reserved = The name “{ $name }” is taken: only the program sets names with “__”.
+finding-variable-program = The value of “{ $name }” has no effect: the program itself says for whom, where and when a scenario runs.
 finding-mapping-missing = Without output_mapping the sub-scenario overwrites all variables of the same names.
 finding-pattern-wrong = The expression `regex` cannot be read: { $problem }.
 finding-step-internal = { $name } answers from all that the company knows, so it is not for a scenario for customers.

@@ -82,6 +82,7 @@ finding-loop-endless = Шаги { $names } повторяются без кон�
 finding-step-unreachable = До этого шага не дойти.
 finding-variable-unset = Переменной «{ $name }» никто не даёт значения: её должен передать тот, кто запускает сценарий.
 finding-variable-reserved = Имя переменной «{ $name }» занято: имена с «__» даёт только программа.
+finding-variable-program = Значение «{ $name }» не подействует: для кого, где и когда идёт сценарий, говорит сама программа.
 finding-mapping-missing = Без output_mapping под-сценарий перезапишет все переменные с такими же именами.
 finding-pattern-wrong = Выражение regex не читается: { $problem }.
 finding-step-internal = Шаг { $name } отвечает всем, что знает компания: в сценарии для клиентов его быть не может.

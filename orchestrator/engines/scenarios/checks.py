@@ -11,7 +11,14 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import DefinitionRefused, Finding, Path, Severity, format_path
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.scenarios.answers import compile_pattern
-from orchestrator.engines.scenarios.definition import RESERVED, SCENARIO_FIELDS, STEP_FIELDS, Scenario, is_for_customers
+from orchestrator.engines.scenarios.definition import (
+    ABOUT_PERSON,
+    RESERVED,
+    SCENARIO_FIELDS,
+    STEP_FIELDS,
+    Scenario,
+    is_for_customers,
+)
 from orchestrator.engines.scenarios.graph import Node, build_graph, find_endless_loops, find_reached
 from orchestrator.engines.scenarios.plan import ACTION, ACTION_TYPE, StepTypes
 from orchestrator.engines.scenarios.sentences import SENTENCES
@@ -21,9 +28,12 @@ from state.stored import JsonObject
 
 SYSTEM_NAMES: Final = (
     *("__current_scenario_id__", "__scenario_instance_id__", "agent_id"),
-    *("user_id", "user_name", "employee_id", "chat_id", "text", "today", "time_zone"),
+    "text",
+    *sorted(ABOUT_PERSON),
 )
 """The variables that every run has without anybody setting them."""
+_HANDED_ON: Final = ("input_parameters", "context_to_pass")
+"""The parameters that hold the variables of another scenario."""
 _SHOWN_LOOP: Final = 6
 
 
@@ -196,6 +206,10 @@ class _Checking:
         for name in initial if isinstance(initial, Mapping) else ():
             if name.startswith(RESERVED):
                 self._add("finding-variable-reserved", ("initial_context", name), name=quote_part(name))
+        self._warn_of_program_variables(initial, ("initial_context",))
+        for node in nodes:
+            for field in _HANDED_ON:
+                self._warn_of_program_variables(node.params.get(field), ("steps", node.index, "params", field))
         for node in nodes:
             if node.type is None:
                 return
@@ -208,6 +222,11 @@ class _Checking:
                 told.add(name)
                 suggestion = self._suggest(name, known)
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
+
+    def _warn_of_program_variables(self, given: object, path: Path) -> None:
+        """Warn of values for variables whose values the program gives."""
+        for name in sorted(ABOUT_PERSON.intersection(given) if isinstance(given, Mapping) else ()):
+            self._add("finding-variable-program", (*path, name), severity="warning", name=quote_part(name))
 
     def _warn_of_misspelt_fields(self, path: Path, given: JsonObject, known: Sequence[str], *, every: bool = False) -> None:
         """Warn of fields that look like one of `known`, or with `every` of all that are none: they have no effect (S000-11)."""

@@ -14,6 +14,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-step-unreachable": "nothing leads to this step",
     "finding-variable-unset": 'nothing sets the variable "{name}": whoever starts the scenario has to give it',
     "finding-variable-reserved": 'the name "{name}" is taken: only the program sets names with "__"',
+    "finding-variable-program": 'the value of "{name}" has no effect: the program itself says for whom, where and when a scenario runs',
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",
     "finding-step-internal": "{name} answers from all that the company knows, so it is not for a scenario for customers",
     "finding-pattern-wrong": "the expression regex cannot be read: {problem}",

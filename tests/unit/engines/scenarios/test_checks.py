@@ -106,6 +106,18 @@ def test_what_is_doubtful_is_a_warning() -> None:
     assert find(scenario(sub)) == [("warning", "finding-mapping-missing")]
 
 
+def test_values_for_what_the_program_says_itself_are_a_warning() -> None:
+    """Who and where are given neither at the beginning nor to another scenario."""
+    call = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "x", "input_parameters": {"user_id": "1"}, "output_mapping": []}}
+    later = {"type": "schedule_scenario_run", "params": {"scenario_id": "x", "run_in_seconds": 1, "context_to_pass": {"chat_id": "1"}}}
+    found = check_scenario(Document.from_data(scenario(call, later, initial_context={"user_name": "А"})), TYPES)
+    assert {(one.severity, one.code, one.path) for one in found} == {
+        ("warning", "finding-variable-program", "initial_context.user_name"),
+        ("warning", "finding-variable-program", "steps[0].params.input_parameters.user_id"),
+        ("warning", "finding-variable-program", "steps[1].params.context_to_pass.chat_id"),
+    }
+
+
 @pytest.mark.parametrize("given", [None, [], "text", 5, {}, {"steps": None}, {"steps": []}, {"steps": [None, 5, []]}, {"steps": {"a": 1}}])
 @pytest.mark.req("S000-6")
 def test_what_is_no_scenario_is_refused(given: object) -> None:
