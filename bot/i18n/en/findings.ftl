@@ -75,6 +75,7 @@ finding-step-id-twice = There is a step “{ $name }” already.
 finding-step-type-unknown = There is no type of steps “{ $name }”.
 finding-action-type-unknown = There is no action “{ $name }”.
 finding-step-target-unknown = There is no step “{ $name }”.
+finding-step-target-variable = A run goes to a step that its author names, not to one that a variable does: “{ $name }”.
 finding-branch-condition-missing = The branch has no condition: write `condition`.
 finding-branch-ways-missing = The branch leads nowhere: write `branches` with if and else.
 finding-field-elsewhere = The field “{ $name }” has an effect only in a step of type branch.

@@ -75,6 +75,7 @@ finding-step-id-twice = Шаг с именем «{ $name }» уже есть.
 finding-step-type-unknown = Типа шага «{ $name }» нет.
 finding-action-type-unknown = Действия «{ $name }» нет.
 finding-step-target-unknown = Шага «{ $name }» нет.
+finding-step-target-variable = Куда идти дальше, пишет автор: id шага целиком, без переменных — «{ $name }».
 finding-branch-condition-missing = У ветвления нет условия: напишите condition.
 finding-branch-ways-missing = У ветвления нет путей: напишите branches с if и else.
 finding-field-elsewhere = Поле «{ $name }» действует только у шага branch.

@@ -71,11 +71,7 @@ class _Checking:
         for node, step in zip(nodes, steps, strict=True):
             if isinstance(step, Mapping):
                 self._check_step(node, step)
-            for target in node.targets:
-                if target.id not in ids:
-                    self._add(
-                        "finding-step-target-unknown", target.path, suggestion=self._suggest(target.id, ids), name=quote_part(target.id)
-                    )
+            self._check_targets(node, ids)
         self._check_loops(nodes)
         reached = find_reached(nodes)
         for node in nodes:
@@ -91,6 +87,14 @@ class _Checking:
                 if name in seen:
                     self._add("finding-step-id-twice", ("steps", index, "id"), name=quote_part(name))
                 seen.add(name)
+
+    def _check_targets(self, node: Node, ids: Mapping[str, None]) -> None:
+        for target in node.targets:
+            name = quote_part(target.id)
+            if _has_placeholder(target.id):
+                self._add("finding-step-target-variable", target.path, name=name)
+            elif target.id not in ids:
+                self._add("finding-step-target-unknown", target.path, suggestion=self._suggest(target.id, ids), name=name)
 
     def _check_step(self, node: Node, step: JsonObject) -> None:
         path: Path = ("steps", node.index)
@@ -108,7 +112,8 @@ class _Checking:
         fields = tuple(node.type.params.model_fields)
         if fields:
             self._warn_of_misspelt_fields(params, given, fields, every=True)
-        self._read_templates({name: one for name, one in given.items() if name not in node.type.unfilled}, params)
+        fixed = node.type.unfilled.union(str(place[0]) for place, _ in node.type.list_targets(given))
+        self._read_templates({name: one for name, one in given.items() if name not in fixed}, params)
         self._check_pattern(params, given)
         self._check_branch(node, step, path)
         if node.type.is_internal and is_for_customers(self._data):

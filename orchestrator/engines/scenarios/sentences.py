@@ -7,6 +7,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-step-type-unknown": 'there is no type of steps "{name}"',
     "finding-action-type-unknown": 'there is no action "{name}"',
     "finding-step-target-unknown": 'there is no step "{name}"',
+    "finding-step-target-variable": 'a run goes to a step that its author names, not to one that a variable does: "{name}"',
     "finding-branch-condition-missing": "the branch has no condition",
     "finding-branch-ways-missing": "the branch leads nowhere: it needs branches with if and else",
     "finding-field-elsewhere": 'the field "{name}" has an effect only in a step of type branch',
