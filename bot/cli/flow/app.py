@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bot.cli.ops import AS_JSON, escape_text, write_json_lines, write_table
+from bot.cli import ops
+from bot.cli.ops import AS_JSON, escape_text, hide_log_lines, write_json_lines, write_table
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -20,19 +21,20 @@ if TYPE_CHECKING:
 NOT_DONE: Final = 1
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Write flows: check, draw, publish, compare and try them.")
 Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
-Language = Annotated[str, typer.Option(help="The language in which people are told: ru or en.")]
+Language = Annotated[ops.Language, typer.Option(help="The language in which people are told.")]
 
 
 @app.callback()
 def group() -> None:
     """Write flows: check, draw, publish, compare and try them."""
+    hide_log_lines()
 
 
-def load_translator(language: str) -> "Translator":
+def load_translator(language: ops.Language) -> "Translator":
     """Return the translator into the language of an option."""
     from bot.i18n.translate import Translator  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
-    return Translator("en" if language == "en" else "ru", "Europe/Moscow")
+    return Translator(language, "Europe/Moscow")
 
 
 @app.command()
@@ -201,3 +203,19 @@ def graph(
     except OSError as error:
         raise SettingsError(escape_text(f"{svg}: cannot be written ({error.strerror})")) from None
     typer.echo(escape_text(load_translator(language).translate("flow-cli-drawn", file=str(svg), count=len(chart.boxes))))
+
+
+@app.command(name="test")
+def play_tests(
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A flow with NAME.test.yaml beside it, or a folder of them.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Play the tests of flows, with the answers of their agents given, and show which steps and ways between them they cover.
+
+    Exit codes: 0 = all came as expected, 1 = something differs, 2 = wrong use, or there are no tests.
+    """
+    from bot.cli.flow.testing import check_tests_of  # noqa: PLC0415 - see load_translator
+
+    if not check_tests_of(path, as_json=as_json):
+        raise typer.Exit(NOT_DONE)
