@@ -219,3 +219,24 @@ def play_tests(
 
     if not check_tests_of(path, as_json=as_json):
         raise typer.Exit(NOT_DONE)
+
+
+@app.command()
+def record(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The new file, such as NAME.test.yaml beside the flow.")],
+) -> None:
+    """Save a finished run as a test. What the person and the agents said stands in it: replace what must not be read by others.
+
+    Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
+    """
+    from bot.cli.flow.recording import record_run  # noqa: PLC0415 - see load_translator
+    from orchestrator.rehearsals.recording import NotRecordable  # noqa: PLC0415 - see load_translator
+
+    try:
+        key = record_run(run_id, out)
+    except NotRecordable as error:
+        typer.echo(escape_text(f"Not recorded: {error}."), err=True)
+        raise typer.Exit(NOT_DONE) from None
+    typer.echo(escape_text(f"{out}: a test of {key}. Put it beside the flow as NAME.test.yaml, and play it with `sdelka flow test`."))

@@ -1,16 +1,26 @@
 """`sdelka flow test`: a flow is played with the answers of its agents given, and what comes otherwise is said."""
 
+import asyncio
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import examples
+from orchestrator.documents.reading import read_document
+from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.rehearsals.flow_case import FlowCase
 from orchestrator.rehearsals.flow_playing import FlowPlayed, play_flow
+from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
+from orchestrator.runtime import worker
+from state.sql.dialect import build_sqlite_url
+from state.sql.store import open_store
 from tests.unit.bot.cli.flow_files import OFFER, call, write_files
-from tests.unit.engines.flows.flow_kit import flow, step
+from tests.unit.engines.flows.flow_kit import Agents, agent, flow, start, step
+from tests.unit.runs.runs_kit import RUN
+from tests.unit.spine_kit import a_world
 
 TESTS = """\
 tests:
@@ -171,3 +181,26 @@ async def test_what_is_asked_before_the_first_step_fails_without_a_path() -> Non
     document = flow(step("a"), launchParameters=[{"name": "n", "type": "number"}])
     played = await play(document, parameters={"n": "x"}, answers={"a": "ok"})
     assert (played.path, played.result.code) == ([], "flow-parameter-unfit")
+
+
+async def test_a_real_run_is_saved_as_a_test_that_is_green(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its owner reads the file, and an existing one stays; played beside the flow it comes as the run did."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+    write_files(tmp_path)
+    document = read_document(OFFER).require_document().data
+    agents = Agents({"writer": agent(), "reviewer": agent()})
+    engines = Engines(
+        runs={"flow": RegisteredEngine(engine=FlowEngine(agents.find))},
+        definitions=StaticDefinitions({("flow", "plan"): document}),
+    )
+    async with a_world(tmp_path, engines=engines, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as world:
+        world.model.will("Черновик", "Готово")
+        await world.work(start({"client": "Ромашка"}))
+    code, told = await asyncio.to_thread(call, "record", RUN[4:14], "--out", "offer.test.yaml")
+    assert code == 0, told
+    assert stat.S_IMODE((await asyncio.to_thread(Path("offer.test.yaml").stat)).st_mode) == 0o600
+    code, told = await asyncio.to_thread(call, "test", "offer.yaml")
+    assert code == 0, told
+    assert "covers 2 of 2 steps (100 %)" in told
+    code, told = await asyncio.to_thread(call, "record", RUN[4:14], "--out", "offer.test.yaml")
+    assert (code, "is not overwritten" in told) == (2, True)
