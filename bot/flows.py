@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import AGENTS, FLOW, FLOWS
@@ -40,8 +41,8 @@ def is_for_people(document: object) -> bool:
     return not isinstance(triggers, Mapping) or triggers.get("ui") is not False
 
 
-def connect_agents(engines: Engines, store: AsyncStore) -> Engines:
-    """Return the engines in which flows find their agents in `store`."""
+def connect_agents(engines: Engines, store: AsyncStore, find_documents: FindDocuments | None = None) -> Engines:
+    """Return the engines in which flows find their agents in `store`, and these look for documents with `find_documents`."""
     found = engines.runs.get(FLOW)
     if found is None or not isinstance(found.engine, FlowEngine):
         return engines
@@ -50,7 +51,7 @@ def connect_agents(engines: Engines, store: AsyncStore) -> Engines:
         documents = {version: await _find_agent(store, version) for version in versions}
         return {version: document for version, document in documents.items() if document is not None}
 
-    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=found.engine.connect(find))})
+    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=found.engine.connect(find, find_documents))})
 
 
 async def _find_agent(store: AsyncStore, version_id: str) -> object:
