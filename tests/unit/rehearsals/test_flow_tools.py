@@ -8,10 +8,11 @@ from orchestrator.domain.models import ModelTool
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunModelRequest, RunResult
 from orchestrator.rehearsals.flow_case import FlowCase
-from orchestrator.rehearsals.flow_playing import FlowScript
+from orchestrator.rehearsals.flow_playing import FlowScript, play_flow
 from orchestrator.rehearsals.playing import BEGINS
 from orchestrator.rehearsals.rehearsal import Rehearsal
 from orchestrator.rehearsals.script import ScriptEnded
+from tests.unit.engines.flows.flow_kit import agent, flow, step
 
 TOOL = ModelTool(name="documents", description="Searches.", parameters={"type": "object"})
 
@@ -71,3 +72,27 @@ async def test_a_tool_without_a_mock_is_not_called() -> None:
     """The test ends there, and says what it lacks."""
     with pytest.raises(ScriptEnded, match=r"step draft of plan calls a tool: give what it returns as calls\.draft"):
         await play(answers={"draft": {"each": [CALL, "Готово"]}})
+
+
+async def test_a_flow_reads_with_tools_and_proposes_operations_under_a_test() -> None:
+    """The engine itself asks at those places: calls, operations and their refusal, which fails the step."""
+    writer = agent(effects=["crm.deal.update"], tools=["crm.deal.get", "rag_search"])
+    calls = [
+        {"name": "crm_deal_get", "arguments": {"params": {"id": 481}}},
+        {"name": "rag_search", "arguments": {"question": "Скидки?"}},
+    ]
+    change = {"method": "crm.deal.update", "params": {"id": 481, "fields": {"TITLE": "Столы"}}}
+    document = flow(step("draft", fail=False), outputs={"resultPayload": {"status": "$steps.draft.output.operations.0.status"}})
+    fields = {
+        "name": "x",
+        "parameters": {},
+        "answers": {"draft": {"each": [{"calls": calls}, {"text": "Меняю", "operations": [change]}]}},
+        "calls": {"draft": {"each": [{"TITLE": "Стулья"}, {"answer": "До 10 %", "passages": []}]}},
+    }
+    for operations, failed in (({"draft": 481}, []), ({}, []), ({"draft": {"refused": "нет"}}, ["draft"])):
+        case = FlowCase.model_validate({**fields, "operations": operations})
+        played = await play_flow("plan", document, {"writer": writer}, case)
+        assert (played.problem, played.result.status) == ("", "done")
+        assert [one.data["method"] for one in played.calls] == ["crm.deal.get"]
+        assert [(one.data["method"], one.data["params"]) for one in played.operations] == [("crm.deal.update", change["params"])]
+        assert played.failed_steps == failed
