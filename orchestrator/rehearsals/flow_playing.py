@@ -82,12 +82,17 @@ class _Trace:
         self.visits[step, visit] = Visit(step, is_answered)
 
 
+def is_tool(place: Place) -> bool:
+    """Return whether an agent calls a tool at this place."""
+    return "/" in place.node and place.node.rpartition("/")[2].startswith(_CALL)
+
+
 class FlowScript(Script):
     """The outside of a flow. What its agents call as tools is not called: the test says what it gives."""
 
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
         """Return what a tool gives; what the run notes by itself needs nothing of the outside. Raises ScriptEnded."""
-        if not place.node.rpartition("/")[2].startswith(_CALL):
+        if not is_tool(place):
             return await make()
         return self.take_required(place, "memo", "calls a tool: give what it returns")
 

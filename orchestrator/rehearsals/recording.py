@@ -30,10 +30,10 @@ from state.events.runs import NodeDone, RunStarted, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
 
-_STREAM: Final = "run:"
+STREAM: Final = "run:"
 _DOCUMENTS: Final = "rag_search"
 _AGENT: Final = "tool_agent"
-_NOTHING: Final = object()
+NOTHING: Final = object()
 
 
 class NotRecordable(Exception):
@@ -93,16 +93,14 @@ class _Tape:
 async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Recorded:
     """Return what a run was given, ready to be played. Raises NotRecordable."""
     tape = _Tape()
-    memo = await _read_run(f"{_STREAM}{run_id}", store, tape, types)
+    memo = await _read_run(f"{STREAM}{run_id}", store, tape, types)
     started, finished = memo.started, memo.finished
     if started is None or finished is None:
         raise NotRecordable("the run has not ended yet")
-    person = Actor.model_validate(started.actor)
     args = {name: one.data for name, one in read_args(started).items()}
-    mocks = {name: _build_mocks(list(values.values())) for name, values in tape.outputs.items()}
+    mocks = {name: build_mocks(list(values.values())) for name, values in tape.outputs.items()}
     name = f"{started.definition} {run_id}"
-    who = Person(name=person.name, key=person.key, employee=person.bitrix_user_id, time_zone=person.time_zone)
-    day = parse_iso(memo.started_at).astimezone(ZoneInfo(person.time_zone)).date().isoformat()
+    who, day = describe_start(memo, started)
     dialogue = Dialogue(name=name, person=who, day=day, args=args, inputs=tape.inputs, mocks=mocks)
     return Recorded(
         key=started.definition,
@@ -113,6 +111,27 @@ async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Re
         result=finished.result,
         effects=list(tape.effects.values()),
     )
+
+
+def describe_start(memo: Memo, started: RunStarted) -> tuple[Person, str]:
+    """Return the person of a run and the day on which it began in their time zone."""
+    person = Actor.model_validate(started.actor)
+    day = parse_iso(memo.started_at).astimezone(ZoneInfo(person.time_zone)).date().isoformat()
+    return Person(name=person.name, key=person.key, employee=person.bitrix_user_id, time_zone=person.time_zone), day
+
+
+async def read_finished(store: AsyncStore, stream: str, engine: str) -> tuple[Memo, RunStarted]:
+    """Return what a run of this engine that has ended was given. Raises NotRecordable."""
+    memo = Memo()
+    await memo.read(store, stream)
+    started = memo.started
+    if started is None:
+        raise NotRecordable(f"there is no run {stream.removeprefix(STREAM)}")
+    if started.engine != engine:
+        raise NotRecordable(f"it is a run of the engine {started.engine}, not of {engine}")
+    if memo.is_incomplete or memo.finished is None:
+        raise NotRecordable("a person was erased whose answer it worked with" if memo.is_incomplete else "the run has not ended yet")
+    return memo, started
 
 
 async def complete_recording(recorded: Recorded, types: StepTypes, find_classes: FindClasses = find_shipped_classes) -> Completed:
@@ -128,7 +147,7 @@ async def complete_recording(recorded: Recorded, types: StepTypes, find_classes:
     if (played.result.status, played.result.code) != (recorded.status, recorded.code):
         came = f"{played.result.status} {played.result.code}".strip()
         raise NotRecordable(f"the run ended as {recorded.status} {recorded.code}, and played again it ends as {came}")
-    _compare_effects(recorded.effects, list_done(played.happenings))
+    check_effects(recorded.effects, list_done(played.happenings))
     left_out = _compare_variables(recorded.result, played) if recorded.result is not None else {}
     expected = build_expected(played)
     expected = expected.model_copy(update={"variables": {name: one for name, one in expected.variables.items() if name not in left_out}})
@@ -141,7 +160,7 @@ def list_done(happenings: Sequence[Happening]) -> list[Done]:
     return [Done(one.place.definition, one.place.step, one.data["method"], one.data["status"] == "refused") for one in told]
 
 
-def _compare_effects(recorded: Sequence[Done], played: Sequence[Done]) -> None:
+def check_effects(recorded: Sequence[Done], played: Sequence[Done]) -> None:
     """Raise NotRecordable if the run did something else."""
     for had, came in zip_longest(recorded, played):
         if had != came:
@@ -159,7 +178,7 @@ def _compare_variables(result: Any, played: Played) -> dict[str, str]:
     return {name: f"{name}: the run had {dumps(had[name])}, played again it is {dumps(came[name])}" for name in differing}
 
 
-def _build_mocks(values: Sequence[Any]) -> Any:
+def build_mocks(values: Sequence[Any]) -> Any:
     """Return what a step was given, one for each time if it was done several times."""
     return values[0] if len(values) == 1 else {EACH: list(values)}
 
@@ -173,23 +192,15 @@ def build_expected(played: Played) -> Expected:
 
 async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepTypes) -> Memo:
     """Read one run and those that it started, where it waited for their ends. Raises NotRecordable."""
-    memo = Memo()
-    await memo.read(store, stream)
-    started = memo.started
-    if started is None:
-        raise NotRecordable(f"there is no run {stream.removeprefix(_STREAM)}")
-    if started.engine != KIND:
-        raise NotRecordable(f"it is a run of {started.engine}, and only scenarios are tested so")
-    if memo.is_incomplete or memo.finished is None:
-        raise NotRecordable("a person was erased whose answer it worked with" if memo.is_incomplete else "the run has not ended yet")
-    document = await _load_document(started, store)
+    memo, started = await read_finished(store, stream, KIND)
+    document = await load_run_document(started, store)
     tape.documents[started.definition] = document
     reader = _Reader(stream, store, tape, types, started, build_plan(document, types))
     await reader.read()
     return memo
 
 
-async def _load_document(started: RunStarted, store: AsyncStore) -> Any:
+async def load_run_document(started: RunStarted, store: AsyncStore) -> Any:
     """Return the text that the run executed. Raises NotRecordable if it is gone or damaged."""
     text = await store.load_blob(started.digest)
     if text is None or hash_text(text) != started.digest:
@@ -226,26 +237,10 @@ class _Reader:
             await _read_run(waits.waits_for, self._store, self._tape, self._types)
 
     def _read_answer(self, woken: RunWoken) -> None:
-        stored: JsonObject = woken.value if isinstance(woken.value, Mapping) else {}
-        sent: JsonObject = stored.get("sent") or {}
         buttons = self._buttons.get(woken.node)
         if buttons is None or self._find_kind(woken.node) == _AGENT:  # which record the agent meant is no question of the scenario
             return
-        match stored.get("kind") if woken.by != "timeout" else "timeout":
-            case "timeout":
-                self._tape.inputs.append(Given(timeout=True))
-            case "option":
-                number = int(stored["option"])
-                self._tape.inputs.append(Given(press=buttons[number]) if number < len(buttons) else "")
-            case "contact":
-                self._tape.inputs.append(Given(contact=str(sent.get("phone", ""))))
-            case "photo":
-                self._tape.inputs.append(Given(photo=str(sent.get("name", ""))))
-            case "document":
-                self._tape.inputs.append(Given(document=str(sent.get("name", ""))))
-            case _:
-                text = str(stored.get("text", ""))
-                self._tape.inputs.append(Given(text=text) if text in buttons else text)
+        self._tape.inputs.append(read_input(woken, buttons))
 
     async def _read_output(self, done: NodeDone) -> None:
         """Take what a model, an effect, the documents or an agent gave; what the program itself noted is made anew."""
@@ -263,8 +258,8 @@ class _Reader:
             outcome = Outcome.model_validate(output)
             is_refused = outcome.status == "refused" and not outcome.already
             self._tape.effects[node] = Done(self._key, step, outcome.method, is_refused)
-        mock = _build_mock(done.kind, output)
-        if mock is not _NOTHING:
+        mock = build_mock(done.kind, output)
+        if mock is not NOTHING:
             self._tape.outputs.setdefault(f"{self._key}/{step}", {})[node] = mock
 
     def _find_kind(self, node: str) -> str:
@@ -272,15 +267,36 @@ class _Reader:
         return self._kinds.get(node.partition("/")[0], "")
 
 
-def _build_mock(kind: str, output: Any) -> Any:
-    """Return an output of a node as a mock of its step, `_NOTHING` for one that needs none."""
+def read_input(woken: RunWoken, buttons: Sequence[str]) -> str | Given:
+    """Return what ended the wait of a question with these buttons as an input of a test."""
+    stored: JsonObject = woken.value if isinstance(woken.value, Mapping) else {}
+    sent: JsonObject = stored.get("sent") or {}
+    match stored.get("kind") if woken.by != "timeout" else "timeout":
+        case "timeout":
+            return Given(timeout=True)
+        case "option":
+            number = int(stored["option"])
+            return Given(press=buttons[number]) if number < len(buttons) else ""
+        case "contact":
+            return Given(contact=str(sent.get("phone", "")))
+        case "photo":
+            return Given(photo=str(sent.get("name", "")))
+        case "document":
+            return Given(document=str(sent.get("name", "")))
+        case _:
+            text = str(stored.get("text", ""))
+            return Given(text=text) if text in buttons else text
+
+
+def build_mock(kind: str, output: Any) -> Any:
+    """Return an output of a node as a mock of its step, `NOTHING` for one that needs none."""
     if kind == "effect":
         outcome = Outcome.model_validate(output)
         if outcome.status == "refused" and not outcome.already:
             return {REFUSED: outcome.detail}
-        return _NOTHING if outcome.status == "planned" else outcome.result
+        return NOTHING if outcome.status == "planned" else outcome.result
     if kind == "turn":
-        return output.get("text", _NOTHING)
+        return output.get("text", NOTHING)
     if isinstance(output, Mapping) and set(output) == {"error"}:
         return {FAILED: output["error"]}
     return output

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bot.cli.ops import AS_JSON, escape_text, write_json_lines, write_table
+from bot.cli import ops
+from bot.cli.ops import AS_JSON, escape_text, hide_log_lines, write_json_lines, write_table
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -20,19 +21,20 @@ if TYPE_CHECKING:
 NOT_DONE: Final = 1
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Write flows: check, draw, publish, compare and try them.")
 Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
-Language = Annotated[str, typer.Option(help="The language in which people are told: ru or en.")]
+Language = Annotated[ops.Language, typer.Option(help="The language in which people are told.")]
 
 
 @app.callback()
 def group() -> None:
     """Write flows: check, draw, publish, compare and try them."""
+    hide_log_lines()
 
 
-def load_translator(language: str) -> "Translator":
+def load_translator(language: ops.Language) -> "Translator":
     """Return the translator into the language of an option."""
     from bot.i18n.translate import Translator  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
-    return Translator("en" if language == "en" else "ru", "Europe/Moscow")
+    return Translator(language, "Europe/Moscow")
 
 
 @app.command()
@@ -239,3 +241,40 @@ def run(
     watcher.end(tried)
     if tried.problem or tried.result.status != "done":
         raise typer.Exit(NOT_DONE)
+
+
+@app.command(name="test")
+def play_tests(
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A flow with NAME.test.yaml beside it, or a folder of them.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Play the tests of flows, with the answers of their agents given, and show which steps and ways between them they cover.
+
+    Exit codes: 0 = all came as expected, 1 = something differs, 2 = wrong use, or there are no tests.
+    """
+    from bot.cli.flow.testing import check_tests_of  # noqa: PLC0415 - see load_translator
+
+    if not check_tests_of(path, as_json=as_json):
+        raise typer.Exit(NOT_DONE)
+
+
+@app.command()
+def record(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The new file, such as NAME.test.yaml beside the flow.")],
+) -> None:
+    """Save a finished run as a test. What the person and the agents said stands in it: replace what must not be read by others.
+
+    Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
+    """
+    from bot.cli.flow.recording import record_run  # noqa: PLC0415 - see load_translator
+    from orchestrator.rehearsals.recording import NotRecordable  # noqa: PLC0415 - see load_translator
+
+    try:
+        key = record_run(run_id, out)
+    except NotRecordable as error:
+        typer.echo(escape_text(f"Not recorded: {error}."), err=True)
+        raise typer.Exit(NOT_DONE) from None
+    typer.echo(escape_text(f"{out}: a test of {key}. Put it beside the flow as NAME.test.yaml, and play it with `sdelka flow test`."))
