@@ -27,6 +27,7 @@ from orchestrator.engines.runs import (
     RunEngine,
     RunFailed,
     RunInfo,
+    RunLimits,
     RunModelRequest,
     RunResult,
     RunSuspended,
@@ -228,6 +229,9 @@ class _Context(RunContext):
         """Return False: nobody has a rehearsal retried."""
         del node
         return False
+
+    def limit(self, limits: RunLimits) -> None:
+        """Hold to nothing: the answers of a rehearsal are given, and cost nothing."""
 
     def _find_place(self, node: str) -> Place:
         return Place(self.run.definition.key, node)

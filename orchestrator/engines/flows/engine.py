@@ -1,6 +1,5 @@
 """Plays flows: one agent after another, as the routes of their steps say, until one ends the flow (S002)."""
 
-from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from itertools import count
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.agents import Agent, FindAgents, find_no_agents
+from orchestrator.engines.flows.budget import StepCounter
 from orchestrator.engines.flows.definition import Flow, FlowStep
 from orchestrator.engines.flows.launch import find_start
 from orchestrator.engines.flows.memory import Channels
@@ -69,21 +69,20 @@ class _Playing:
     """One pass through a flow."""
 
     def __init__(self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, most_steps: int) -> None:
-        self._ctx, self._flow, self._agents, self._start, self._most_steps = ctx, flow, agents, start, most_steps
+        self._ctx, self._flow, self._agents, self._start = ctx, flow, agents, start
         self._steps = {step.id: step for step in flow.steps}
         self._channels = Channels(flow)
         self._outputs = StepOutputs()
-        self._visits: Counter[str] = Counter()
+        self._counter = StepCounter(ctx, flow.budget, most_steps)
+        self._visits = self._counter.visits
 
     async def play(self) -> RunResult:
         """Follow the routes from the first step to an end. Raises RunFailed if the flow fails."""
         place = self._flow.start_step_id or self._flow.steps[0].id
         doomed: FlowStep | None = None
         while place:
-            if self._visits.total() >= self._most_steps:
-                raise RunFailed("flow-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
             step = self._steps[place]
-            self._visits[step.id] += 1
+            self._counter.begin(step.id)
             await self._show(step)
             output = await self._play_step(step)
             route = find_route_after_success(step) if output is not None else find_route_after_failure(step)
