@@ -49,7 +49,12 @@ class Agents:
 
 @asynccontextmanager
 async def a_flow_world(
-    folder: Path, document: Mapping[str, Any], agents: Mapping[str, Any] | None = None, **options: Any
+    folder: Path,
+    document: Mapping[str, Any],
+    agents: Mapping[str, Any] | None = None,
+    *,
+    policy: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> AsyncIterator[tuple[World, Agents]]:
     """The product with the flow engine and a flow "plan"."""
     found = Agents(agents if agents is not None else {"writer": agent()})
@@ -57,7 +62,7 @@ async def a_flow_world(
         runs={"flow": RegisteredEngine(engine=FlowEngine(found.find, **options))},
         definitions=StaticDefinitions({("flow", "plan"): document}),
     )
-    async with a_world(folder, engines=engines) as world:
+    async with a_world(folder, engines=engines, policy=policy) as world:
         yield world, found
 
 
