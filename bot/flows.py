@@ -1,4 +1,4 @@
-"""Builds the engine of flows, and lets it find its agents in the store of definitions. Part of the composition root."""
+"""Builds the engine of flows, and connects it with the store, for its agents and its memory. Part of the composition root."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,6 +8,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import AGENTS, FLOW, FLOWS
+from orchestrator.runs.person_memory import StoredMemory
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
@@ -34,7 +35,7 @@ def describe_flow(document: object) -> tuple[str, str]:
 
 
 def connect_agents(engines: Engines, store: AsyncStore) -> Engines:
-    """Return the engines in which flows find their agents in `store`."""
+    """Return the engines in which flows find their agents, and keep what they remember of people, in `store`."""
     found = engines.runs.get(FLOW)
     if found is None or not isinstance(found.engine, FlowEngine):
         return engines
@@ -43,7 +44,7 @@ def connect_agents(engines: Engines, store: AsyncStore) -> Engines:
         documents = {version: await _find_agent(store, version) for version in versions}
         return {version: document for version, document in documents.items() if document is not None}
 
-    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=found.engine.connect(find))})
+    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=found.engine.connect(find, StoredMemory(store)))})
 
 
 async def _find_agent(store: AsyncStore, version_id: str) -> object:

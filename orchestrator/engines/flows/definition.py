@@ -67,11 +67,14 @@ class Metadata(FlowModel):
 
 
 class SharedChannel(FlowModel):
-    """A channel of memory that outlives a step (S002-16)."""
+    """A channel of memory that outlives a step, and with the scope `user` the run (S002-16, S002-A8)."""
 
     id: Slug = Field(description="The name by which steps read and write it.")
     retention_versions: int = Field(USUAL_VERSIONS, ge=1, le=1000, description="How many entries it keeps.")
     retention_days: int = Field(USUAL_DAYS, ge=1, le=3650, description="For how many days it keeps an entry.")
+    scope: Literal["run", "user"] = Field(
+        "run", description="Ours: whether it ends with the run, or later runs of the same person read it."
+    )
 
 
 class Memory(FlowModel):

@@ -14,6 +14,7 @@ from orchestrator.engines.flows.definition import Flow, FlowStep
 from orchestrator.engines.flows.launch import find_start
 from orchestrator.engines.flows.memory import Channels
 from orchestrator.engines.flows.outputs import StepOutputs
+from orchestrator.engines.flows.person_memory import LongChannels, NoMemory, PersonMemory
 from orchestrator.engines.flows.prompt import build_request, read_output
 from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success
 from orchestrator.engines.flows.telling import build_result_reply
@@ -34,13 +35,16 @@ class FlowEngine:
     replay = 1
     replays = frozenset({1})
 
-    def __init__(self, find_agents: FindAgents = find_no_agents, *, most_steps: int = MOST_STEPS) -> None:
-        """Play flows whose agents `find_agents` finds."""
+    def __init__(
+        self, find_agents: FindAgents = find_no_agents, memory: PersonMemory | None = None, *, most_steps: int = MOST_STEPS
+    ) -> None:
+        """Play flows whose agents `find_agents` finds; channels of scope `user` are kept in `memory`, without it they end with the run."""
         self._find_agents, self._most_steps = find_agents, most_steps
+        self._memory = memory or NoMemory()
 
-    def connect(self, find_agents: FindAgents) -> "FlowEngine":
-        """Return an engine that is the same, whose agents `find_agents` finds; itself if it was made with a way to find them."""
-        return FlowEngine(find_agents, most_steps=self._most_steps) if self._find_agents is find_no_agents else self
+    def connect(self, find_agents: FindAgents, memory: PersonMemory | None = None) -> "FlowEngine":
+        """Return an engine that is the same with these ways to find agents and to keep memory; itself if it was made with such ways."""
+        return FlowEngine(find_agents, memory, most_steps=self._most_steps) if self._find_agents is find_no_agents else self
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the flow and return {payload, summary}. Raises RunFailed and RunSuspended."""
@@ -50,7 +54,9 @@ class FlowEngine:
             raise RunFailed("flow-unreadable", f"the definition is no flow: {error.error_count()} mistakes") from None
         agents = await self._load_agents(ctx, flow)
         start = await find_start(ctx, flow)
-        return await _Playing(ctx, flow, agents, start, self._most_steps).play()
+        channels = Channels(flow, LongChannels(ctx, flow, self._memory))
+        await channels.load()
+        return await _Playing(ctx, flow, agents, start, channels, StepCounter(ctx, flow.budget, self._most_steps)).play()
 
     async def _load_agents(self, ctx: RunContext, flow: Flow) -> Mapping[str, Agent]:
         """Return the agents by version, as they were when the run began: what is published afterwards does not reach it."""
@@ -68,13 +74,13 @@ class FlowEngine:
 class _Playing:
     """One pass through a flow."""
 
-    def __init__(self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, most_steps: int) -> None:
+    def __init__(
+        self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, channels: Channels, counter: StepCounter
+    ) -> None:
         self._ctx, self._flow, self._agents, self._start = ctx, flow, agents, start
+        self._channels, self._counter, self._visits = channels, counter, counter.visits
         self._steps = {step.id: step for step in flow.steps}
-        self._channels = Channels(flow)
         self._outputs = StepOutputs()
-        self._counter = StepCounter(ctx, flow.budget, most_steps)
-        self._visits = self._counter.visits
 
     async def play(self) -> RunResult:
         """Follow the routes from the first step to an end. Raises RunFailed if the flow fails."""
@@ -110,7 +116,7 @@ class _Playing:
             return None
         output = read_output(answer)
         self._outputs.add(step.id, output)
-        self._channels.write(step, output)
+        await self._channels.write(step, output, place=f"{step.id}/{self._visits[step.id]}")
         return output
 
     async def _ask(self, step: FlowStep, request: RunModelRequest) -> Value | None:
