@@ -1,4 +1,4 @@
-"""Builds the engine of flows, and lets it find its agents in the store of definitions. Part of the composition root."""
+"""Builds the engine of flows, and connects it with the store, for its agents and its memory. Part of the composition root."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,6 +10,7 @@ from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.agents import FindAgents
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import AGENTS, FLOW, FLOWS
+from orchestrator.runs.person_memory import StoredMemory
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
@@ -43,11 +44,14 @@ def is_for_people(document: object) -> bool:
 
 
 def connect_agents(engines: Engines, store: AsyncStore, find_documents: FindDocuments | None = None) -> Engines:
-    """Return the engines in which flows find their agents in `store`, and these look for documents with `find_documents`."""
+    """Return the engines in which flows find their agents, and keep what they remember of people, in `store`.
+
+    Agents look for documents with `find_documents`.
+    """
     found = engines.runs.get(FLOW)
     if found is None or not isinstance(found.engine, FlowEngine):
         return engines
-    engine = found.engine.connect(build_agent_finder(store), find_documents)
+    engine = found.engine.connect(build_agent_finder(store), find_documents, StoredMemory(store))
     return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=engine)})
 
 

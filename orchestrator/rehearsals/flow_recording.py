@@ -33,7 +33,8 @@ from orchestrator.rehearsals.recording import (
 )
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Place
 from orchestrator.rehearsals.script import find_shipped_classes
-from orchestrator.runs.memo import PAGE, RETRY, load_output, read_args
+from orchestrator.runs.limits import RETRY
+from orchestrator.runs.memo import PAGE, load_output, read_args
 from state.canonical import dumps
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore

@@ -27,6 +27,7 @@ from orchestrator.engines.runs import (
     RunEngine,
     RunFailed,
     RunInfo,
+    RunLimits,
     RunModelRequest,
     RunResult,
     RunSuspended,
@@ -247,6 +248,9 @@ class _Context(RunContext):
         """Return False: nobody has a rehearsal retried."""
         del node
         return False
+
+    def limit(self, limits: RunLimits) -> None:
+        """Hold to nothing: the answers of a rehearsal are given, and cost nothing."""
 
     def _find_place(self, node: str) -> Place:
         return self._rehearsal.find_place(self.run.definition.key, node)

@@ -2,6 +2,7 @@
 
 import copy
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sqlalchemy import text
@@ -315,6 +316,31 @@ class TestDefinitions:
             {"metadata": {"description": "Отвечает"}, "n": 1} if is_postgresql else '{"metadata":{"description":"Отвечает"},"n":1}'
         )
         assert descriptions == [("",)]
+
+    @pytest.mark.req("S002-2", "S002-9", "S002-X2")
+    def test_views_have_the_columns_that_readers_are_promised(self, store: SqlStore) -> None:
+        """Names on both databases, and a version's id is a UUID."""
+        made = create(store)
+        with store._dialect.engine.connect() as connection:
+            shown = connection.execute(text("SELECT * FROM flow_definition")).mappings().one()
+            told = connection.execute(text("SELECT * FROM flow_definition_history")).mappings().one()
+        promised = (
+            "id name version status is_active is_enabled title description definition_jsonb updated_by created_at updated_at published_at"
+        )
+        assert list(shown) == promised.split()
+        assert list(told) == [
+            "id",
+            "seq",
+            "name",
+            "version",
+            "what",
+            "status",
+            "definition_jsonb",
+            "change_notes",
+            "created_by",
+            "created_at",
+        ]
+        assert (str(UUID(shown["id"])), shown["is_active"], shown["is_enabled"], shown["status"]) == (made.id, False, True, "DRAFT")
 
     def test_the_journal_says_who_did_what_and_holds_no_document(self, store: SqlStore) -> None:
         """Names and notes stand in the encrypted part only."""

@@ -25,3 +25,4 @@ flow-answer-unfit = { $type ->
 }
 flow-not-from-programs = Only people start this flow: its author does not let programs start it.
 flow-not-in-chats = Only programs start this flow: its author does not let people start it in a chat.
+flow-budget-steps = The flow made { $most } steps, as many as its author allows, and was stopped. “Try again” grants the same once more and goes on from here.

@@ -1,8 +1,7 @@
 """Plays flows: one agent after another, as the routes of their steps say, until one ends the flow (S002)."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import ValidationError
@@ -12,11 +11,13 @@ from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
 from orchestrator.engines.flows.agents import Agent, FindAgents, find_no_agents
 from orchestrator.engines.flows.attempts import Attempts, Why
+from orchestrator.engines.flows.budget import StepCounter
 from orchestrator.engines.flows.definition import Flow, FlowStep
 from orchestrator.engines.flows.launch import find_start
 from orchestrator.engines.flows.memory import Channels
 from orchestrator.engines.flows.operations import OPERATIONS, submit_operations
 from orchestrator.engines.flows.outputs import StepOutputs
+from orchestrator.engines.flows.person_memory import LongChannels, NoMemory, PersonMemory
 from orchestrator.engines.flows.progress import StepMark, draw_progress
 from orchestrator.engines.flows.prompt import build_request
 from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success
@@ -39,6 +40,7 @@ class _Surroundings:
     """What flows are played with, beside their runs."""
 
     most_steps: int
+    memory: PersonMemory
     find_documents: FindDocuments | None
     note_step: NoteStep
 
@@ -52,22 +54,30 @@ class FlowEngine:
     def __init__(
         self,
         find_agents: FindAgents = find_no_agents,
+        memory: PersonMemory | None = None,
         *,
         most_steps: int = MOST_STEPS,
         find_documents: FindDocuments | None = None,
         note_step: NoteStep = note_nothing,
     ) -> None:
-        """Play flows whose agents `find_agents` finds. Their tool rag_search asks `find_documents`; `note_step` hears of each end."""
-        self._find_agents = find_agents
-        self._surroundings = _Surroundings(most_steps, find_documents, note_step)
+        """Play flows whose agents `find_agents` finds; channels of scope `user` are kept in `memory`, without it they end with the run.
 
-    def connect(self, find_agents: FindAgents, find_documents: FindDocuments | None = None) -> "FlowEngine":
-        """Return an engine that is the same, whose agents `find_agents` finds; itself if it was made with a way to find them."""
+        The tool rag_search asks `find_documents`; `note_step` hears of each step's end.
+        """
+        self._find_agents = find_agents
+        self._surroundings = _Surroundings(most_steps, memory or NoMemory(), find_documents, note_step)
+
+    def connect(
+        self, find_agents: FindAgents, find_documents: FindDocuments | None = None, memory: PersonMemory | None = None
+    ) -> "FlowEngine":
+        """Return an engine that is the same with these ways to find agents and documents and to keep memory.
+
+        Itself if it was made with a way to find agents.
+        """
         if self._find_agents is not find_no_agents:
             return self
-        connected = FlowEngine(find_agents)
-        connected._surroundings = replace(self._surroundings, find_documents=find_documents)
-        return connected
+        known = self._surroundings
+        return FlowEngine(find_agents, memory, most_steps=known.most_steps, find_documents=find_documents, note_step=known.note_step)
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the flow and return {payload, summary}. Raises RunFailed and RunSuspended."""
@@ -77,7 +87,9 @@ class FlowEngine:
             raise RunFailed("flow-unreadable", f"the definition is no flow: {error.error_count()} mistakes") from None
         agents = await self._load_agents(ctx, flow)
         start = await find_start(ctx, flow)
-        return await _Playing(ctx, flow, agents, start, self._surroundings).play()
+        channels = Channels(flow, LongChannels(ctx, flow, self._surroundings.memory))
+        await channels.load()
+        return await _Playing(ctx, flow, agents, start, channels, self._surroundings).play()
 
     async def _load_agents(self, ctx: RunContext, flow: Flow) -> Mapping[str, Agent]:
         """Return the agents by version, as they were when the run began: what is published afterwards does not reach it."""
@@ -95,12 +107,15 @@ class FlowEngine:
 class _Playing:
     """One pass through a flow."""
 
-    def __init__(self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, surroundings: _Surroundings) -> None:
-        self._ctx, self._flow, self._agents, self._start, self._surroundings = ctx, flow, agents, start, surroundings
+    def __init__(
+        self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, channels: Channels, surroundings: _Surroundings
+    ) -> None:
+        self._ctx, self._flow, self._agents, self._start, self._channels = ctx, flow, agents, start, channels
+        self._note_step = surroundings.note_step
+        self._counter = StepCounter(ctx, flow.budget, surroundings.most_steps)
+        self._visits = self._counter.visits
         self._steps = {step.id: step for step in flow.steps}
-        self._channels = Channels(flow)
         self._outputs = StepOutputs()
-        self._visits: Counter[str] = Counter()
         self._marks: dict[str, StepMark] = {}
         self._caused_by: Origins = NOWHERE
         """Where the texts of strangers come from that were read so far: what the flow does afterwards was caused by them, too."""
@@ -112,14 +127,11 @@ class _Playing:
         doomed: FlowStep | None = None
         reasons: dict[str, Why] = {}
         while place:
-            most = self._surroundings.most_steps
-            if self._visits.total() >= most:
-                raise RunFailed("flow-too-long", f"more than {most} steps", most=most)
             step = self._steps[place]
-            self._visits[step.id] += 1
+            self._counter.begin(step.id)
             why = await self._play_step(step)
             self._marks[step.id] = "failed" if why else "done"
-            self._surroundings.note_step(step.id, self._visits[step.id], not why)
+            self._note_step(step.id, self._visits[step.id], not why)
             route = find_route_after_failure(step) if why else find_route_after_success(step)
             reasons[step.id] = why
             if route.is_doomed and doomed is None:
@@ -162,5 +174,5 @@ class _Playing:
         if why or output is None:
             self._outputs.note_failure(step.id)
             return why
-        self._channels.write(step, output)
+        await self._channels.write(step, output, place=base)
         return ""
