@@ -207,7 +207,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     watch = PolicyWatcher()
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     folder = Folder(settings.files_dir) if settings.files_dir is not None else None
-    engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store)
+    engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store, documents.ask)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
     switch = LiveSwitch(store)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.agents import FindAgents
 from orchestrator.engines.flows.engine import FlowEngine
@@ -41,12 +42,12 @@ def is_for_people(document: object) -> bool:
     return not isinstance(triggers, Mapping) or triggers.get("ui") is not False
 
 
-def connect_agents(engines: Engines, store: AsyncStore) -> Engines:
-    """Return the engines in which flows find their agents in `store`."""
+def connect_agents(engines: Engines, store: AsyncStore, find_documents: FindDocuments | None = None) -> Engines:
+    """Return the engines in which flows find their agents in `store`, and these look for documents with `find_documents`."""
     found = engines.runs.get(FLOW)
     if found is None or not isinstance(found.engine, FlowEngine):
         return engines
-    engine = found.engine.connect(build_agent_finder(store))
+    engine = found.engine.connect(build_agent_finder(store), find_documents)
     return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=engine)})
 
 

@@ -31,6 +31,15 @@ class Reference:
     written: str
 
 
+@dataclass(frozen=True, slots=True)
+class MethodUse:
+    """A place in a document that names a method of the portal, and whether it may be called there only if it reads."""
+
+    path: Path
+    method: str
+    must_read: bool = False
+
+
 def report_nothing(_document: Document) -> Iterable[Finding]:
     """Return no findings: of a kind that takes every document which can be read."""
     return ()
@@ -38,6 +47,11 @@ def report_nothing(_document: Document) -> Iterable[Finding]:
 
 def list_no_references(_document: object) -> Iterable[Reference]:
     """Return nothing: documents of this kind name no versions of others."""
+    return ()
+
+
+def list_no_methods(_document: object) -> Iterable[MethodUse]:
+    """Return nothing: documents of this kind name no methods that can be looked up."""
     return ()
 
 
@@ -65,6 +79,8 @@ class DefinitionKind:
     """
     list_references: Callable[[object], Iterable[Reference]] = list_no_references
     """Returns the versions of other definitions that a document names; they are fixed by their ids when it is saved. It gets any draft."""
+    list_methods: Callable[[object], Iterable[MethodUse]] = list_no_methods
+    """Returns the methods of the portal that a correct document names; whether they exist and read is checked when it is handed in."""
     find_title: Callable[[object], str] = find_no_title
     """Returns the title that a correct document gives itself; "" if its author says it when saving."""
     key_field: str = ""

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
+from orchestrator.definitions.methods import find_method_mistakes
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
 from orchestrator.definitions.rules import (
     Editor,
@@ -117,6 +118,9 @@ def check_document(kind: DefinitionKind, given: Submission, find_classes: FindCl
     if reading.document is None or has_errors(found):
         return Checked(findings=found, read=reading.draft)
     data = reading.document.data
+    found = (*found, *find_method_mistakes(reading.document, kind.list_methods(data), find_classes))
+    if has_errors(found):
+        return Checked(findings=found, read=reading.draft)
     return Checked(
         findings=found, document=data, read=reading.document, critical=find_critical_writes(find_writes(kind, data), find_classes)
     )

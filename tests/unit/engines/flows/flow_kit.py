@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from orchestrator.domain.actor import Mode
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS
@@ -49,15 +50,15 @@ class Agents:
 
 @asynccontextmanager
 async def a_flow_world(
-    folder: Path, document: Mapping[str, Any], agents: Mapping[str, Any] | None = None, **options: Any
+    folder: Path, document: Mapping[str, Any], agents: Mapping[str, Any] | None = None, *, mode: Mode = "full", **options: Any
 ) -> AsyncIterator[tuple[World, Agents]]:
-    """The product with the flow engine and a flow "plan"."""
+    """The product with the flow engine and a flow "plan"; `options` are those of the engine."""
     found = Agents(agents if agents is not None else {"writer": agent()})
     engines = Engines(
         runs={"flow": RegisteredEngine(engine=FlowEngine(found.find, **options))},
         definitions=StaticDefinitions({("flow", "plan"): document}),
     )
-    async with a_world(folder, engines=engines) as world:
+    async with a_world(folder, engines=engines, mode=mode) as world:
         yield world, found
 
 
@@ -78,3 +79,9 @@ def result(world: World) -> Any:
     """What the run gave at its end."""
     (*_, event) = runs_kit.events(world, "RunFinished")
     return event.data["result"]
+
+
+def find_reason(world: World) -> str:
+    """Why the flow's step failed, as the message to its person says it."""
+    notices = [notice for row in world.outbox() if row.kind == "reply" for notice in row.body["notices"]]
+    return next(str(notice["args"]["why"]) for notice in notices if notice["code"] == "flow-step-failed")
